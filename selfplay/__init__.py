@@ -1,0 +1,3 @@
+"""Self-play on real software: one model plants bugs and hides them, the same model fixes them."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,59 @@
+"""`bug.json`: what is known about a verified bug beside its five files. Typed, and strict about what it reads."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from selfplay.artifact.files import ArtifactError, write_atomically
+
+BUG_FILE = "bug.json"
+
+
+class Bug(BaseModel):
+    """Identity, lineage, origin and measured behaviour of one bug.
+
+    `fail_to_pass`: ids that pass on the original and not under the bug; `pass_to_pass`: pass on both; `flaky`: ids
+    whose outcome varied, in neither. `environment` holds what rebuilds the environment (setup and test commands,
+    interpreter version); `versions` the tools that made the bug.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = 1
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,127}$")
+    order: int = Field(default=1, ge=1, le=2)
+    parent: str | None = None
+    strategy: str
+    seed: int
+    source: str
+    revision: str
+    commit: str
+    tree_hash: str
+    content_hash: str
+    fail_to_pass: tuple[str, ...]
+    pass_to_pass: tuple[str, ...]
+    flaky: tuple[str, ...] = ()
+    thresholds: dict[str, Any] = Field(default_factory=dict)
+    verdicts: tuple[dict[str, Any], ...] = ()
+    environment: dict[str, Any] = Field(default_factory=dict)
+    policy: str
+    versions: dict[str, str] = Field(default_factory=dict)
+
+
+def save_bug(bug: Bug, folder: Path) -> None:
+    """Write `bug.json` into `folder`, atomically."""
+    write_atomically(folder / BUG_FILE, (bug.model_dump_json(indent=2) + "\n").encode())
+
+
+def load_bug(folder: Path) -> Bug:
+    """Read `folder/bug.json`. Raises `ArtifactError` naming the field that is wrong."""
+    path = folder / BUG_FILE
+    try:
+        return Bug.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise ArtifactError(f"{path} is missing", "Name the folder of one bug: it holds bug.json.") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        raise ArtifactError(f"{path}: {where}: {first['msg']}") from error

@@ -1,0 +1,142 @@
+"""The bug artifact: five files as one immutable value (SSR section 2), with its content hash, load and save.
+
+Deviation from the paper: the appendix names three of the files differently; ours are `test_parser.py`,
+`bug_inject.diff` and `test_weaken.diff`. Texts are kept byte for byte: undecodable bytes travel as surrogates.
+"""
+
+import hashlib
+import os
+import posixpath
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from selfplay.errors import SelfplayError
+
+FILE_NAMES = {
+    "test_script": "test_script.sh",
+    "test_files": "test_files.txt",
+    "test_parser": "test_parser.py",
+    "bug_inject": "bug_inject.diff",
+    "test_weaken": "test_weaken.diff",
+}
+MAX_FILE_BYTES = 8 * 1024 * 1024
+
+
+class ArtifactError(SelfplayError):
+    """An artifact that is incomplete, corrupt, too large, or names paths it must not."""
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """The five files. `test_files` is parsed into unique relative POSIX paths; the others are texts."""
+
+    test_script: str
+    test_files: tuple[str, ...]
+    test_parser: str
+    bug_inject: str
+    test_weaken: str
+
+    def texts(self) -> dict[str, str]:
+        """File name -> content, in the order of the specification."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values["test_files"] = "".join(f"{path}\n" for path in self.test_files)
+        return {FILE_NAMES[name]: values[name] for name in FILE_NAMES}
+
+    def content_hash(self) -> str:
+        """SHA-256 over names, lengths and bytes of the five files; equal artifacts hash equal on every machine."""
+        digest = hashlib.sha256()
+        for name, text in self.texts().items():
+            data = encode(text)
+            digest.update(f"{name}\0{len(data)}\0".encode())
+            digest.update(data)
+        return digest.hexdigest()
+
+
+def encode(text: str) -> bytes:
+    """The exact bytes behind a text read with `decode`."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def decode(data: bytes) -> str:
+    """Bytes as text without loss: what is not UTF-8 becomes surrogates that `encode` turns back."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def from_texts(texts: Mapping[str, bytes]) -> Artifact:
+    """An artifact from file name -> bytes. Raises `ArtifactError` naming the file and what is wrong with it."""
+    for name in FILE_NAMES.values():
+        if name not in texts:
+            raise ArtifactError(f"{name} is missing", "An artifact is five files: " + ", ".join(FILE_NAMES.values()))
+        if len(texts[name]) > MAX_FILE_BYTES:
+            raise ArtifactError(f"{name} is {len(texts[name])} bytes; at most {MAX_FILE_BYTES} are taken")
+        if not texts[name].strip():
+            raise ArtifactError(f"{name} is empty")
+    content = {field: decode(texts[name]) for field, name in FILE_NAMES.items()}
+    files = parse_test_files(content.pop("test_files"))
+    return Artifact(test_files=files, **content)
+
+
+def parse_test_files(text: str) -> tuple[str, ...]:
+    """The paths of `test_files.txt`. Raises `ArtifactError` for a path that is repeated or leaves the tree."""
+    paths = [line.rstrip("\r") for line in text.split("\n") if line.strip()]
+    for path in paths:
+        if path != safe_relative(path):
+            raise ArtifactError(
+                f"test_files.txt names {path!r}", "Paths are relative to the repository root, plain, without '..'."
+            )
+    repeated = sorted({path for path in paths if paths.count(path) > 1})
+    if repeated:
+        raise ArtifactError(f"test_files.txt lists {repeated[0]!r} more than once")
+    return tuple(paths)
+
+
+def safe_relative(path: str) -> str | None:
+    """`path` when it is a plain relative POSIX path that stays inside its root, else None."""
+    if not path or path.startswith("/") or "\0" in path or "\n" in path:
+        return None
+    plain = posixpath.normpath(path)
+    inside = plain not in (".", "..") and not plain.startswith("../")
+    return path if inside and plain == path and ".git" not in path.lower().split("/") else None
+
+
+def load(folder: Path) -> Artifact:
+    """Read the five files of `folder`. Raises `ArtifactError` for what is missing, unreadable, linked or malformed."""
+    texts = {}
+    for name in FILE_NAMES.values():
+        path = folder / name
+        if path.is_symlink():
+            raise ArtifactError(f"{path} is a link", "The five files are regular files.")
+        try:
+            if path.exists() and path.stat().st_size > MAX_FILE_BYTES:
+                raise ArtifactError(f"{path} is larger than {MAX_FILE_BYTES} bytes")
+            texts[name] = path.read_bytes()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise ArtifactError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        return from_texts(texts)
+    except ArtifactError as error:
+        raise ArtifactError(f"{folder}: {error.message}", error.hint) from error
+
+
+def save(artifact: Artifact, folder: Path) -> None:
+    """Write the five files into `folder` (made if absent), each replaced atomically."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in artifact.texts().items():
+        write_atomically(folder / name, encode(text))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace `path` with `data` so that a reader or a kill sees the old file or the new one, never a part."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            os.fchmod(stream.fileno(), 0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

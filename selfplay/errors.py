@@ -1,0 +1,20 @@
+"""The errors a user may see: each names the thing that went wrong and says what to do next.
+
+Rooms subclass `SelfplayError`; the command line prints the message and the hint and exits 2. Anything else that
+escapes is a bug of ours and shows its traceback.
+"""
+
+
+class SelfplayError(Exception):
+    """Base of every error a user may see.
+
+    `message` names the thing; `hint` says what to do about it (empty when the message already does).
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  {self.hint}" if self.hint else self.message

@@ -1,0 +1,27 @@
+"""Where untrusted code runs, and the only place it does."""
+
+from selfplay.sandbox.protocol import (
+    MIB,
+    WORKDIR,
+    Backend,
+    Completed,
+    IsolationUnavailable,
+    Limits,
+    Mount,
+    Sandbox,
+    SandboxError,
+    World,
+)
+
+__all__ = [
+    "MIB",
+    "WORKDIR",
+    "Backend",
+    "Completed",
+    "IsolationUnavailable",
+    "Limits",
+    "Mount",
+    "Sandbox",
+    "SandboxError",
+    "World",
+]

@@ -1,0 +1,132 @@
+"""What a sandbox is, whatever isolates it: values in, values out, and one small protocol.
+
+A `World` says what the inside looks like, `Limits` what it may use, `Completed` what a command did. A `Backend`
+turns a world into live `Sandbox`es. Nothing here knows what runs inside: a build, a test suite, a model's command.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from selfplay.errors import SelfplayError
+
+MIB = 1024 * 1024
+WORKDIR = "/testbed"
+"""Where the repository lies in every sandbox (the SWE-bench convention, so exports need no rewriting)."""
+
+
+class SandboxError(SelfplayError):
+    """The sandbox itself failed (not the command in it): it could not start, vanished, or its disk is full."""
+
+
+class IsolationUnavailable(SandboxError):
+    """This machine cannot isolate as promised; the message names the first promise that does not hold."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Ceilings for one sandbox. `output_bytes` caps what is kept of each stream of one command (head and tail)."""
+
+    memory_bytes: int = 2048 * MIB
+    disk_bytes: int = 1024 * MIB
+    processes: int = 512
+    cpus: float | None = None
+    output_bytes: int = 4 * MIB
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A host folder or file seen inside, read-only unless `writable`."""
+
+    source: Path
+    target: str
+    writable: bool = False
+
+
+@dataclass(frozen=True)
+class World:
+    """What a sandbox sees: host folders stacked (lowest first) as a private copy-on-write `/testbed`, plus mounts.
+
+    `tree` may be empty: then `/testbed` is an empty writable folder. `network` is True only while an environment
+    is built. `env` is the whole environment of every command (the host's is never inherited).
+    """
+
+    tree: tuple[Path, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    network: bool = False
+
+
+@dataclass(frozen=True)
+class Completed:
+    """What one command did. `exit_code` is negative for a signal; `timed_out` commands are killed with their children.
+
+    `stdout` and `stderr` hold head and tail when longer than the limit, and `truncated` says so. `seconds` is wall
+    time, `cpu_seconds` user plus system time of the command and every child it waited for.
+    """
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool
+    truncated: bool
+    seconds: float
+    cpu_seconds: float
+
+    @property
+    def text(self) -> str:
+        """stdout then stderr as text, undecodable bytes replaced: what a person or a model is shown."""
+        return (self.stdout + self.stderr).decode("utf-8", "replace")
+
+
+class Sandbox(Protocol):
+    """One live sandbox. Commands run one at a time, each as a fresh process; files stay between commands.
+
+    Processes a command leaves in the background are killed when it returns.
+    """
+
+    def run(
+        self,
+        command: str | Sequence[str],
+        *,
+        timeout: float,
+        stdin: bytes = b"",
+        cwd: str = WORKDIR,
+        env: Mapping[str, str] | None = None,
+        merge_stderr: bool = False,
+    ) -> Completed:
+        """Run `command` (a string goes to `bash -c`, a sequence is an argv); `env` adds to the world's.
+
+        `merge_stderr` sends stderr into stdout, in the order written. Raises `SandboxError` when the sandbox
+        itself is gone; a failing, killed or timed-out command is a `Completed`, never an exception.
+        """
+        ...
+
+    def read_file(self, path: str, max_bytes: int = 16 * MIB) -> bytes:
+        """The bytes of one regular file inside. Raises `FileNotFoundError`, or `SandboxError` when it is too large,
+        not a regular file, or unreadable."""
+        ...
+
+    def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
+        """Write one file inside, making its folders. Raises `SandboxError` (a full disk says so)."""
+        ...
+
+    def close(self) -> None:
+        """Kill everything inside and free it all. Safe to call twice."""
+        ...
+
+
+class Backend(Protocol):
+    """Makes sandboxes. One backend object serves many threads."""
+
+    name: str
+
+    def open(self, world: World, limits: Limits = Limits()) -> AbstractContextManager[Sandbox]:
+        """A started sandbox, closed when the context ends. Raises `SandboxError`."""
+        ...
+
+    def owner(self) -> tuple[int, int]:
+        """(uid, gid) that must own a folder for the sandbox to write to it; trees and environments are given to it."""
+        ...
