@@ -14,13 +14,13 @@ unpickled, evaluated or used as a path outside.
 import os
 import resource
 import select
-import signal
 import stat
 import struct
 import sys
 import time
 
 import _ctypes
+import _signal as signal  # the public module costs five milliseconds: it makes enumerations
 
 COUNT = struct.Struct("!I")
 LENGTH = struct.Struct("!Q")
@@ -123,7 +123,7 @@ def restrict(limits):
 
 def kill_all():
     """Kill every other process of the namespace and reap it; returns the cpu seconds they had used."""
-    try:
+    try:  # noqa: SIM105 - contextlib costs a millisecond
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
         pass
