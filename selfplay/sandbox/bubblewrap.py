@@ -5,7 +5,9 @@ that agent, pid 1 of its namespace, ends everything in it. The host's kernel is 
 gVisor or a virtual machine helps.
 """
 
+import atexit
 import contextlib
+import functools
 import itertools
 import sys
 from collections.abc import Iterator
@@ -14,12 +16,13 @@ from selfplay.sandbox import cgroups, inside
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
+from selfplay.sandbox.probe import probe
 from selfplay.sandbox.programs import find_programs
 from selfplay.sandbox.protocol import WORKDIR, IsolationUnavailable, Limits, Sandbox, SandboxError, World
 
 
 class BubblewrapBackend:
-    """Starts sandboxes through one launcher process, from any number of threads. Make it with `open_backend`."""
+    """Starts sandboxes through one launcher process, from any number of threads. Unprobed: `open_backend` gives one that is."""
 
     name = "bubblewrap"
 
@@ -77,6 +80,8 @@ class BubblewrapBackend:
     def close(self) -> None:
         """End the launcher and with it every sandbox."""
         self._launcher.close()
+        if self.cgroups:
+            self.cgroups.close()
 
 
 def check(world: World) -> None:
@@ -92,8 +97,16 @@ def check(world: World) -> None:
             raise SandboxError(f"{mount.target!r} is not an absolute path to mount {mount.source} on")
 
 
-def open_backend(name: str = "bubblewrap") -> BubblewrapBackend:
-    """The backend of that name. Raises `IsolationUnavailable` naming what this machine lacks."""
-    if name != "bubblewrap" or sys.platform != "linux":
-        raise IsolationUnavailable(f"there is no sandbox backend {name!r} for {sys.platform}", "Known: bubblewrap.")
-    return BubblewrapBackend()
+@functools.cache
+def bubblewrap_backend() -> BubblewrapBackend:
+    """This process's backend, probed once. Raises `IsolationUnavailable` naming the promise that does not hold."""
+    if sys.platform != "linux":
+        raise IsolationUnavailable(f"bubblewrap needs Linux, and this is {sys.platform}", "Use a Linux machine.")
+    backend = BubblewrapBackend()
+    try:
+        probe(backend)
+    except BaseException:
+        backend.close()
+        raise
+    atexit.register(backend.close)
+    return backend

@@ -64,6 +64,23 @@ class Cgroups:
             }
         return {controller: files for controller, files in wanted.items() if controller in self.folders}
 
+    def mismatch(self, group: "Group", limits: Limits, pid: int) -> str:
+        """The first way in which `group` is not what was asked for: a limit, or `pid` not in it. Empty when all holds."""
+        for controller, files in self.settings(limits).items():
+            folder = next(path for path in group.folders if path.parent == self.folders[controller])
+            for file, value in files.items():
+                found = (folder / file).read_text().strip() if (folder / file).exists() else value
+                if found != value:
+                    return f"{file} is {found}, not {value}"
+            if str(pid) not in (folder / "cgroup.procs").read_text().split():
+                return f"the agent is not in the {controller} group"
+        return ""
+
+    def close(self) -> None:
+        """Remove the folders; the groups in them are gone."""
+        for folder in set(self.folders.values()):
+            remove(folder)
+
 
 @dataclass(frozen=True)
 class Group:

@@ -29,7 +29,8 @@ class BubblewrapSandbox:
         self, link: socket.socket, hello: Hello, env: Mapping[str, str], limits: Limits, group: Group | None
     ) -> None:
         self.hello = hello
-        self._link, self._env, self._limits, self._group = link, env, limits, group
+        self.group = group
+        self._link, self._env, self._limits = link, env, limits
         self._asking, self._ending = threading.Lock(), threading.Lock()
         self._ended = False
         self._process = os.pidfd_open(hello.pid)
@@ -85,8 +86,8 @@ class BubblewrapSandbox:
             poll.register(self._process, select.POLLIN)  # readable once pid 1, and so all of its namespace, is gone
             poll.poll(GRACE_SECONDS * 1000)
             os.close(self._process)
-            if self._group:
-                self._group.close()
+            if self.group:
+                self.group.close()
 
     def _file(self, path: str, answer: list[bytes]) -> bytes:
         if answer[0] == b"data":
