@@ -63,9 +63,7 @@ def test_stdin_nobody_reads_and_stdin_that_is_empty(sandbox: Sandbox) -> None:
     assert sandbox.run("exec 0<&-; sleep 0.1; echo done", stdin=b"x" * (1 << 20), timeout=10).stdout == b"done\n"
 
 
-def test_folder_environment_and_what_is_not_inherited(
-    backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folder_environment_and_what_is_not_inherited(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOST_SECRET", "token")
     with backend.open(World(env={"A": "world", "B": "ü =x"}), SMALL) as sandbox:
         assert sandbox.run("pwd", timeout=10).stdout == b"/testbed\n"
@@ -112,9 +110,10 @@ for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
 for _ in range(3):
     if os.fork() == 0:
         os.setsid()
-        if os.fork() == 0:
-            while True:
-                time.sleep(1)
+        if os.fork():
+            os._exit(0)
+        while True:
+            time.sleep(1)
 print("begun", flush=True)
 time.sleep(100)
 """
