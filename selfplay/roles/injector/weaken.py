@@ -75,9 +75,9 @@ def _file_cuts(text: str, failures: Sequence[Failure], ways: Mapping[tuple[str, 
 def _find(tree: ast.Module, failure: Failure) -> Function | None:
     """The function a test id was made from: by name and first line (its first decorator's on current Pythons)."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == failure.name:
-            if _first_line(node) <= failure.line <= (node.end_lineno or 0):
-                return node
+        named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == failure.name
+        if named and _first_line(node) <= failure.line <= (node.end_lineno or 0):  # type: ignore[arg-type,attr-defined]
+            return node  # type: ignore[return-value]
     return None
 
 

@@ -1,1 +1,1 @@
-"""Files that run inside the sandbox, as pytest plugins under the repository's own interpreter: standard library only."""
+"""What the injector runs inside the sandbox: pytest plugins for the repository's own interpreter."""

@@ -1,0 +1,134 @@
+"""What the scripted injector says through the tools: small scripts that yield calls and return what they learn."""
+
+import json
+import shlex
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import TypeVar
+
+from selfplay.agent.actions import Call, Observation
+from selfplay.roles.injector.cuts import Change, split_lines
+from selfplay.roles.injector.weaken import Failure
+
+T = TypeVar("T")
+Talk = Generator[Call, Observation, T]
+"""A part of the script: yields calls, receives observations, returns a value."""
+
+PLUGINS = "/tmp/plugins"
+PAGE = 120_000
+"""Characters read at once: under the cap of one observation."""
+MAX_REPORT = 4_000_000
+
+
+class Stuck(Exception):
+    """Something the script cannot go on without did not work; it gives up and says why."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One run of some tests: which failed and how many passed; `ran` is False when they could not be run."""
+
+    failures: tuple[Failure, ...] = ()
+    passed: int = 0
+    ran: bool = True
+
+
+def bash(command: str, timeout: float = 120.0) -> Talk[Observation]:
+    return (yield Call("bash", {"command": command, "timeout": timeout}))
+
+
+def create(path: str, content: str) -> Talk[None]:
+    done = yield Call("create", {"path": path, "content": content})
+    if not done.ok:
+        raise Stuck(done.output)
+
+
+def read(path: str) -> Talk[str]:
+    """A whole file, page by page."""
+    parts: list[str] = []
+    while not parts or len(parts[-1].encode("utf-8", "surrogateescape")) == PAGE:
+        place = shlex.quote(path)
+        page = yield from bash(f"tail -c +{len(parts) * PAGE + 1} {place} | head -c {PAGE}")
+        if not page.ok or len(parts) * PAGE > 64_000_000:
+            raise Stuck(f"cannot read {path}: {page.output[:200]}")
+        parts.append(page.output)
+    return "".join(parts)
+
+
+def install_plugin(name: str) -> Talk[None]:
+    text = resources.files("selfplay.roles.injector.inside").joinpath(f"{name}.py").read_text()
+    yield from create(f"{PLUGINS}/{name}.py", text)
+
+
+def look(pytest: str, files: Iterable[str], ids: Sequence[str], timeout: float) -> Talk[Look]:
+    """Run the tests `ids` of `files` with the probe plugin. `pytest`: the command line without files."""
+    yield from create("/tmp/select.json", json.dumps(list(ids)))
+    names = " ".join(shlex.quote(name) for name in files)
+    done = yield from bash(
+        f"export PYTHONPATH={PLUGINS} PROBE_SELECT=/tmp/select.json PROBE_OUT=/tmp/report; rm -f $PROBE_OUT; "
+        f"{pytest} -p selfplay_probe {names} >/tmp/log 2>&1; code=$?; head -c {PAGE} $PROBE_OUT; exit $code",
+        timeout,
+    )
+    lines = done.output.splitlines()
+    if done.exit_code not in (0, 1) or not lines:
+        return Look(ran=False)
+    *failed, last = (parse_line(line) for line in lines)
+    if "passed" not in last:
+        return Look(ran=False)  # more failures than one page holds: not a bug anybody wants
+    return Look(tuple(_failure(found) for found in failed), int(last["passed"]))
+
+
+def parse_line(line: str) -> dict:  # type: ignore[type-arg]
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _failure(found: dict) -> Failure:  # type: ignore[type-arg]
+    return Failure(
+        id=str(found.get("id")),
+        path=str(found.get("path")),
+        line=int(found.get("line") or 0),
+        name=str(found.get("name")),
+        crash=found.get("crash"),
+        indices=tuple(found.get("indices") or ()),
+    )
+
+
+def plant(change: Change) -> Talk[None]:
+    """Make `change` in the repository: an edit per cut where its place is unmistakable, else the whole file."""
+    if change.after is None:
+        yield from bash(f"rm -- {shlex.quote(change.path)}")
+        return
+    if all(_unmistakable(change, start, end) for start, end in _ranges(change)):
+        lines = split_lines(change.before)
+        for cut in change.cuts:
+            old = "".join(lines[cut.start - 1 : cut.end])
+            new = "".join(f"{line}\n" for line in cut.lines)
+            done = yield Call("edit", {"path": change.path, "old": old, "new": new})
+            if not done.ok:
+                break
+        else:
+            return
+    yield from create(change.path, change.after)
+
+
+def _ranges(change: Change) -> list[tuple[int, int]]:
+    return [(cut.start, cut.end) for cut in change.cuts]
+
+
+def _unmistakable(change: Change, start: int, end: int) -> bool:
+    old = "".join(split_lines(change.before)[start - 1 : end])
+    return end >= start and bool(old.strip()) and change.before.count(old) == 1
+
+
+def undo(changes: Iterable[Change]) -> Talk[None]:
+    for change in changes:
+        yield from create(change.path, change.before)
+
+
+def quoted(names: Iterable[str]) -> list[str]:
+    return [shlex.quote(name) for name in names]

@@ -1,0 +1,179 @@
+"""The injector without a model: does what the injector's prompt asks, through the same loop and tools.
+
+It finds and runs the tests, writes script and parser, plants a bug by its strategy, looks which tests see it, weakens
+those, and hands in the five files. Deviation from the paper: targets are spread by a fixed permutation instead of a
+model's taste, so that the same seed gives the same curriculum on any number of workers.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from selfplay.agent.actions import Call
+from selfplay.patches import is_test_file
+from selfplay.policies import Script, ScriptedPolicy
+from selfplay.repository import pytest_suite
+from selfplay.roles.injector import console
+from selfplay.roles.injector.console import Look, Stuck, Talk
+from selfplay.roles.injector.cuts import Change
+from selfplay.roles.injector.plans import Planner, planner_for
+from selfplay.roles.injector.survey import Notes, Survey, parse_survey
+from selfplay.roles.injector.task import SUBMISSION, InjectorTask
+from selfplay.roles.injector.weaken import Failure, choose_ways, weaken
+
+TRIES = 8
+"""Bugs planted and looked at before an episode gives up."""
+
+
+def scripted_injector(task: InjectorTask, notes: Notes) -> ScriptedPolicy:
+    """The policy for one episode. `notes` are shared by the episodes of a run."""
+    return ScriptedPolicy(f"scripted-{task.strategy}", _script(task, notes))
+
+
+def _script(task: InjectorTask, notes: Notes) -> Script:
+    survey = yield from _learn(task, notes)
+    rng = random.Random(f"{task.seed}:{task.number}:{task.strategy}")
+    episode = _Episode(task, survey, rng, planner_for(task, survey, rng))
+    yield from episode.play()
+
+
+def _learn(task: InjectorTask, notes: Notes) -> Talk[Survey]:
+    """The survey, made by the first episode; the others wait for it."""
+    with notes.lock:
+        if notes.survey is None:
+            notes.survey = yield from _survey(task)
+        return notes.survey
+
+
+def _survey(task: InjectorTask) -> Talk[Survey]:
+    yield from console.install_plugin("selfplay_survey")
+    command = pytest_suite.pytest_command(task.suite)
+    names = " ".join(console.quoted(task.suite.files))
+    done = yield from console.bash(
+        f"export PYTHONPATH={console.PLUGINS}:{pytest_suite.TOOLS} SURVEY_OUT=/tmp/survey; "
+        f"{command} -p selfplay_survey {names} >/tmp/log 2>&1; tail -c 2000 /tmp/log; test -s /tmp/survey",
+        timeout=60 + 10 * task.suite.wall_seconds,
+    )
+    if not done.ok:
+        raise Stuck(f"the suite cannot be surveyed: {done.output[-2000:]}")
+    return parse_survey((yield from console.read("/tmp/survey")))
+
+
+@dataclass
+class _Planted:
+    """What stands in the repository now, and the tests that see it."""
+
+    changes: tuple[Change, ...]
+    failures: tuple[Failure, ...]
+
+
+class _Episode:
+    """One bug: planted, seen, hidden, written down, handed in."""
+
+    def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random, planner: Planner) -> None:
+        self.task, self.survey, self.rng, self.planner = task, survey, rng, planner
+        self.usable = frozenset(task.suite.seconds)
+
+    def play(self) -> Talk[None]:
+        yield from console.install_plugin("selfplay_probe")
+        for number in range(TRIES):
+            changes = yield from self.planner.propose(number)
+            if not changes:
+                continue
+            planted = yield from self._plant(changes)
+            if planted is None:
+                continue
+            hidden = yield from self._weaken(planted.failures)
+            if hidden:
+                yield from self._hand_in(planted.changes, hidden)
+                return
+            yield from console.undo(planted.changes)
+
+    def _plant(self, changes: tuple[Change, ...]) -> Talk[_Planted | None]:
+        """Plant all changes; None, and the repository as it was, unless tests see each of them."""
+        if len(changes) > 1 and not (yield from self._each_is_seen(changes)):
+            return None
+        for change in changes:
+            yield from console.plant(change)
+        found = yield from self._look(self._ids(changes))
+        if self._is_good(found):
+            return _Planted(changes, found.failures)
+        yield from console.undo(changes)
+        return None
+
+    def _each_is_seen(self, changes: Sequence[Change]) -> Talk[bool]:
+        """Whether every change alone makes a test fail that runs no other change: then undoing it shows (check 7)."""
+        for change in changes:
+            others = set(self._ids([other for other in changes if other is not change]))
+            own = [test for test in self._ids([change]) if test not in others]
+            if not own:
+                return False
+            yield from console.plant(change)
+            found = yield from self._look(own)
+            yield from console.undo([change])
+            if not found.ran or not found.failures:
+                return False
+        return True
+
+    def _is_good(self, found: Look) -> bool:
+        """Enough tests fail, the code still runs, and most of the suite does not notice."""
+        most = max(10, len(self.usable) // 4)
+        remaining = len(self.usable) - len(found.failures)
+        enough = self.task.min_failing_tests <= len(found.failures) <= most
+        return found.ran and enough and remaining >= 1
+
+    def _ids(self, changes: Sequence[Change]) -> list[str]:
+        """The usable tests that run a changed line."""
+        numbers = frozenset().union(*(self.planner.tests_of(change) for change in changes))
+        return [self.survey.tests[n] for n in sorted(numbers) if self.survey.tests[n] in self.usable]
+
+    def _look(self, ids: Sequence[str]) -> Talk[Look]:
+        files = dict.fromkeys(test.split("::")[0] for test in ids)
+        expected = self.task.suite.wall_seconds
+        if not ids:
+            return Look()
+        return (yield from console.look(pytest_suite.pytest_command(self.task.suite), files, ids, 10 + 3 * expected))
+
+    def _weaken(self, failures: Sequence[Failure]) -> Talk[list[Change] | None]:
+        """Hide the failures; what is not certain to be hidden is run again and removed if it still fails."""
+        ways = choose_ways(failures, self.rng)
+        tests = {path: text for path, text in self.survey.texts.items() if is_test_file(path)}
+        weakened = weaken(tests, failures, ways)
+        if weakened is None:
+            return None
+        for change in weakened:
+            yield from console.plant(change)
+        if all(way == "remove" for way in ways.values()):
+            return weakened
+        found = yield from self._look([failure.id for failure in failures])
+        if found.ran and not found.failures:
+            return weakened
+        seen = {(f.path, f.line) for f in failures if not found.ran or f.id in {g.id for g in found.failures}}
+        yield from console.undo(weakened)
+        weakened = weaken(tests, failures, {**ways, **dict.fromkeys(seen, "remove")})
+        for change in weakened or ():
+            yield from console.plant(change)
+        return weakened
+
+    def _hand_in(self, changes: Sequence[Change], weakened: Sequence[Change]) -> Talk[None]:
+        suite = self.task.suite
+        listed = {path for path in self.survey.texts if is_test_file(path)} | set(suite.files)
+        yield from console.create(f"{SUBMISSION}/test_script.sh", pytest_suite.render_script(suite))
+        yield from console.create(f"{SUBMISSION}/test_parser.py", pytest_suite.PARSER)
+        yield from console.create(f"{SUBMISSION}/test_files.txt", "".join(f"{path}\n" for path in sorted(listed)))
+        diffs = chain(
+            (("bug_inject.diff", change.path) for change in changes),
+            (("test_weaken.diff", change.path) for change in weakened),
+        )
+        by_name: dict[str, list[str]] = {}
+        for name, path in diffs:
+            by_name.setdefault(name, []).append(path)
+        for name, paths in by_name.items():
+            places = " ".join(console.quoted(paths))
+            done = yield from console.bash(
+                f"git --no-pager diff --no-color --no-ext-diff --binary --full-index -- {places} > {SUBMISSION}/{name}"
+            )
+            if not done.ok:
+                raise Stuck(f"git diff failed: {done.output[:500]}")
+        yield Call("submit", {"folder": SUBMISSION})
