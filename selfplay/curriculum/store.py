@@ -111,7 +111,8 @@ class Curriculum:
         )
         with self._db:
             self._db.execute(
-                "INSERT OR REPLACE INTO episodes (number, strategy, status, reason, failed_check, tree_key, bug, figures)"
+                "INSERT OR REPLACE INTO episodes"
+                " (number, strategy, status, reason, failed_check, tree_key, bug, figures)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
@@ -177,8 +178,14 @@ class Curriculum:
 
     def bugs(self) -> list[Bug]:
         """The bugs of the pool, in episode order."""
-        rows = self._db.execute("SELECT e.bug FROM bugs b JOIN episodes e ON e.number = b.episode ORDER BY e.number")
-        return [Bug.model_validate_json(row[0]) for row in rows]
+        return [bug for bug, _ in self.bugs_with_episodes()]
+
+    def bugs_with_episodes(self) -> list[tuple[Bug, int]]:
+        """The bugs of the pool and the numbers of their episodes, in episode order."""
+        rows = self._db.execute(
+            "SELECT e.bug, e.number FROM bugs b JOIN episodes e ON e.number = b.episode ORDER BY e.number"
+        )
+        return [(Bug.model_validate_json(text), number) for text, number in rows]
 
     def _staging(self, number: int) -> Path:
         return self.folder / "staging" / f"{number:06d}"

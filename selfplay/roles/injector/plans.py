@@ -144,7 +144,8 @@ class HistoryPlanner(_Base):
     def _past_changes(self) -> Talk[list[tuple[str, str]]]:
         """(commit, path) pairs of the past, for code files tests reach, dealt like targets."""
         done = yield from console.bash(
-            f"git --no-pager log --no-merges --no-renames -n {self.task.commits} --format=%x00%H --name-only -z -- '*.py'"
+            f"git --no-pager log --no-merges --no-renames -n {self.task.commits} "
+            "--format=%x00%H --name-only -z -- '*.py'"
         )
         code = {target.path for target in self.survey.targets}
         pairs: list[tuple[str, str]] = []
