@@ -128,13 +128,16 @@ def git_can(tree: Tree, text: str, base: Path, *options: str) -> bool:
     """Whether git applies its own diff here: it refuses some that turn a link into a folder of the same name."""
     write(tree, base / "tried")
     command = ["git", "apply", "--whitespace=nowarn", *options, "-"]
-    return not text or not subprocess.run(
-        command, cwd=base / "tried", input=encode(text), capture_output=True, env=ENV, timeout=20
-    ).returncode
+    return (
+        not text
+        or not subprocess.run(
+            command, cwd=base / "tried", input=encode(text), capture_output=True, env=ENV, timeout=20
+        ).returncode
+    )
 
 
 RELAXED = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 
