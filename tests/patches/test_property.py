@@ -137,7 +137,7 @@ def git_can(tree: Tree, text: str, base: Path, *options: str) -> bool:
 
 
 RELAXED = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 
