@@ -1,5 +1,6 @@
 """Where untrusted code runs, and the only place it does."""
 
+from selfplay.sandbox.bubblewrap import BubblewrapBackend, open_backend
 from selfplay.sandbox.protocol import (
     MIB,
     WORKDIR,
@@ -17,6 +18,7 @@ __all__ = [
     "MIB",
     "WORKDIR",
     "Backend",
+    "BubblewrapBackend",
     "Completed",
     "IsolationUnavailable",
     "Limits",
@@ -24,4 +26,5 @@ __all__ = [
     "Sandbox",
     "SandboxError",
     "World",
+    "open_backend",
 ]
