@@ -1,8 +1,10 @@
 """Tables for the terminal. Everything that comes from a repository is escaped: it may not style or hide anything."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -32,6 +34,24 @@ def bug_table(rows: Sequence[Mapping[str, Any]]) -> Table:
             f"{row['seconds']:.1f}",
         )
     return table
+
+
+def run_report(summary: Mapping[str, Any], out: Path) -> RenderableType:
+    """What a finished run prints: its bugs, the figures that matter, and what a reader should know."""
+    figures, suite = summary["figures"], summary["suite"]
+    lines = [
+        f"{figures['bugs']} of {summary['wanted']} bugs ({summary['stopped']}) in {out}",
+        f"suite: {suite['tests']} tests in {suite['files']} files, {suite['wall_seconds']:.1f} s a run",
+        f"{figures['episodes']} episodes, {figures['submitted']} artifacts submitted, valid share {figures['valid_share']}",
+    ]
+    if suite["failing_at_head"] or suite["flaky_at_head"]:
+        left = f"{len(suite['failing_at_head'])} failing and {len(suite['flaky_at_head'])} flaky at HEAD"
+        lines.append(f"tests left out: {left}")
+    if suite["left_out_files"]:
+        lines.append(f"test files left out: {', '.join(suite['left_out_files'])}")
+    if figures["bugs"] < summary["wanted"]:
+        lines.append(f"why not more: {figures['statuses']}, failed checks {figures['failed_checks']}")
+    return Group(bug_table(summary["bugs"]), safe("\n".join([*lines, *summary["notes"]])))
 
 
 def verdict_table(title: str, verdicts: Sequence[Verdict]) -> Table:

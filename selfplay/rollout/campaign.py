@@ -5,10 +5,10 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from git import Repo
 
@@ -23,9 +23,6 @@ from selfplay.validators import Thresholds
 
 log = logging.getLogger(__name__)
 
-Say = Callable[[str], None]
-
-
 @dataclass(frozen=True)
 class Order:
     """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core."""
@@ -39,15 +36,19 @@ class Order:
     releases: int = 12
     setup: str | None = None
     test: str | None = None
-    thresholds: Thresholds = Thresholds()  # noqa: RUF009 - frozen
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
 
-@dataclass(frozen=True)
-class Watcher:
-    """Who is told what happens: `say` a line, `step` every finished episode."""
+class Watcher(Protocol):
+    """Who is told what happens."""
 
-    say: Say
-    step: Callable[[Progress], None]
+    def say(self, line: str) -> None:
+        """Something a user may want to know while waiting."""
+        ...
+
+    def step(self, step: Progress) -> None:
+        """An episode is finished and stored."""
+        ...
 
 
 def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, Any]:
@@ -87,7 +88,7 @@ def _settings(order: Order) -> dict[str, Any]:
         "releases": order.releases,
         "setup": order.setup,
         "test": order.test,
-        "thresholds": asdict(order.thresholds),
+        "thresholds": order.thresholds.to_json(),
     }
 
 

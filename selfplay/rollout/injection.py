@@ -7,14 +7,15 @@ import random
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from selfplay import __version__, patches
 from selfplay.agent import EpisodeLimits, Trajectory, run_episode
 from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, ArtifactError, Bug
-from selfplay.artifact.files import encode
+from selfplay.plain import encode
 from selfplay.curriculum import EpisodeResult
+from selfplay.errors import SelfplayError
 from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.collect import collect
 from selfplay.roles.injector.script import scripted_injector
@@ -27,6 +28,18 @@ from selfplay.workbench import RunCache, Workbench
 log = logging.getLogger(__name__)
 
 Mix = Literal["removal", "history", "direct", "mix"]
+
+
+class UnknownStrategy(SelfplayError):
+    """A strategy name that does not exist."""
+
+
+def mix_named(name: str) -> Mix:
+    """The strategy of this name. Raises `UnknownStrategy`."""
+    names = get_args(Mix)
+    if name not in names:
+        raise UnknownStrategy(f"there is no strategy {name!r}", f"The strategies are {', '.join(names)}.")
+    return cast(Mix, name)
 
 
 @dataclass(frozen=True)
@@ -102,9 +115,9 @@ def _result(
     figures: dict[str, Any],
     policy: str,
 ) -> EpisodeResult:
-    last = validation.verdicts[-1]
     if not validation.valid:
-        return EpisodeResult(number, strategy, "invalid", last.reason, figures, failed_check=last.check)
+        check = validation.verdicts[-1].check
+        return EpisodeResult(number, strategy, "invalid", validation.reason, figures, failed_check=check)
     content = artifact.content_hash()
     bug = Bug(
         id=f"{_slug(run.prepared.revision)}.{strategy}.{content[:10]}",
@@ -115,10 +128,10 @@ def _result(
         commit=run.prepared.commit,
         tree_hash=run.prepared.tree_hash,
         content_hash=content,
-        fail_to_pass=tuple(sorted(validation.fail_to_pass)),
-        pass_to_pass=tuple(sorted(validation.pass_to_pass)),
-        flaky=tuple(sorted(validation.flaky)),
-        thresholds=vars(run.thresholds),
+        fail_to_pass=validation.fail_to_pass,
+        pass_to_pass=validation.pass_to_pass,
+        flaky=validation.flaky,
+        thresholds=run.thresholds.to_json(),
         verdicts=tuple(verdict.to_json() for verdict in validation.verdicts),
         environment=run.environment,
         policy=policy,
@@ -145,8 +158,8 @@ def _changes(patch: patches.FilePatch) -> list[str]:
 def _figures(artifact: Artifact, validation: Validation) -> dict[str, Any]:
     sections = patches.parse(artifact.bug_inject) if validation.valid else ()
     return {
-        "suite_runs": sum(verdict.runs for verdict in validation.verdicts),
-        "validation_seconds": sum(verdict.seconds for verdict in validation.verdicts),
+        "suite_runs": validation.runs,
+        "validation_seconds": validation.seconds,
         "files": [section.path for section in sections],
         "changed_lines": sum(section.added + section.removed for section in sections),
         "fail_to_pass": len(validation.fail_to_pass),
@@ -155,13 +168,12 @@ def _figures(artifact: Artifact, validation: Validation) -> dict[str, Any]:
 
 def _bench(run: Injection, artifact: Artifact) -> Workbench:
     return Workbench(
-        backend=run.backend,
-        world=run.prepared.world(),
-        tree_hash=run.prepared.tree_hash,
-        artifact=artifact,
+        run.backend,
+        run.prepared.world(),
+        artifact,
         time_limit=run.thresholds.seconds,
         limits=run.limits,
-        cache=run.cache,
+        shared=run.cache,
     )
 
 
