@@ -44,6 +44,22 @@ def read(name):
         return json.load(stream)
 
 
+def pytest_addoption(parser):
+    """Accept, and ignore, the options of plugins that are switched off or absent but named in `addopts`."""
+    absent = {name: words for name, words in OPTIONAL.items() if importlib.util.find_spec(name) is None}
+    group = parser.getgroup("ignored")
+    for valued, flags in list(BLOCKED.values()) + list(absent.values()):
+        for option in valued.split():
+            group._addoption(option, action="append", nargs="?", dest="selfplay_ignored")
+        for option in flags.split():
+            group._addoption(option, action="store_true", dest="selfplay_ignored_flag")
+
+
+def pytest_configure(config):
+    if os.environ.get("SELFPLAY_PLUGIN"):
+        config.pluginmanager.register(Recorder(read("selection.json")), "selfplay-recorder")
+
+
 class Recorder:
     """The plugin. `selection`: ids to leave out, ids or files to keep (None: all), seconds one test may take."""
 
@@ -68,16 +84,6 @@ class Recorder:
             os.write(stream, text.encode("ascii"))
         finally:
             os.close(stream)
-
-    def pytest_addoption(self, parser):
-        """Accept, and ignore, the options of plugins that are switched off or absent but named in `addopts`."""
-        absent = {name: words for name, words in OPTIONAL.items() if importlib.util.find_spec(name) is None}
-        group = parser.getgroup("ignored")
-        for valued, flags in list(BLOCKED.values()) + list(absent.values()):
-            for option in valued.split():
-                group._addoption(option, action="append", nargs="?", dest="selfplay_ignored")
-            for option in flags.split():
-                group._addoption(option, action="store_true", dest="selfplay_ignored_flag")
 
     def pytest_sessionstart(self, session):
         self.session = session
@@ -181,7 +187,7 @@ def main(arguments):
     sys.argv = ["pytest"] + arguments
     output = os.environ.get("SELFPLAY_COVERAGE_OUT")
     recorder = Recorder(read("selection.json"), start_coverage() if output else None)
-    status = pytest.main(blocked() + arguments, plugins=[recorder])
+    status = pytest.main(blocked() + arguments, plugins=[recorder, sys.modules["__main__"]])
     if output:
         save_coverage(recorder, output)
     return int(status)
@@ -189,9 +195,3 @@ def main(arguments):
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
-elif os.environ.get("SELFPLAY_PLUGIN"):
-    _recorder = Recorder(read("selection.json"))
-    pytest_addoption = _recorder.pytest_addoption
-
-    def pytest_configure(config):
-        config.pluginmanager.register(_recorder, "selfplay-recorder")
