@@ -11,7 +11,7 @@ import typer
 from selfplay.errors import SelfplayError
 
 if TYPE_CHECKING:
-    from selfplay.rollout.local import Progress
+    pass
 
 app = typer.Typer(
     help="Verified bugs by self-play: point it at a repository and get a curriculum.",
@@ -25,7 +25,9 @@ INTERRUPTED = 130
 @app.callback()
 def _options(verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is going on.")] = False) -> None:
     logging.basicConfig(
-        level=logging.INFO if verbose else logging.ERROR, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
+        level=logging.INFO if verbose else logging.ERROR,
+        format="%(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
     )
 
 
@@ -52,9 +54,7 @@ def curriculum(
     from selfplay.sandbox import open_backend
     from selfplay.validators import Thresholds
 
-    thresholds = Thresholds(
-        min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing
-    )
+    thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
     order = Order(source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds)
     with LiveWatcher(bugs) as watcher:
         summary = run_campaign(order, open_backend(), watcher)

@@ -23,6 +23,7 @@ from selfplay.validators import Thresholds
 
 log = logging.getLogger(__name__)
 
+
 @dataclass(frozen=True)
 class Order:
     """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core."""
@@ -154,4 +155,3 @@ def _unfinished(target: Path) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-

@@ -13,9 +13,9 @@ from selfplay import __version__, patches
 from selfplay.agent import EpisodeLimits, Trajectory, run_episode
 from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, ArtifactError, Bug
-from selfplay.plain import encode
 from selfplay.curriculum import EpisodeResult
 from selfplay.errors import SelfplayError
+from selfplay.plain import encode
 from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.collect import collect
 from selfplay.roles.injector.script import scripted_injector

@@ -67,7 +67,9 @@ def _prepared(folder: Path, bug: Bug, backend: Backend) -> Prepared:
     """The original of a bug: the run's copy where there is one, else the source itself."""
     original = folder.parent.parent / "original"
     if original.is_dir():
-        prepared = rebuild(original, {**bug.environment, "source": bug.source, "revision": bug.revision}, backend=backend)
+        prepared = rebuild(
+            original, {**bug.environment, "source": bug.source, "revision": bug.revision}, backend=backend
+        )
     else:
         source = bug.source
         prepared = prepare(source, backend=backend, setup=bug.environment.get("setup"))

@@ -5,10 +5,12 @@ import shlex
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from selfplay.agent.actions import Call, Observation
+from selfplay.repository import pytest_suite
 from selfplay.roles.injector.cuts import Change, split_lines
+from selfplay.roles.injector.survey import unpack
 from selfplay.roles.injector.weaken import Failure
 
 T = TypeVar("T")
@@ -16,9 +18,9 @@ Talk = Generator[Call, Observation, T]
 """A part of the script: yields calls, receives observations, returns a value."""
 
 PLUGINS = "/tmp/plugins"
+PROBE = "selfplay_probe"
 PAGE = 120_000
 """Characters read at once: under the cap of one observation."""
-MAX_REPORT = 4_000_000
 
 
 class Stuck(Exception):
@@ -56,18 +58,26 @@ def read(path: str) -> Talk[str]:
     return "".join(parts)
 
 
-def install_plugin(name: str) -> Talk[None]:
-    text = resources.files("selfplay.roles.injector.inside").joinpath(f"{name}.py").read_text()
-    yield from create(f"{PLUGINS}/{name}.py", text)
+def packed(command: str) -> Talk[str]:
+    """What a command writes to standard output, whole, however long: packed inside, read page by page."""
+    done = yield from bash(f"set -o pipefail; ( {command} ) | gzip -6 | base64 -w0 > /tmp/packed")
+    if not done.ok:
+        raise Stuck(done.output[-2000:])
+    return unpack((yield from read("/tmp/packed")))
 
 
-def look(pytest: str, files: Iterable[str], ids: Sequence[str], timeout: float) -> Talk[Look]:
-    """Run the tests `ids` of `files` with the probe plugin. `pytest`: the command line without files."""
-    yield from create("/tmp/select.json", json.dumps(list(ids)))
-    names = " ".join(shlex.quote(name) for name in files)
+def install_probe() -> Talk[None]:
+    text = resources.files("selfplay.roles.injector.inside").joinpath(f"{PROBE}.py").read_text()
+    yield from create(f"{PLUGINS}/{PROBE}.py", text)
+
+
+def look(ids: Sequence[str], timeout: float) -> Talk[Look]:
+    """Run the tests `ids` and learn where those that fail stand, and how many pass."""
+    files = dict.fromkeys(pytest_suite.file_of(test) for test in ids)
+    yield from create("/tmp/look.sh", pytest_suite.render_script(files, only=ids, options=("-p", PROBE)))
     done = yield from bash(
-        f"export PYTHONPATH={PLUGINS} PROBE_SELECT=/tmp/select.json PROBE_OUT=/tmp/report; rm -f $PROBE_OUT; "
-        f"{pytest} -p selfplay_probe {names} >/tmp/log 2>&1; code=$?; head -c {PAGE} $PROBE_OUT; exit $code",
+        f"export PYTHONPATH={PLUGINS} PROBE_OUT=/tmp/report; rm -f $PROBE_OUT; "
+        f"bash /tmp/look.sh >/tmp/log 2>&1; code=$?; head -c {PAGE} $PROBE_OUT; exit $code",
         timeout,
     )
     lines = done.output.splitlines()
@@ -79,7 +89,7 @@ def look(pytest: str, files: Iterable[str], ids: Sequence[str], timeout: float) 
     return Look(tuple(_failure(found) for found in failed), int(last["passed"]))
 
 
-def parse_line(line: str) -> dict:  # type: ignore[type-arg]
+def parse_line(line: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
     except ValueError:
@@ -87,7 +97,7 @@ def parse_line(line: str) -> dict:  # type: ignore[type-arg]
     return found if isinstance(found, dict) else {}
 
 
-def _failure(found: dict) -> Failure:  # type: ignore[type-arg]
+def _failure(found: dict[str, Any]) -> Failure:
     return Failure(
         id=str(found.get("id")),
         path=str(found.get("path")),

@@ -5,7 +5,9 @@ those, and hands in the five files. Deviation from the paper: targets are spread
 model's taste, so that the same seed gives the same curriculum on any number of workers.
 """
 
+import json
 import random
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -18,10 +20,21 @@ from selfplay.roles.injector import console
 from selfplay.roles.injector.console import Look, Stuck, Talk
 from selfplay.roles.injector.cuts import Change
 from selfplay.roles.injector.plans import Planner, planner_for
-from selfplay.roles.injector.survey import Notes, Survey, parse_survey
+from selfplay.roles.injector.survey import Notes, Survey, make_survey
 from selfplay.roles.injector.task import SUBMISSION, InjectorTask
 from selfplay.roles.injector.weaken import Failure, choose_ways, weaken
 
+READ_FILES = """
+import json
+texts = {}
+for path in json.load(open("/tmp/files.json")):
+    try:
+        texts[path] = open(path, encoding="utf-8", newline="").read()
+    except (OSError, UnicodeDecodeError):
+        pass
+print(json.dumps(texts))
+"""
+"""Prints the sources as JSON; a file that is not UTF-8 is no target."""
 TRIES = 8
 """Bugs planted and looked at before an episode gives up."""
 
@@ -47,17 +60,20 @@ def _learn(task: InjectorTask, notes: Notes) -> Talk[Survey]:
 
 
 def _survey(task: InjectorTask) -> Talk[Survey]:
-    yield from console.install_plugin("selfplay_survey")
-    command = pytest_suite.pytest_command(task.suite)
-    names = " ".join(console.quoted(task.suite.files))
+    """Run the suite once under coverage, and read every file it ran."""
+    suite = task.suite
+    script = pytest_suite.render_coverage(suite.files, suite.excluded, output="/tmp/coverage.json")
+    yield from console.create("/tmp/coverage.sh", script)
     done = yield from console.bash(
-        f"export PYTHONPATH={console.PLUGINS}:{pytest_suite.TOOLS} SURVEY_OUT=/tmp/survey; "
-        f"{command} -p selfplay_survey {names} >/tmp/log 2>&1; tail -c 2000 /tmp/log; test -s /tmp/survey",
-        timeout=60 + 10 * task.suite.wall_seconds,
+        "bash /tmp/coverage.sh >/tmp/log 2>&1; tail -c 2000 /tmp/log; test -s /tmp/coverage.json",
+        timeout=60 + 10 * suite.wall_seconds,
     )
     if not done.ok:
-        raise Stuck(f"the suite cannot be surveyed: {done.output[-2000:]}")
-    return parse_survey((yield from console.read("/tmp/survey")))
+        raise Stuck(f"the suite cannot be run under coverage: {done.output[-2000:]}")
+    coverage = pytest_suite.parse_coverage((yield from console.packed("cat /tmp/coverage.json")).encode())
+    yield from console.create("/tmp/files.json", json.dumps(sorted({*coverage.lines, *suite.files})))
+    texts = json.loads((yield from console.packed(f"python -c {shlex.quote(READ_FILES)}")))
+    return make_survey(coverage, texts)
 
 
 @dataclass
@@ -76,7 +92,7 @@ class _Episode:
         self.usable = frozenset(task.suite.seconds)
 
     def play(self) -> Talk[None]:
-        yield from console.install_plugin("selfplay_probe")
+        yield from console.install_probe()
         for number in range(TRIES):
             changes = yield from self.planner.propose(number)
             if not changes:
@@ -129,11 +145,9 @@ class _Episode:
         return [self.survey.tests[n] for n in sorted(numbers) if self.survey.tests[n] in self.usable]
 
     def _look(self, ids: Sequence[str]) -> Talk[Look]:
-        files = dict.fromkeys(test.split("::")[0] for test in ids)
-        expected = self.task.suite.wall_seconds
         if not ids:
             return Look()
-        return (yield from console.look(pytest_suite.pytest_command(self.task.suite), files, ids, 10 + 3 * expected))
+        return (yield from console.look(ids, 10 + 3 * self.task.suite.wall_seconds))
 
     def _weaken(self, failures: Sequence[Failure]) -> Talk[list[Change] | None]:
         """Hide the failures; what is not certain to be hidden is run again and removed if it still fails."""
@@ -158,8 +172,9 @@ class _Episode:
 
     def _hand_in(self, changes: Sequence[Change], weakened: Sequence[Change]) -> Talk[None]:
         suite = self.task.suite
+        script = pytest_suite.render_script(suite.files, suite.excluded, command=suite.command)
         listed = {path for path in self.survey.texts if is_test_file(path)} | set(suite.files)
-        yield from console.create(f"{SUBMISSION}/test_script.sh", pytest_suite.render_script(suite))
+        yield from console.create(f"{SUBMISSION}/test_script.sh", script)
         yield from console.create(f"{SUBMISSION}/test_parser.py", pytest_suite.PARSER)
         yield from console.create(f"{SUBMISSION}/test_files.txt", "".join(f"{path}\n" for path in sorted(listed)))
         diffs = chain(

@@ -6,7 +6,6 @@ episodes read the same notes (a model would explore anew each time; that is the 
 
 import ast
 import base64
-import json
 import threading
 import zlib
 from collections import defaultdict
@@ -15,8 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from selfplay.patches import is_test_file
+from selfplay.repository.pytest_suite import CoverageMap
 from selfplay.roles.injector.cuts import Cut
 from selfplay.roles.injector.names import Function
+
+MAX_UNPACKED = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -111,18 +113,18 @@ def outermost_functions(tree: ast.Module) -> list[Function]:
     return sorted(found, key=lambda function: function.lineno)
 
 
-def parse_survey(packed: str) -> Survey:
-    """The survey behind the text the plugin `inside/selfplay_survey.py` wrote."""
-    found = json.loads(zlib.decompress(base64.b64decode(packed)))
-    sets = [frozenset(numbers) for numbers in found["sets"]]
-    return Survey(
-        tests=tuple(found["tests"]),
-        texts={path: file["text"] for path, file in found["files"].items()},
-        reached={
-            path: {int(line): sets[number] for line, number in file["lines"].items()}
-            for path, file in found["files"].items()
-        },
-    )
+def make_survey(coverage: CoverageMap, texts: Mapping[str, str]) -> Survey:
+    """The survey from a coverage map and the sources of the files in it."""
+    return Survey(tests=coverage.tests, texts=texts, reached=coverage.lines)
+
+
+def unpack(packed: str) -> str:
+    """The text behind gzip and base64, refused beyond `MAX_UNPACKED` bytes: the repository's processes wrote it."""
+    inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    data = inflater.decompress(base64.b64decode(packed), MAX_UNPACKED)
+    if not inflater.eof:
+        raise ValueError(f"more than {MAX_UNPACKED} bytes, or cut short")
+    return data.decode("utf-8")
 
 
 class Notes:
