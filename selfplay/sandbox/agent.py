@@ -11,7 +11,6 @@ A message is a list of byte strings: their number, their lengths, then the bytes
 unpickled, evaluated or used as a path outside.
 """
 
-import _ctypes
 import os
 import resource
 import select
@@ -20,6 +19,8 @@ import stat
 import struct
 import sys
 import time
+
+import _ctypes
 
 COUNT = struct.Struct("!I")
 LENGTH = struct.Struct("!Q")

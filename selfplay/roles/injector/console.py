@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from selfplay.agent.actions import Call, Observation
 from selfplay.repository import pytest_suite
-from selfplay.roles.injector.cuts import Change, split_lines
+from selfplay.roles.injector.cuts import Change, Cut, split_lines
 from selfplay.roles.injector.survey import unpack
 from selfplay.roles.injector.weaken import Failure
 
@@ -19,6 +19,8 @@ Talk = Generator[Call, Observation, T]
 
 PLUGINS = "/tmp/plugins"
 PROBE = "selfplay_probe"
+MOST_EDITS = 6
+"""Places of one file edited one by one; with more the file is written anew."""
 PAGE = 120_000
 """Characters read at once: under the cap of one observation."""
 
@@ -71,10 +73,11 @@ def install_probe() -> Talk[None]:
     yield from create(f"{PLUGINS}/{PROBE}.py", text)
 
 
-def look(ids: Sequence[str], timeout: float) -> Talk[Look]:
-    """Run the tests `ids` and learn where those that fail stand, and how many pass."""
+def look(ids: Sequence[str], timeout: float, test_seconds: float) -> Talk[Look]:
+    """Run the tests `ids` and learn where those that fail stand, and how many pass. A test that hangs ends it."""
     files = dict.fromkeys(pytest_suite.file_of(test) for test in ids)
-    yield from create("/tmp/look.sh", pytest_suite.render_script(files, only=ids, options=("-p", PROBE)))
+    script = pytest_suite.render_script(files, only=ids, options=("-p", PROBE), test_seconds=test_seconds)
+    yield from create("/tmp/look.sh", script)
     done = yield from bash(
         f"export PYTHONPATH={PLUGINS} PROBE_OUT=/tmp/report; rm -f $PROBE_OUT; "
         f"bash /tmp/look.sh >/tmp/log 2>&1; code=$?; head -c {PAGE} $PROBE_OUT; exit $code",
@@ -84,8 +87,8 @@ def look(ids: Sequence[str], timeout: float) -> Talk[Look]:
     if done.exit_code not in (0, 1) or not lines:
         return Look(ran=False)
     *failed, last = (parse_line(line) for line in lines)
-    if "passed" not in last:
-        return Look(ran=False)  # more failures than one page holds: not a bug anybody wants
+    if "passed" not in last or any(found.get("late") for found in failed):
+        return Look(ran=False)  # more failures than a page holds, or a test that hangs: not a bug anybody wants
     return Look(tuple(_failure(found) for found in failed), int(last["passed"]))
 
 
@@ -113,7 +116,7 @@ def plant(change: Change) -> Talk[None]:
     if change.after is None:
         yield from bash(f"rm -- {shlex.quote(change.path)}")
         return
-    if all(_unmistakable(change, start, end) for start, end in _ranges(change)):
+    if len(change.cuts) <= MOST_EDITS and all(_unmistakable(change, cut) for cut in change.cuts):
         lines = split_lines(change.before)
         for cut in change.cuts:
             old = "".join(lines[cut.start - 1 : cut.end])
@@ -126,13 +129,9 @@ def plant(change: Change) -> Talk[None]:
     yield from create(change.path, change.after)
 
 
-def _ranges(change: Change) -> list[tuple[int, int]]:
-    return [(cut.start, cut.end) for cut in change.cuts]
-
-
-def _unmistakable(change: Change, start: int, end: int) -> bool:
-    old = "".join(split_lines(change.before)[start - 1 : end])
-    return end >= start and bool(old.strip()) and change.before.count(old) == 1
+def _unmistakable(change: Change, cut: Cut) -> bool:
+    old = "".join(split_lines(change.before)[cut.start - 1 : cut.end])
+    return bool(old.strip()) and change.before.count(old) == 1
 
 
 def undo(changes: Iterable[Change]) -> Talk[None]:

@@ -14,6 +14,7 @@ from selfplay.roles.injector import console
 from selfplay.roles.injector.console import Talk
 from selfplay.roles.injector.cuts import Change, Cut, change, split_lines
 from selfplay.roles.injector.direct import direct_cuts
+from selfplay.roles.injector.helpers import helper_cuts, override_cuts
 from selfplay.roles.injector.history import keep_defined, reverted_change, reverts
 from selfplay.roles.injector.names import Function
 from selfplay.roles.injector.removal import compose, removal_cuts
@@ -22,6 +23,12 @@ from selfplay.roles.injector.task import InjectorTask
 
 HAND = 4
 """Targets dealt to one episode before the next one's begin."""
+SIZES = (3.0, 5.3)
+"""Powers of two between which the wanted number of changed lines is drawn: 8 to 40."""
+NEIGHBOURS = 4
+"""Functions of one file one removal may touch."""
+WHOLE_SHARE = 0.5
+"""How often a definition that can go as a whole goes as a whole."""
 
 
 class Planner(Protocol):
@@ -104,17 +111,36 @@ class FunctionPlanner(_Base):
     def _change(self, target: Target) -> Change | None:
         text = self.survey.texts[target.path]
         lines = split_lines(text)
-        function = self.survey.function_at(target)
-        reached = [c for c in self._cuts(function, lines) if self.survey.tests_of_cut(target.path, c)]
-        if not reached:
-            return None
         if self.task.strategy == "direct":
-            return change(target.path, text, [self.rng.choice(reached)])
-        wanted = round(2 ** self.rng.uniform(2.6, 5.0))
-        return change(target.path, text, compose(reached, wanted, self.rng))
+            found = self._reached(target, direct_cuts(self.survey.function_at(target), lines))
+            return change(target.path, text, [self.rng.choice(found)]) if found else None
+        return change(target.path, text, self._removal(target, lines))
 
-    def _cuts(self, function: Function, lines: Sequence[str]) -> list[Cut]:
-        return direct_cuts(function, lines) if self.task.strategy == "direct" else removal_cuts(function, lines)
+    def _removal(self, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
+        """Cuts of about the wanted size: in the target, and where it is too small, in its nearest neighbours too."""
+        wanted = round(2 ** self.rng.uniform(*SIZES))
+        function = self.survey.function_at(target)
+        whole = self._whole(target, function, lines)
+        if whole and self.rng.random() < WHOLE_SHARE:
+            return whole
+        chosen: tuple[Cut, ...] = ()
+        near = [t for t in self.survey.targets if t.path == target.path]
+        for one in sorted(near, key=lambda t: abs(t.start - target.start))[:NEIGHBOURS]:
+            room = wanted - sum(cut.size for cut in chosen)
+            if chosen and room <= wanted // 3:
+                break
+            found = self._reached(one, removal_cuts(self.survey.function_at(one), lines))
+            chosen += compose(found, room, self.rng)
+        return chosen
+
+    def _whole(self, target: Target, function: Function, lines: Sequence[str]) -> tuple[Cut, ...]:
+        """The whole definition, where the rest of the file can do without."""
+        survey, path = self.survey, target.path
+        overriding = tuple(override_cuts(path, function, survey.trees, lines))
+        return overriding or tuple(helper_cuts(path, function, survey.texts, survey.trees[path], lines))
+
+    def _reached(self, target: Target, cuts: Sequence[Cut]) -> list[Cut]:
+        return [cut for cut in cuts if self.survey.tests_of_cut(target.path, cut)]
 
 
 class HistoryPlanner(_Base):

@@ -16,6 +16,7 @@ from selfplay.agent.actions import Call
 from selfplay.patches import is_test_file
 from selfplay.policies import Script, ScriptedPolicy
 from selfplay.repository import pytest_suite
+from selfplay.repository.pytest_suite import file_of
 from selfplay.roles.injector import console
 from selfplay.roles.injector.console import Look, Stuck, Talk
 from selfplay.roles.injector.cuts import Change
@@ -35,6 +36,7 @@ for path in json.load(open("/tmp/files.json")):
 print(json.dumps(texts))
 """
 """Prints the sources as JSON; a file that is not UTF-8 is no target."""
+BYSTANDERS = 12
 TRIES = 8
 """Bugs planted and looked at before an episode gives up."""
 
@@ -112,8 +114,9 @@ class _Episode:
             return None
         for change in changes:
             yield from console.plant(change)
-        found = yield from self._look(self._ids(changes))
-        if self._is_good(found):
+        ids = self._ids(changes)
+        found = yield from self._look([*ids, *self._bystanders(ids)])
+        if self._is_good(found) and {failure.id for failure in found.failures} <= set(ids):
             return _Planted(changes, found.failures)
         yield from console.undo(changes)
         return None
@@ -139,15 +142,23 @@ class _Episode:
         enough = self.task.min_failing_tests <= len(found.failures) <= most
         return found.ran and enough and remaining >= 1
 
+    def _bystanders(self, ids: Sequence[str]) -> list[str]:
+        """A few tests of the same files that run no changed line: one that fails shows an effect at a distance (a
+        table filled once, a cached default) which the covering tests do not bound."""
+        files, chosen = {file_of(test) for test in ids}, set(ids)
+        others = [test for test in self.survey.tests if test in self.usable - chosen and file_of(test) in files]
+        return others[:: max(1, len(others) // BYSTANDERS)][:BYSTANDERS]
+
     def _ids(self, changes: Sequence[Change]) -> list[str]:
         """The usable tests that run a changed line."""
-        numbers = frozenset().union(*(self.planner.tests_of(change) for change in changes))
+        numbers: frozenset[int] = frozenset().union(*(self.planner.tests_of(change) for change in changes))
         return [self.survey.tests[n] for n in sorted(numbers) if self.survey.tests[n] in self.usable]
 
     def _look(self, ids: Sequence[str]) -> Talk[Look]:
         if not ids:
             return Look()
-        return (yield from console.look(ids, 10 + 3 * self.task.suite.wall_seconds))
+        slowest = max(self.task.suite.seconds.values())
+        return (yield from console.look(ids, 10 + 3 * self.task.suite.wall_seconds, max(2.0, 5 * slowest)))
 
     def _weaken(self, failures: Sequence[Failure]) -> Talk[list[Change] | None]:
         """Hide the failures; what is not certain to be hidden is run again and removed if it still fails."""

@@ -33,7 +33,8 @@ def describe(item, call):
     callspec = getattr(item, "callspec", None)
     indices = sorted(set(getattr(callspec, "indices", {}).values())) if callspec else []
     name = getattr(item, "originalname", None) or item.name.split("[")[0]
-    return {"path": path, "line": (line or 0) + 1, "name": name, "crash": crash, "indices": indices}
+    late = bool(call.excinfo) and "the test exceeded" in str(call.excinfo.value)
+    return {"late": late, "path": path, "line": (line or 0) + 1, "name": name, "crash": crash, "indices": indices}
 
 
 def pytest_sessionfinish(session):
