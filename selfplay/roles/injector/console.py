@@ -21,6 +21,8 @@ PLUGINS = "/tmp/plugins"
 PROBE = "selfplay_probe"
 MOST_EDITS = 6
 """Places of one file edited one by one; with more the file is written anew."""
+PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5
+"""pytest's exit codes of a run that went to its end."""
 PAGE = 120_000
 """Characters read at once: under the cap of one observation."""
 
@@ -73,10 +75,14 @@ def install_probe() -> Talk[None]:
     yield from create(f"{PLUGINS}/{PROBE}.py", text)
 
 
-def look(ids: Sequence[str], timeout: float, test_seconds: float) -> Talk[Look]:
-    """Run the tests `ids` and learn where those that fail stand, and how many pass. A test that hangs ends it."""
+def look(ids: Sequence[str], timeout: float, test_seconds: float, most: int) -> Talk[Look]:
+    """Run the tests `ids` and learn where those that fail stand, and how many pass.
+
+    A test that hangs makes the look useless, and so do more than `most` failures: the run ends there.
+    """
     files = dict.fromkeys(pytest_suite.file_of(test) for test in ids)
-    script = pytest_suite.render_script(files, only=ids, options=("-p", PROBE), test_seconds=test_seconds)
+    options = ("-p", PROBE, "--assert=plain", f"--maxfail={most + 1}")  # explaining failures takes longer than failing
+    script = pytest_suite.render_script(files, only=ids, options=options, test_seconds=test_seconds)
     yield from create("/tmp/look.sh", script)
     done = yield from bash(
         f"export PYTHONPATH={PLUGINS} PROBE_OUT=/tmp/report; rm -f $PROBE_OUT; "
@@ -84,7 +90,7 @@ def look(ids: Sequence[str], timeout: float, test_seconds: float) -> Talk[Look]:
         timeout,
     )
     lines = done.output.splitlines()
-    if done.exit_code not in (0, 1) or not lines:
+    if done.exit_code not in (PASSED, FAILED, NOTHING_COLLECTED) or not lines:
         return Look(ran=False)
     *failed, last = (parse_line(line) for line in lines)
     if "passed" not in last or any(found.get("late") for found in failed):

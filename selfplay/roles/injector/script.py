@@ -37,6 +37,8 @@ print(json.dumps(texts))
 """
 """Prints the sources as JSON; a file that is not UTF-8 is no target."""
 BYSTANDERS = 12
+MOST_FAILING = 40
+"""Failing tests beyond which a bug is too loud to be worth solving."""
 TRIES = 8
 """Bugs planted and looked at before an episode gives up."""
 
@@ -92,6 +94,7 @@ class _Episode:
     def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random, planner: Planner) -> None:
         self.task, self.survey, self.rng, self.planner = task, survey, rng, planner
         self.usable = frozenset(task.suite.seconds)
+        self.most = max(task.min_failing_tests, MOST_FAILING)
 
     def play(self) -> Talk[None]:
         yield from console.install_probe()
@@ -137,10 +140,8 @@ class _Episode:
 
     def _is_good(self, found: Look) -> bool:
         """Enough tests fail, the code still runs, and most of the suite does not notice."""
-        most = max(10, len(self.usable) // 4)
-        remaining = len(self.usable) - len(found.failures)
-        enough = self.task.min_failing_tests <= len(found.failures) <= most
-        return found.ran and enough and remaining >= 1
+        enough = self.task.min_failing_tests <= len(found.failures) <= self.most
+        return found.ran and enough and len(found.failures) < len(self.usable)
 
     def _bystanders(self, ids: Sequence[str]) -> list[str]:
         """A few tests of the same files that run no changed line: one that fails shows an effect at a distance (a
@@ -157,8 +158,9 @@ class _Episode:
     def _look(self, ids: Sequence[str]) -> Talk[Look]:
         if not ids:
             return Look()
-        slowest = max(self.task.suite.seconds.values())
-        return (yield from console.look(ids, 10 + 3 * self.task.suite.wall_seconds, max(2.0, 5 * slowest)))
+        suite = self.task.suite
+        limit = max(2.0, 5 * max(suite.seconds.values()))
+        return (yield from console.look(ids, 10 + 3 * suite.wall_seconds, limit, self.most))
 
     def _weaken(self, failures: Sequence[Failure]) -> Talk[list[Change] | None]:
         """Hide the failures; what is not certain to be hidden is run again and removed if it still fails."""
