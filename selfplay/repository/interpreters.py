@@ -59,7 +59,7 @@ def choose(requires: str | None, wanted: str | None = None) -> Interpreter:
 @functools.cache
 def discover() -> tuple[Interpreter, ...]:
     """Every interpreter found, those under /usr first, then newest first."""
-    found = {}
+    found: dict[tuple[str, Path | None], Interpreter] = {}
     for path in _candidates():
         if (python := query(path)) is not None:
             found.setdefault((python.version, python.prefix), python)
