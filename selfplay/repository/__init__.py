@@ -12,6 +12,7 @@ from selfplay.repository.errors import (
 )
 from selfplay.repository.prepare import prepare, rebuild, write_original
 from selfplay.repository.prepared import Prepared, Suite
+from selfplay.repository.suite import measure_coverage, measure_suite
 
 __all__ = [
     "BuildFailed",
@@ -24,6 +25,8 @@ __all__ = [
     "SourceError",
     "Suite",
     "default_cache",
+    "measure_coverage",
+    "measure_suite",
     "prepare",
     "rebuild",
     "write_original",
