@@ -17,7 +17,7 @@ from selfplay.sandbox import Mount
 
 CERTIFICATES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
-CA_INSIDE = "/tools/ca.pem"
+CA_INSIDE = "/build/ca.pem"
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,12 @@ def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
 
 
 def _local(location: str) -> Path | None:
-    """The existing folder a file URL or a path names, else None."""
+    """The existing folder a file URL or a path names, else None.
+
+    An index's `simple` folder links to files beside it, so its parent is what must be seen.
+    """
     parts = urlsplit(location)
     path = Path(unquote(parts.path) if parts.scheme == "file" else location)
-    return path if location and parts.scheme in ("", "file") and path.is_absolute() and path.exists() else None
+    if not location or parts.scheme not in ("", "file") or not path.is_absolute() or not path.exists():
+        return None
+    return path.parent if path.name == "simple" else path

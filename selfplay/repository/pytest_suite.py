@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from selfplay.repository.inside import text
+from selfplay.repository.prepared import Suite
 
 PARSER = text("test_parser.py")
 """`test_parser.py`: the raw log of a rendered script on stdin -> `{test id: "passed" | "failed"}` on stdout."""
 TEST_SECONDS = 10.0
 """What one test may take before it is failed; after three such tests the run stops."""
 COVERAGE_TOOLS = "/tools/coverage"
-FALLBACK_FILES = "python_files=test*.py *_test.py *_tests.py tests.py"
+FALLBACK_PATTERNS = "python_files=test*.py *_test.py *_tests.py tests.py"
 _OPTIONS = ("--continue-on-collection-errors", "--maxfail=0", "-q", "--no-header", "--tb=short", "--color=no")
 
 
@@ -26,13 +27,14 @@ _OPTIONS = ("--continue-on-collection-errors", "--maxfail=0", "-q", "--no-header
 class Record:
     """One test of one run. `outcome`: passed, failed, skipped, xfailed, xpassed; `seconds` None when it never ended.
 
-    A file that cannot be collected has one record, with its path as `id` and `collected` False.
+    A file that cannot be collected has one record, with its path as `id`, and `kind` "collect"; else `kind` is "test",
+    or "doctest" (only told when tests are collected, not run).
     """
 
     id: str
     outcome: str
     seconds: float | None = None
-    collected: bool = True
+    kind: str = "test"
 
 
 def file_of(test_id: str) -> str:
@@ -74,6 +76,17 @@ def render_script(
         'exit "$status"',
     ]
     return "\n".join(lines) + "\n"
+
+
+def script_for(suite: Suite, files: Collection[str] | None = None, *, only: Collection[str] = ()) -> str:
+    """`test_script.sh` for a measured suite, or for some of its files or ids."""
+    chosen = suite.files if files is None else files
+    if only:
+        chosen = sorted({file_of(test) for test in only})
+    excluded = [test for test in suite.excluded if file_of(test) in set(chosen)]
+    return render_script(
+        chosen, excluded, only=only, options=suite.options, command=suite.command, test_seconds=suite.test_seconds
+    )
 
 
 def _heredoc(name: str, content: str) -> list[str]:
@@ -120,7 +133,7 @@ def parse_records(log: bytes) -> list[Record]:
                 value["id"],
                 str(value.get("outcome", "failed")),
                 float(seconds) if isinstance(seconds, int | float) else None,
-                value.get("phase") != "collect",
+                str(value.get("phase") or value.get("kind") or "test"),
             )
     return list(records.values())
 

@@ -7,6 +7,7 @@ down. Also a pytest plugin (PYTEST_PLUGINS=selfplay_tests) for commands that sta
 import importlib.util
 import json
 import os
+import random
 import signal
 import sys
 import time
@@ -100,12 +101,20 @@ class Recorder:
             return False
         return not self.files or test.split("::")[0] in self.files
 
+    def pytest_collection_finish(self, session):
+        """With --collect-only: one line per test, saying whether it is an example in a docstring or a document."""
+        if session.config.option.collectonly:
+            for item in session.items:
+                kind = "doctest" if type(item).__name__ == "DoctestItem" else "test"
+                self.write("SELFPLAY " + json.dumps({"id": item.nodeid, "outcome": "collected", "kind": kind}) + "\n")
+
     def pytest_collectreport(self, report):
         if report.failed:
             self.write("SELFPLAY " + json.dumps({"id": report.nodeid, "outcome": "failed", "phase": "collect"}) + "\n")
 
     def pytest_runtest_logstart(self, nodeid, location):
         self.began, self.outcome = time.perf_counter(), None
+        random.seed(0)  # a test that draws without a seed draws the same each time
         self.write("SELFPLAY " + json.dumps({"id": nodeid})[:-1])
         if self.coverage is not None:
             self.coverage.switch_context(str(len(self.tests)))
@@ -149,8 +158,10 @@ class Recorder:
             pytest.fail("the test exceeded %s s" % self.limit, pytrace=False)
 
 
-def blocked():
-    return [word for name in BLOCKED for word in ("-p", "no:" + name)]
+def fixed():
+    """Arguments that make a run repeat: no shuffling or splitting plugins, and hypothesis draws from a seed."""
+    seed = ["--hypothesis-seed=0"] if importlib.util.find_spec("_hypothesis_pytestplugin") else []
+    return [word for name in BLOCKED for word in ("-p", "no:" + name)] + seed
 
 
 def start_coverage():
@@ -187,7 +198,7 @@ def main(arguments):
     sys.argv = ["pytest"] + arguments
     output = os.environ.get("SELFPLAY_COVERAGE_OUT")
     recorder = Recorder(read("selection.json"), start_coverage() if output else None)
-    status = pytest.main(blocked() + arguments, plugins=[recorder, sys.modules["__main__"]])
+    status = pytest.main(fixed() + arguments, plugins=[recorder, sys.modules["__main__"]])
     if output:
         save_coverage(recorder, output)
     return int(status)
