@@ -38,4 +38,5 @@ def bench(backend: Backend, worlds: dict[str, World], shared: RunCache) -> Bench
     def make(language: str, artifact: Artifact, **options: object) -> Workbench:
         return Workbench(backend, worlds[language], artifact, **{"shared": shared, **options})
 
+    make.backend, make.worlds = backend, worlds
     return make
