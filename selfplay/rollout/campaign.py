@@ -1,20 +1,15 @@
 """From a source to a stored curriculum: what `selfplay curriculum` does, as one function over values."""
 
-import contextlib
 import logging
 import os
 import shutil
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from git import Repo
-
 from selfplay.curriculum import open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
-from selfplay.repository import Prepared, Suite, measure_suite, prepare
+from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.rollout.cost import Meter
 from selfplay.rollout.injection import Injection, Mix
 from selfplay.rollout.local import Progress, make_bugs
@@ -102,7 +97,7 @@ def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend)
         strategy=order.strategy,
         seed=order.seed,
         trajectories=order.out / "trajectories",
-        environment={"setup": order.setup, "test": order.test, "releases": order.releases},
+        environment=dict(prepared.recorded),
     )
 
 
@@ -128,30 +123,10 @@ def _facts(order: Order, prepared: Prepared, suite: Suite, reason: str) -> dict[
 
 
 def keep_original(prepared: Prepared, target: Path) -> None:
-    """Copy the original tree to `target`, as a git repository of one commit, once.
-
-    A repository of its own, because `git apply` in a plain folder inside another repository silently does nothing.
-    """
+    """Write the original tree to `target`, once; a kill leaves it whole or absent."""
     if target.exists():
         return
-    with _unfinished(target) as folder:
-        shutil.copytree(prepared.tree, folder, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
-        repository = Repo.init(folder)
-        with repository.config_writer() as config:
-            config.set_value("core", "hooksPath", os.devnull)
-            config.set_value("user", "name", "selfplay")
-            config.set_value("user", "email", "selfplay@localhost")
-        repository.git.add("--all", "--force")
-        repository.git.commit("--quiet", "--message", f"original: {prepared.source}", "--no-gpg-sign", "--no-verify")
-        repository.close()
-
-
-@contextlib.contextmanager
-def _unfinished(target: Path) -> Iterator[Path]:
-    """A folder beside `target` that becomes `target` when everything in it is there."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.{time.monotonic_ns()}")
-    try:
-        yield temporary
-        temporary.replace(target)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    write_original(prepared, temporary)
+    temporary.replace(target)

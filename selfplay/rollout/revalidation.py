@@ -65,18 +65,14 @@ def bug_folders(path: Path) -> list[Path]:
 
 def _prepared(folder: Path, bug: Bug, backend: Backend) -> Prepared:
     """The original of a bug: the run's copy where there is one, else the source itself."""
-    original = folder.parent.parent / "original"
+    original = folder.resolve().parent.parent / "original"
     if original.is_dir():
-        prepared = rebuild(
-            original, {**bug.environment, "source": bug.source, "revision": bug.revision}, backend=backend
-        )
-    else:
-        source = bug.source
-        prepared = prepare(source, backend=backend, setup=bug.environment.get("setup"))
+        return rebuild(original, bug.environment, backend=backend)
+    prepared = prepare(bug.source, backend=backend, setup=bug.environment.get("setup"))
     if prepared.tree_hash != bug.tree_hash:
         raise ArtifactError(
-            f"{folder}: the original has tree {prepared.tree_hash}, the bug was made on {bug.tree_hash}",
-            "Restore the run's original/ folder, or make the bug's source available at its revision.",
+            f"{folder}: {bug.source} now has tree {prepared.tree_hash}, the bug was made on {bug.tree_hash}",
+            "Keep the bug's folder in its run's bugs/, beside original/, or name the revision in the source.",
         )
     return prepared
 

@@ -8,7 +8,7 @@ from importlib import resources
 from typing import Any, TypeVar
 
 from selfplay.agent.actions import Call, Observation
-from selfplay.repository import pytest_suite
+from selfplay.repository import Suite, pytest_suite
 from selfplay.roles.injector.cuts import Change, Cut, split_lines
 from selfplay.roles.injector.survey import unpack
 from selfplay.roles.injector.weaken import Failure
@@ -75,19 +75,25 @@ def install_probe() -> Talk[None]:
     yield from create(f"{PLUGINS}/{PROBE}.py", text)
 
 
-def look(ids: Sequence[str], timeout: float, test_seconds: float, most: int) -> Talk[Look]:
+def look(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) -> Talk[Look]:
     """Run the tests `ids` and learn where those that fail stand, and how many pass.
 
     A test that hangs makes the look useless, and so do more than `most` failures: the run ends there.
     """
     files = dict.fromkeys(pytest_suite.file_of(test) for test in ids)
-    options = ("-p", PROBE, "--assert=plain", f"--maxfail={most + 1}")  # explaining failures takes longer than failing
+    options = (
+        "-p",
+        PROBE,
+        "--assert=plain",
+        f"--maxfail={most + 1}",
+        *suite.options,
+    )  # explaining failures takes longer than failing
     script = pytest_suite.render_script(files, only=ids, options=options, test_seconds=test_seconds)
     yield from create("/tmp/look.sh", script)
     done = yield from bash(
         f"export PYTHONPATH={PLUGINS} PROBE_OUT=/tmp/report; rm -f $PROBE_OUT; "
         f"bash /tmp/look.sh >/tmp/log 2>&1; code=$?; head -c {PAGE} $PROBE_OUT; exit $code",
-        timeout,
+        10 + 3 * suite.wall_seconds,
     )
     lines = done.output.splitlines()
     if done.exit_code not in (PASSED, FAILED, NOTHING_COLLECTED) or not lines:

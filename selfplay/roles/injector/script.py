@@ -66,7 +66,9 @@ def _learn(task: InjectorTask, notes: Notes) -> Talk[Survey]:
 def _survey(task: InjectorTask) -> Talk[Survey]:
     """Run the suite once under coverage, and read every file it ran."""
     suite = task.suite
-    script = pytest_suite.render_coverage(suite.files, suite.excluded, output="/tmp/coverage.json")
+    script = pytest_suite.render_coverage(
+        suite.files, suite.excluded, output="/tmp/coverage.json", options=suite.options
+    )
     yield from console.create("/tmp/coverage.sh", script)
     done = yield from console.bash(
         "bash /tmp/coverage.sh >/tmp/log 2>&1; tail -c 2000 /tmp/log; test -s /tmp/coverage.json",
@@ -160,7 +162,7 @@ class _Episode:
             return Look()
         suite = self.task.suite
         limit = max(2.0, 5 * max(suite.seconds.values()))
-        return (yield from console.look(ids, 10 + 3 * suite.wall_seconds, limit, self.most))
+        return (yield from console.look(suite, ids, limit, self.most))
 
     def _weaken(self, failures: Sequence[Failure]) -> Talk[list[Change] | None]:
         """Hide the failures; what is not certain to be hidden is run again and removed if it still fails."""
@@ -185,7 +187,7 @@ class _Episode:
 
     def _hand_in(self, changes: Sequence[Change], weakened: Sequence[Change]) -> Talk[None]:
         suite = self.task.suite
-        script = pytest_suite.render_script(suite.files, suite.excluded, command=suite.command)
+        script = pytest_suite.script_for(suite)
         listed = {path for path in self.survey.texts if is_test_file(path)} | set(suite.files)
         yield from console.create(f"{SUBMISSION}/test_script.sh", script)
         yield from console.create(f"{SUBMISSION}/test_parser.py", pytest_suite.PARSER)
