@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 _FOLDER = re.compile(
     r"tests?|testing|specs?|__(?:tests|mocks|snapshots|fixtures)__|test[-_]?(?:data|suites?)|e2e|cypress"
-    r"|(?:unit|functional|integration|android|e2e)[-_]?tests?|.+[._-]tests?",
+    r"|(?:.+[._-])?(?:unit|functional|integration|android|e2e)?[-_]?tests?",
     re.IGNORECASE,
 )
 _RUNNER_CONFIG = re.compile(

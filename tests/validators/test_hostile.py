@@ -26,7 +26,11 @@ HOSTILE = {
     "fills the memory": ("python3 -c 'x = bytearray(8 << 30)' || echo FAIL: memory\n", {"test_script"}, "'memory'"),
     "opens the network": (CONNECT, {"test_script"}, "'reaches the network'"),
     "deletes the tree": ("rm -rf /testbed/* ; make -s check\n", {"parser"}, "found no test"),
-    "deletes everything": ("rm -rf --no-preserve-root / 2>/dev/null; make -s check\n", {"parser", "test_script"}, "test"),
+    "deletes everything": (
+        "rm -rf --no-preserve-root / 2>/dev/null; make -s check\n",
+        {"parser", "test_script"},
+        "test",
+    ),
     "kills everything": ("kill -9 -1; kill -9 1\n", {"parser", "test_script"}, "test"),
     "rewrites its script": ("echo 'echo PASS: x' >/oracle/test_script.sh && echo FAIL: wrote\n", {"parser"}, "no test"),
 }
