@@ -31,6 +31,10 @@ WHOLE_SHARE = 0.5
 """How often a definition that can go as a whole goes as a whole."""
 
 
+MOST_TESTS = 60
+"""Tests that may run the changed lines: where more do, a bug is mostly too loud, and looking at it costs more."""
+
+
 class Planner(Protocol):
     """Proposes bugs."""
 
@@ -59,7 +63,7 @@ def dealt(survey: Survey, seed: int) -> list[Target]:
     rng.shuffle(piles)
     for pile in piles:
         rng.shuffle(pile)
-        pile.sort(key=lambda target: len(target.tests) > len(survey.tests) // 4)
+        pile.sort(key=lambda target: len(target.tests) > MOST_TESTS)
     rounds = max((len(pile) for pile in piles), default=0)
     return [pile[i] for i in range(rounds) for pile in piles if i < len(pile)]
 
@@ -84,9 +88,10 @@ class FunctionPlanner(_Base):
     def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random) -> None:
         super().__init__(task, survey, rng)
         self.targets = dealt(survey, task.seed)
+        self.tried: set[Target] = set()
 
     def propose(self, number: int) -> Talk[tuple[Change, ...]]:
-        """Try `number` works on the targets from `HAND * episode + number` on."""
+        """Try `number` takes the first targets that offer something from `HAND * episode + number` on."""
         yield from ()
         if not self.targets:
             return ()
@@ -97,14 +102,13 @@ class FunctionPlanner(_Base):
         for target in order:
             if len(changes) == self.task.min_changed_files:
                 break
-            if any(target.path == made.path for made in changes):
-                continue
-            if changes and not exclusive([self.tests_of(made) for made in changes], target.tests):
+            taken = target in self.tried or any(target.path == made.path for made in changes)
+            if taken or (changes and not exclusive([self.tests_of(made) for made in changes], target.tests)):
                 continue
             made = self._change(target)
-            if made is None and not changes:
-                return ()
-            if made and (not changes or exclusive([self.tests_of(c) for c in changes], self.tests_of(made))):
+            if made is None or not changes:
+                self.tried.add(target)
+            if made and exclusive([self.tests_of(c) for c in changes], self.tests_of(made)):
                 changes.append(made)
         return tuple(changes) if len(changes) == self.task.min_changed_files else ()
 
@@ -114,7 +118,8 @@ class FunctionPlanner(_Base):
         if self.task.strategy == "direct":
             found = self._reached(target, direct_cuts(self.survey.function_at(target), lines))
             return change(target.path, text, [self.rng.choice(found)]) if found else None
-        return change(target.path, text, self._removal(target, lines))
+        cuts = self._removal(target, lines)
+        return change(target.path, text, cuts) if cuts else None
 
     def _removal(self, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
         """Cuts of about the wanted size: in the target, and where it is too small, in its nearest neighbours too."""
@@ -140,7 +145,7 @@ class FunctionPlanner(_Base):
         return overriding or tuple(helper_cuts(path, function, survey.texts, survey.trees[path], lines))
 
     def _reached(self, target: Target, cuts: Sequence[Cut]) -> list[Cut]:
-        return [cut for cut in cuts if self.survey.tests_of_cut(target.path, cut)]
+        return [cut for cut in cuts if 0 < len(self.survey.tests_of_cut(target.path, cut)) <= MOST_TESTS]
 
 
 class HistoryPlanner(_Base):
@@ -149,6 +154,7 @@ class HistoryPlanner(_Base):
     def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random) -> None:
         super().__init__(task, survey, rng)
         self.past: list[tuple[str, str]] | None = None
+        self.tried: set[tuple[str, str]] = set()
 
     def propose(self, number: int) -> Talk[tuple[Change, ...]]:
         if self.past is None:
@@ -156,12 +162,15 @@ class HistoryPlanner(_Base):
         if not self.past:
             return ()
         start = (HAND * self.task.number + number) % len(self.past)
+        order = [pair for pair in self.past[start:] + self.past[:start] if pair not in self.tried]
         changes: list[Change] = []
-        for commit, path in (self.past[start:] + self.past[:start])[: 1 if self.task.min_changed_files == 1 else 12]:
+        for commit, path in order[: 2 + 4 * (self.task.min_changed_files - 1)]:
             if any(path == made.path for made in changes):
                 continue
             made = yield from self._change(commit, path)
-            if made and (not changes or exclusive([self.tests_of(c) for c in changes], self.tests_of(made))):
+            if made is None or not changes:
+                self.tried.add((commit, path))
+            if made and exclusive([self.tests_of(c) for c in changes], self.tests_of(made)):
                 changes.append(made)
             if len(changes) == self.task.min_changed_files:
                 return tuple(changes)
@@ -199,7 +208,7 @@ class HistoryPlanner(_Base):
                 continue
             repaired = keep_defined(head, merged, self._needed(path))
             made = reverted_change(path, head, repaired, revert.what)
-            if made and self.tests_of(made):
+            if made and 0 < len(self.tests_of(made)) <= MOST_TESTS:
                 return made
         return None
 
