@@ -19,15 +19,14 @@ def safe(value: object) -> Text:
 def bug_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """The bugs of a run, a line each: `rows` as in `summary.json`."""
     table = Table(title="Verified bugs", title_justify="left", header_style="bold")
-    for name, justify in (("bug", "left"), ("strategy", "left"), ("where", "left"), ("files", "right"),
-                          ("lines", "right"), ("F2P", "right"), ("P2P", "right"), ("seconds", "right")):  # fmt: skip
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    table.add_column("bug", no_wrap=True)
+    table.add_column("where", overflow="fold")
+    for name in ("lines", "F2P", "P2P", "seconds"):
+        table.add_column(name, justify="right")
     for row in rows:
         table.add_row(
             safe(row["id"]),
-            safe(row["strategy"]),
             safe(", ".join(row["files"])),
-            str(len(row["files"])),
             str(row["changed_lines"]),
             str(row["fail_to_pass"]),
             str(row["pass_to_pass"]),
@@ -42,7 +41,9 @@ def run_report(summary: Mapping[str, Any], out: Path) -> RenderableType:
     lines = [
         f"{figures['bugs']} of {summary['wanted']} bugs ({summary['stopped']}) in {out}",
         f"suite: {suite['tests']} tests in {suite['files']} files, {suite['wall_seconds']:.1f} s a run",
-        f"{figures['episodes']} episodes, {figures['submitted']} artifacts submitted, valid share {figures['valid_share']}",
+        f"episodes: {figures['episodes']}, artifacts submitted: {figures['submitted']},"
+        f" valid share {figures['valid_share']}, median changed lines {figures['median_changed_lines']}",
+        _cost_line(summary["cost"], figures["bugs"]),
     ]
     if suite["failing_at_head"] or suite["flaky_at_head"]:
         left = f"{len(suite['failing_at_head'])} failing and {len(suite['flaky_at_head'])} flaky at HEAD"
@@ -52,6 +53,13 @@ def run_report(summary: Mapping[str, Any], out: Path) -> RenderableType:
     if figures["bugs"] < summary["wanted"]:
         lines.append(f"why not more: {figures['statuses']}, failed checks {figures['failed_checks']}")
     return Group(bug_table(summary["bugs"]), safe("\n".join([*lines, *summary["notes"]])))
+
+
+def _cost_line(cost: Mapping[str, Any], bugs: int) -> str:
+    wall = sum(cost[lap]["wall_seconds"] for lap in ("prepare", "bugs") if lap in cost)
+    worth = cost.get("suite_runs_worth")
+    per_bug = f", {worth / bugs:.1f} suite runs' worth of core time a bug" if worth and bugs else ""
+    return f"took {wall:.0f} s{per_bug}"
 
 
 def verdict_table(title: str, verdicts: Sequence[Verdict]) -> Table:

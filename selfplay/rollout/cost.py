@@ -1,16 +1,23 @@
 """What a run costs, in wall seconds, core seconds, and runs of the suite's own worth."""
 
-import resource
+import contextlib
 import time
 from typing import Any
+
+import psutil
 
 from selfplay.repository import Suite
 
 
 def cpu_seconds() -> float:
-    """User and system seconds of this process and of every child it has reaped (sandboxes included)."""
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    """User and system seconds of this process, its live descendants, and all they have reaped (dead sandboxes)."""
+    total = 0.0
+    own = psutil.Process()
+    for process in [own, *own.children(recursive=True)]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
 
 
 class Meter:

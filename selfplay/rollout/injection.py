@@ -4,6 +4,7 @@ import hashlib
 import logging
 import platform
 import random
+import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,10 +82,12 @@ def inject(run: Injection, number: int) -> EpisodeResult:
 
 
 def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
-    """The strategy of an episode; under `mix` removal or history, evenly (the paper's best; 50/50 is ours)."""
+    """The strategy of an episode; under `mix` one of each pair removes and one reverts (the paper's best; 50/50 is
+    ours)."""
     if mix != "mix":
         return mix
-    return "removal" if random.Random(f"mix:{seed}:{number}").random() < 0.5 else "history"
+    first_removes = random.Random(f"mix:{seed}:{number // 2}").random() < 0.5
+    return "removal" if first_removes == (number % 2 == 0) else "history"
 
 
 def _play(run: Injection, number: int, strategy: Strategy) -> tuple[Trajectory, Artifact | None, str]:
@@ -120,7 +123,7 @@ def _result(
         return EpisodeResult(number, strategy, "invalid", validation.reason, figures, failed_check=check)
     content = artifact.content_hash()
     bug = Bug(
-        id=f"{_slug(run.prepared.revision)}.{strategy}.{content[:10]}",
+        id=f"{_slug(run.prepared)}.{strategy}.{content[:8]}",
         strategy=strategy,
         seed=run.seed,
         source=run.prepared.source,
@@ -177,6 +180,9 @@ def _bench(run: Injection, artifact: Artifact) -> Workbench:
     )
 
 
-def _slug(revision: str) -> str:
-    plain = "".join(c if c.isalnum() and c.isascii() else "-" for c in revision.lower())
-    return "-".join(part for part in plain.split("-") if part)[:60] or "bug"
+def _slug(prepared: Prepared) -> str:
+    """A short name of the source: the project's, and the version or the commit."""
+    name = re.split(r"[/:]", prepared.source.removeprefix("pypi:").split("==")[0].rstrip("/"))[-1]
+    name = name.split("@")[0].removesuffix(".git")
+    revision = prepared.revision if prepared.source.startswith("pypi:") else prepared.commit[:8]
+    return re.sub(r"[^a-z0-9.]+", "-", f"{name}-{revision}".lower()).strip("-.")[:60] or "bug"

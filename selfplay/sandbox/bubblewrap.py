@@ -22,7 +22,10 @@ from selfplay.sandbox.protocol import WORKDIR, IsolationUnavailable, Limits, San
 
 
 class BubblewrapBackend:
-    """Starts sandboxes through one launcher process, from any number of threads. Unprobed: `open_backend` gives one that is."""
+    """Starts sandboxes through one launcher process, from any number of threads.
+
+    This one is not probed; `open_backend` gives one that is.
+    """
 
     name = "bubblewrap"
 

@@ -10,17 +10,21 @@ import fcntl
 import os
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 CLONE_NEWUSER = 0x10000000
 AF_VSOCK = 40
 LOCK = "/lock"
 STATUS = ("CapEff", "CapPrm", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")
 
 
-def say(name, value):
+def say(name: str, value: object) -> None:
     os.write(1, f"{name}={value}\n".encode())
 
 
-def outcome(attempt, *arguments):
+def outcome(attempt: "Callable[..., object]", *arguments: object) -> str:
     """`open` when the attempt works, else the error's name."""
     try:
         attempt(*arguments)
@@ -29,19 +33,19 @@ def outcome(attempt, *arguments):
     return "open"
 
 
-def connect(family, address):
+def connect(family: int, address: tuple[str, int] | bytes) -> None:
     link = _socket.socket(family, 1)
     link.settimeout(0.2)
     link.connect(address)
 
 
-def unshare():
-    library = _ctypes.dlopen(None, 0)
+def unshare() -> None:
+    library = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
     if _ctypes.call_function(_ctypes.dlsym(library, "unshare"), (CLONE_NEWUSER,)) != 0:
         raise OSError(1, "refused")
 
 
-def count_forks(most):
+def count_forks(most: int) -> int:
     """How many processes can be started at once; each waits for the end of a pipe."""
     reader, writer = os.pipe()
     children = []
@@ -61,7 +65,7 @@ def count_forks(most):
     return len(children)
 
 
-def look(port, abstract, secret):
+def look(port: int, abstract: bytes, secret: str) -> None:
     with open("/proc/self/status") as status:
         lines = dict(line.split(":", 1) for line in status)
     for name in STATUS:
@@ -82,7 +86,7 @@ def look(port, abstract, secret):
     say("disk", space.f_blocks * space.f_frsize)
 
 
-def overlay():
+def overlay() -> list[str]:
     """A folder of the tree is removed and made again: it must be empty. Returns what is in it."""
     os.unlink("/testbed/folder/file")
     os.rmdir("/testbed/folder")
@@ -90,7 +94,7 @@ def overlay():
     return os.listdir("/testbed/folder")
 
 
-def linger():
+def linger() -> None:
     """Leave a process that has left the session twice over, holding a lock that the host can see, and wait for ever."""
     if os.fork() == 0:
         os.setsid()
@@ -100,7 +104,7 @@ def linger():
     os.read(os.pipe()[0], 1)
 
 
-def main():
+def main() -> None:
     kind, *arguments = sys.argv[1:]
     if kind == "linger":
         linger()

@@ -65,7 +65,7 @@ class Cgroups:
         return {controller: files for controller, files in wanted.items() if controller in self.folders}
 
     def mismatch(self, group: "Group", limits: Limits, pid: int) -> str:
-        """The first way in which `group` is not what was asked for: a limit, or `pid` not in it. Empty when all holds."""
+        """How `group` is not what was asked for: a limit, or `pid` not in it. Empty when all holds."""
         for controller, files in self.settings(limits).items():
             folder = next(path for path in group.folders if path.parent == self.folders[controller])
             for file, value in files.items():

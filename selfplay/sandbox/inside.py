@@ -7,7 +7,7 @@ home) lies on one tmpfs of `Limits.disk_bytes`.
 
 from pathlib import Path
 
-from selfplay.sandbox import agent
+from selfplay.sandbox import messages
 from selfplay.sandbox.launcher import AGENT_FD, FIXED, SECCOMP_FD, SHELF
 from selfplay.sandbox.programs import Programs
 from selfplay.sandbox.protocol import WORKDIR, Limits, World
@@ -86,7 +86,7 @@ def command_line(
     line += tree(len(world.tree))
     line += ["--remount-ro", "/", "--chdir", WORKDIR, "--seccomp", str(SECCOMP_FD), "--"]
     line += [str(programs.python), "-I", "-S", "-B", f"/proc/self/fd/{AGENT_FD}"]
-    ceilings = agent.LIMITS.pack(limits.processes, limits.disk_bytes, limits.memory_bytes if per_process else 0)
+    ceilings = messages.LIMITS.pack(limits.processes, limits.disk_bytes, limits.memory_bytes if per_process else 0)
     return [*line, ceilings.hex()]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selfplay.sandbox import agent, inside, launcher, seccomp
+from selfplay.sandbox import agent, inside, launcher, messages, seccomp, streams
 from selfplay.sandbox.programs import Programs
 from selfplay.sandbox.protocol import SandboxError
 
@@ -97,7 +97,7 @@ class Launcher:
             self._requests.sendall(json.dumps(system).encode())
 
     def _greet(self, link: socket.socket, errors: int) -> Hello:
-        expected = agent.pack([b"ready"])
+        expected = messages.pack([b"ready"])
         try:
             data, ancillary, _, _ = link.recvmsg(len(expected), socket.CMSG_SPACE(CREDENTIALS.size))
         except TimeoutError as error:
@@ -116,6 +116,20 @@ def text(descriptor: int) -> str:
 
 
 def compiled_agent() -> bytes:
-    """The agent as a `.pyc`: the interpreter inside has our version, so it need not compile it again and again."""
-    source = Path(agent.__file__).read_bytes()
-    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(source, "agent", "exec", optimize=2))
+    """The agent and its modules as one `.pyc`: the interpreter inside has our version, so nothing is compiled there.
+
+    The modules are put where `import` looks first; no package and no file is needed inside.
+    """
+    parts = {module.__name__: code(Path(module.__file__ or "")) for module in (messages, streams)}
+    preamble = (
+        "import sys, marshal\n"
+        f"for name, body in {parts!r}.items():\n"
+        "    sys.modules[name] = module = type(sys)(name)\n"
+        "    exec(marshal.loads(body), module.__dict__)\n"
+        f"exec(marshal.loads({code(Path(agent.__file__))!r}), {{'__name__': '__main__'}})\n"
+    )
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(preamble, "agent", "exec"))
+
+
+def code(file: Path) -> bytes:
+    return marshal.dumps(compile(file.read_bytes(), file.name, "exec", optimize=2))

@@ -11,7 +11,7 @@ import struct
 import threading
 from collections.abc import Mapping, Sequence
 
-from selfplay.sandbox import agent
+from selfplay.sandbox import messages
 from selfplay.sandbox.cgroups import Group
 from selfplay.sandbox.launching import Hello
 from selfplay.sandbox.protocol import MIB, WORKDIR, Completed, Limits, SandboxError
@@ -54,22 +54,22 @@ class BubblewrapSandbox:
             raise SandboxError(
                 f"{shlex.join(argv)!r} in {cwd!r} is empty or holds a null byte: no such command can be run"
             )
-        settings = agent.RUN.pack(timeout, self._limits.output_bytes, merge_stderr)
+        settings = messages.RUN.pack(timeout, self._limits.output_bytes, merge_stderr)
         request = [b"run", encode(argv), encode(variables), os.fsencode(cwd), stdin, settings]
         answer = self._ask(request, timeout + GRACE_SECONDS, 2 * self._limits.output_bytes + SLACK)
         if answer[0] == b"errno":
             raise SandboxError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
-        code, timed_out, truncated, seconds, cpu_seconds = agent.DONE.unpack(answer[1])
+        code, timed_out, truncated, seconds, cpu_seconds = messages.DONE.unpack(answer[1])
         return Completed(code, answer[2], answer[3], timed_out, truncated, seconds, cpu_seconds)
 
     def read_file(self, path: str, max_bytes: int = 16 * MIB) -> bytes:
         """The bytes of one regular file inside."""
-        request = [b"read", os.fsencode(path), agent.LENGTH.pack(max_bytes)]
+        request = [b"read", os.fsencode(path), messages.LENGTH.pack(max_bytes)]
         return self._file(path, self._ask(request, FILE_SECONDS, max_bytes + SLACK))
 
     def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """Write one file inside, making its folders."""
-        self._file(path, self._ask([b"write", os.fsencode(path), agent.COUNT.pack(mode), data], FILE_SECONDS, SLACK))
+        self._file(path, self._ask([b"write", os.fsencode(path), messages.COUNT.pack(mode), data], FILE_SECONDS, SLACK))
 
     def close(self) -> None:
         """Kill everything inside, wait until the last process is gone, free it all. Safe to call twice, and while a
@@ -94,7 +94,7 @@ class BubblewrapSandbox:
             return answer[1]
         if answer[0] == b"refused":
             raise SandboxError(f"{path} {os.fsdecode(answer[1])}")
-        number, text = agent.LENGTH.unpack(answer[1])[0], os.fsdecode(answer[2])
+        number, text = messages.LENGTH.unpack(answer[1])[0], os.fsdecode(answer[2])
         raise file_error(path, number, text, self._limits)
 
     def _ask(self, request: list[bytes], seconds: float, most: int) -> list[bytes]:
@@ -104,8 +104,8 @@ class BubblewrapSandbox:
                 raise SandboxError("the sandbox is closed")
             self._link.settimeout(seconds)
             try:
-                self._link.sendall(agent.pack(request))
-                return agent.unpack(lambda size: receive(self._link, size), most)
+                self._link.sendall(messages.pack(request))
+                return messages.unpack(lambda size: receive(self._link, size), most)
             except BaseException as error:  # Ctrl-C, too, leaves half a message: no later answer could be trusted
                 self.close()
                 if isinstance(error, TimeoutError):

@@ -176,7 +176,7 @@ def remedy() -> str:
         "user.max_user_namespaces": ("0", "sysctl user.max_user_namespaces=15000"),
         "kernel.apparmor_restrict_unprivileged_userns": (
             "1",
-            "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile that lets bwrap use `userns`",
+            "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile that grants bwrap `userns`",
         ),
     }
     for name, (bad, command) in settings.items():
@@ -186,7 +186,7 @@ def remedy() -> str:
                 return f"User namespaces are switched off. As root: {command}."
     if any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")):
         return (
-            "This is a container that may not make namespaces. Run it with "
-            "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined --cap-add SYS_ADMIN`, or use the host."
+            "This is a container that may not make namespaces. Use the host, or run it with "
+            "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined --cap-add SYS_ADMIN`."
         )
     return f"Needed: Linux 5.14 or newer (this is {os.uname().release}) with user namespaces, on x86_64 or aarch64."
