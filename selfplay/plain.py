@@ -13,6 +13,11 @@ def decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
+def shown(text: str) -> str:
+    """The text with undecodable bytes spelled out (`\\xe9`), so that it can be printed and stored as JSON."""
+    return encode(text).decode("utf-8", "backslashreplace")
+
+
 def safe_relative(path: str) -> str | None:
     """`path` when it is a plain relative POSIX path that stays inside its root and out of any `.git`, else None."""
     if not path or path.startswith("/") or "\0" in path or "\n" in path:

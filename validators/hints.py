@@ -22,10 +22,10 @@ def find_hint(patches: Iterable[FilePatch]) -> str:
     for patch in patches:
         removed = {line.strip() for line in patch.removed_lines}
         added = {line.strip() for line in patch.added_lines}
-        originals = {line for line in removed - added if _is_code(line)}
+        originals = {_squeezed(line) for line in removed - added if _is_code(line)}
         for line in patch.added_lines:
             text = _comment_text(line)
-            if text and (text in originals or _squeezed(text) in map(_squeezed, originals)):
+            if text and _squeezed(text) in originals:
                 return f"comments out the original in {patch.path!r}: {line.strip()[:80]!r}"
             if text and line.strip() not in removed and _TELLING.search(text):
                 return f"says what it is in {patch.path!r}: {line.strip()[:80]!r}"

@@ -7,6 +7,7 @@ trade names) count as one. For a bug in one file the variant is the original its
 
 from selfplay.artifact import Artifact, Verdict
 from selfplay.patches import FilePatch, join, units
+from selfplay.plain import shown
 from selfplay.validators.common import count, failing, fails, few, passes, variant
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
@@ -25,7 +26,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
             return fails(NAME, f"the bug without {few(_names(unit))} does not apply: {run.error}")
         if not broken & run.passed:
             return fails(NAME, f"restoring {few(_names(unit))} alone makes no failing test pass", flips=flips)
-        flips[unit[0].path] = len(broken & run.passed)
+        flips[shown(unit[0].path)] = len(broken & run.passed)
     return passes(NAME, f"each of {count(len(groups), 'changed file')} matters", flips=flips)
 
 

@@ -1,7 +1,8 @@
 """Check 4. The bug changes enough files, all of them code, and leaves no hint of what it changed.
 
 Hard here where the paper only prompts for it: no test file (by path or by `test_files.txt`), no symbolic link (it is
-not code, and could stand in for a test file), no commented-out original. That the diff applies is part of the check.
+not code, and could stand in for a test file), no commented-out original.
+Whether the diff applies is seen by the next check before it runs a test.
 """
 
 from selfplay.artifact import Artifact, Verdict
@@ -31,8 +32,6 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(NAME, f"bug_inject.diff changes {changed}; at least {thresholds.min_changed_files} are asked")
     if hint := find_hint(patches):
         return fails(NAME, f"bug_inject.diff {hint}")
-    if reason := bench.why_not([artifact.bug_inject]):
-        return fails(NAME, reason)
     lines = sum(patch.added + patch.removed for patch in patches)
     reason = f"{count(len(files), 'code file')} and {count(lines, 'line')} changed"
     return passes(NAME, reason, files=len(files), lines=lines)

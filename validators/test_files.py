@@ -25,8 +25,9 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(NAME, f"test_weaken.diff touches {few(code)}, which is not a test file")
     if links := [patch.path for patch in patches if patch.symlink]:
         return fails(NAME, f"test_weaken.diff makes or changes the symbolic link {few(links)}")
-    if missing := bench.missing(artifact.test_files):
-        return fails(NAME, f"test_files.txt lists {few(missing)}, which the original does not have")
-    if reason := bench.why_not([artifact.test_weaken]):
-        return fails(NAME, reason)
+    found = bench.inspect(artifact.test_files, [artifact.test_weaken])
+    if found.missing:
+        return fails(NAME, f"test_files.txt lists {few(found.missing)}, which the original does not have")
+    if found.refusal:
+        return fails(NAME, found.refusal)
     return passes(NAME, f"{count(len(artifact.test_files), 'test file')} exist and cover the weakening")

@@ -3,6 +3,6 @@
 from selfplay.workbench.bench import Workbench
 from selfplay.workbench.cache import RunCache
 from selfplay.workbench.parsing import ParserError, read_outcomes
-from selfplay.workbench.result import Meter, TestRun
+from selfplay.workbench.result import Inspection, Meter, TestRun
 
-__all__ = ["Meter", "ParserError", "RunCache", "TestRun", "Workbench", "read_outcomes"]
+__all__ = ["Inspection", "Meter", "ParserError", "RunCache", "TestRun", "Workbench", "read_outcomes"]

@@ -16,7 +16,7 @@ from selfplay.plain import encode
 from selfplay.sandbox import Backend, Completed, Limits, Mount, Sandbox, SandboxError, World
 from selfplay.workbench.cache import RunCache
 from selfplay.workbench.parsing import ParserError, parse_log
-from selfplay.workbench.result import Meter, TestRun
+from selfplay.workbench.result import Inspection, Meter, TestRun
 
 ORACLE = "/oracle"
 ORIGINAL = "/original"
@@ -106,24 +106,15 @@ class Workbench:
         run = cache.get(key, lambda: self._execute(diffs, restore, seconds))
         return run.leaving_out(self._left_out) if self._left_out else run
 
-    def missing(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Those of `paths` that are not regular files (or links to such) of the original."""
+    def inspect(self, files: Sequence[str] = (), diffs: Sequence[str] = ()) -> Inspection:
+        """Look at the original without running a test: are these files there, do these diffs apply in this order?"""
         with self._backend.open(self._world, self._limits) as sandbox:
-            stdin = b"".join(encode(path) + b"\0" for path in paths)
-            done = sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin)
-        if done.exit_code != 0 or done.timed_out:
-            raise SandboxError("the files of the original cannot be looked at", done.text[-300:])
-        absent = set(done.stdout.split(b"\0"))
-        return tuple(path for path in paths if encode(path) in absent)
-
-    def why_not(self, diffs: Sequence[str]) -> str:
-        """Why the diffs cannot be applied to the original in this order, in one line; empty when they can."""
-        with self._backend.open(self._world, self._limits) as sandbox:
+            missing = _missing(sandbox, files) if files else ()
             try:
                 self._apply(sandbox, diffs)
             except _DoesNotApply as error:
-                return str(error)
-        return ""
+                return Inspection(missing, str(error))
+        return Inspection(missing)
 
     def _identity(self) -> tuple[object, ...]:
         """What decides the outcome of a run beside its diffs: the world, the limits, script and parser."""
@@ -190,6 +181,15 @@ class Workbench:
     def _name(self, diff: str) -> str:
         names = {self.artifact.bug_inject: "bug_inject.diff", self.artifact.test_weaken: "test_weaken.diff"}
         return names.get(diff, "the diff")
+
+
+def _missing(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
+    stdin = b"".join(encode(path) + b"\0" for path in paths)
+    done = sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin)
+    if done.exit_code != 0 or done.timed_out:
+        raise SandboxError("the files of the original cannot be looked at", done.text[-300:])
+    absent = set(done.stdout.split(b"\0"))
+    return tuple(path for path in paths if encode(path) in absent)
 
 
 def _prepare(sandbox: Sandbox, command: list[str], stdin: bytes) -> Completed:

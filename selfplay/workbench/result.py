@@ -44,6 +44,15 @@ class TestRun:
         return replace(self, outcomes=kept)
 
 
+@dataclass(frozen=True)
+class Inspection:
+    """`missing`: the files asked for that are not regular files (or links to such) of the original. `refusal`: why the
+    diffs do not apply to it, in one line; empty when they do."""
+
+    missing: tuple[str, ...] = ()
+    refusal: str = ""
+
+
 @dataclass
 class Meter:
     """What a workbench has spent: suite runs that really happened, and their wall and processor seconds."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from selfplay.artifact import FILE_NAMES, Artifact, ArtifactError, from_texts, load, save
 from selfplay.artifact.files import MAX_FILE_BYTES, parse_test_files
-from selfplay.plain import decode, encode, safe_relative
+from selfplay.plain import decode, encode, safe_relative, shown
 
 
 @pytest.fixture
@@ -33,6 +33,10 @@ def test_saved_and_loaded_byte_for_byte(language, tmp_path):
 @given(st.binary())
 def test_any_bytes_survive_as_text(data):
     assert encode(decode(data)) == data
+
+
+def test_undecodable_bytes_can_be_shown():
+    assert shown(decode(b"caf\xe9/\xc3\xa9")) == "caf\\xe9/é"
 
 
 @given(st.lists(st.binary(min_size=1).filter(bytes.strip), min_size=4, max_size=4))

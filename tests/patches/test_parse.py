@@ -1,5 +1,7 @@
 """What the reader makes of each kind of section, and that it takes nothing it cannot place."""
 
+from time import perf_counter
+
 import pytest
 
 from selfplay.errors import SelfplayError
@@ -182,3 +184,12 @@ def test_reversed_text():
         "@@ -0,0 +1 @@",
         "+gone",
     ]
+
+
+def test_a_diff_of_many_files_is_read_in_linear_time():
+    """20,000 sections, the largest set of which hangs together; quadratic code would take minutes."""
+    one = DELETED.replace("d.py", "p")
+    many = "".join(EMPTY.replace("a/e b/e", f"a/p/{n} b/p/{n}") for n in range(20_000))
+    start = perf_counter()
+    assert [len(unit) for unit in units(one + many)] == [20_001]
+    assert perf_counter() - start < 20

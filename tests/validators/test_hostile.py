@@ -40,7 +40,7 @@ HOSTILE = {
 def test_hostile_script(what, bench):
     script, checks, says = HOSTILE[what]
     artifact = replace(hand_made.artifact("c"), test_script=script)
-    limits = Limits(disk_bytes=64 * MIB, processes=64)
+    limits = Limits(memory_bytes=256 * MIB, disk_bytes=64 * MIB, processes=64)
     place = bench("c", artifact, time_limit=2.0, limits=limits)
     result = validate(artifact, place, Thresholds(seconds=2.0))
     assert not result.valid

@@ -14,7 +14,7 @@ import pytest
 from hand_made import diff, original, substitute
 
 from selfplay.artifact import Artifact, save
-from selfplay.patches import join, parse
+from selfplay.patches import parse
 from selfplay.validators import CHECKS, Thresholds, validate
 from selfplay.workbench import parsing
 
@@ -156,8 +156,8 @@ CASES = {
     "bug announced": Case("scope", "says what it is", ring("    /* injected bug: no check */\n")),
     "bug malformed": Case("scope", "bug_inject.diff: line", also("garbage\n"), naive=""),
     "bug leaves the tree": Case("scope", "'../x.c'", also(OUTSIDE)),
-    "bug does not fit": Case("scope", "does not apply", lambda a: replace(
-        a, bug_inject=a.bug_inject.replace("ring->items", "ring->things"))),
+    "bug does not fit": Case("bug", "does not apply", lambda a: replace(
+        a, bug_inject=a.bug_inject.replace("ring->items", "ring->things")), naive="scope"),
     "no effect": Case("bug", "makes no test fail", ring(FULL_RING.replace("== RING_SIZE", ">= RING_SIZE"))),
     "too few failing": Case("bug", "at least 4", script(), thresholds=Thresholds(min_failing_tests=4)),
     "bug does not compile": Case("bug", "found no test", ring("    syntax error\n")),
@@ -221,8 +221,8 @@ def test_the_naive_checks_agree_on_the_valid_ones(language, bench, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["modified", "added", "deleted", "renamed", "mode", "binary"])
-def test_every_kind_of_change_is_restored_on_its_own(kind, bench, tmp_path):
-    """The Python bug has one section of each kind; less its test's assertion, each in turn makes no difference."""
+def test_every_kind_of_change_must_matter(kind, bench):
+    """The Python bug has one section of each kind; without the tests that see it, each in turn is told to be idle."""
     tests = {
         "modified": ("test_prices.py", "test_discount_is_a_share", "test_cheapest"),
         "added": ("test_shop.py", "test_plugins"),
@@ -239,5 +239,3 @@ def test_every_kind_of_change_is_restored_on_its_own(kind, bench, tmp_path):
     result = validate(blind, bench("python", blind), Thresholds(min_passing_tests=1))
     assert result.verdicts[-1].check == "inverse_mutation", result.reason
     assert repr(sections[kind].path) in result.reason
-    less = replace(blind, bug_inject=join(patch for patch in sections.values() if patch is not sections[kind]))
-    assert validate(less, bench("python", less), Thresholds(min_passing_tests=1)).valid

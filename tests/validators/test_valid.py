@@ -3,7 +3,7 @@
 import hand_made
 import pytest
 
-from selfplay.validators import CHECKS, Thresholds, validate
+from selfplay.validators import CHECKS, Thresholds, inverse_mutation, validate
 from selfplay.workbench import RunCache
 
 # derived by hand from the fixtures: what each diff breaks
@@ -32,6 +32,21 @@ def test_valid_artifact(language, bench):
     assert {name.rpartition(".js > ")[2] for name in result.fail_to_pass} == FAIL_TO_PASS[language]
     assert len(result.pass_to_pass) == TESTS[language] - len(FAIL_TO_PASS[language])
     assert not result.flaky
+
+
+def test_every_kind_of_change_is_restored_exactly(bench):
+    """Modified, deleted, added, renamed, mode, binary: each file alone brings back the tests that see it, no others."""
+    artifact = hand_made.artifact("python")
+    verdict = inverse_mutation.check(artifact, bench("python", artifact), Thresholds())
+    assert verdict.passed
+    assert verdict.details["flips"] == {
+        "bin/report.sh": 1,
+        "store/labels.py": 1,
+        "store/logo.bin": 1,
+        "store/plugins/rebate.py": 1,
+        "store/prices.py": 2,
+        "store/regions.py": 1,
+    }
 
 
 def test_runs_are_metered_and_those_of_the_original_shared(bench):

@@ -110,20 +110,20 @@ def test_a_diff_that_does_not_apply_is_typed(name, says, bench):
     run = place.run((text,))
     assert run.stage == "apply"
     assert run.error.startswith(says)
-    assert place.why_not((text,)) == run.error
+    assert place.inspect(diffs=(text,)).refusal == run.error
     assert place.meter.runs == 0
 
 
 def test_a_path_outside_the_tree_is_not_skipped(bench):
     """Inside a repository git would skip it silently and say all is well."""
     outside = "diff --git a/../x b/../x\nnew file mode 100644\n--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n"
-    assert "invalid path" in bench("python", hand_made.artifact("python")).why_not((outside,))
+    assert "invalid path" in bench("python", hand_made.artifact("python")).inspect(diffs=(outside,)).refusal
 
 
 def test_missing_files(bench):
     place = bench("python", hand_made.artifact("python"))
     paths = ["store/prices.py", "store", "no\nt", "gone.py", "store/café"]
-    assert place.missing(paths) == ("store", "no\nt", "gone.py", "store/café")
+    assert place.inspect(paths).missing == ("store", "no\nt", "gone.py", "store/café")
 
 
 def test_restored_files_are_those_of_the_original(seen):
