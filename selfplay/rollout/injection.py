@@ -16,7 +16,7 @@ from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import EpisodeResult
 from selfplay.errors import SelfplayError
-from selfplay.plain import encode
+from selfplay.plain import encode, shown
 from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.collect import collect
 from selfplay.roles.injector.script import scripted_injector
@@ -163,7 +163,7 @@ def _figures(artifact: Artifact, validation: Validation) -> dict[str, Any]:
     return {
         "suite_runs": validation.runs,
         "validation_seconds": validation.seconds,
-        "files": [section.path for section in sections],
+        "files": [shown(section.path) for section in sections],
         "changed_lines": sum(section.added + section.removed for section in sections),
         "fail_to_pass": len(validation.fail_to_pass),
     }

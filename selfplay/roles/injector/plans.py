@@ -195,15 +195,12 @@ class HistoryPlanner(_Base):
 
     def _change(self, commit: str, path: str) -> Talk[Change | None]:
         head = self.survey.texts[path]
-        versions = []
-        for revision in (f"{commit}^", commit):
-            done = yield from console.bash(f"git --no-pager show {revision}:{shlex.quote(path)} > /tmp/version")
-            if not done.ok:
-                return None
-            versions.append((yield from console.read("/tmp/version")))
-        old, new = versions
+        old = yield from self._version(f"{commit}^", path)
+        new = yield from self._version(commit, path)
+        if old is None or new is None:
+            return None
         for revert in reverts(old, new, f"{path} before {commit[:8]}", self.rng)[:4]:
-            merged = yield from self._merge(head, revert.base, revert.theirs)
+            merged = revert.theirs if new == head else (yield from self._merge(path, revert.base, revert.theirs))
             if merged is None:
                 continue
             repaired = keep_defined(head, merged, self._needed(path))
@@ -212,11 +209,16 @@ class HistoryPlanner(_Base):
                 return made
         return None
 
-    def _merge(self, head: str, base: str, theirs: str) -> Talk[str | None]:
-        for name, text in (("head", head), ("base", base), ("theirs", theirs)):
-            yield from console.create(f"/tmp/merge/{name}", text)
-        done = yield from console.bash("cd /tmp/merge && git merge-file -p head base theirs > merged")
-        return (yield from console.read("/tmp/merge/merged")) if done.ok else None
+    def _version(self, revision: str, path: str) -> Talk[str | None]:
+        done = yield from console.bash(f"git --no-pager show {revision}:{shlex.quote(path)} 2>/dev/null")
+        return done.output if done.ok and len(done.output) < console.PAGE else None
+
+    def _merge(self, path: str, base: str, theirs: str) -> Talk[str | None]:
+        """HEAD's file with what changes from `base` to `theirs`; None on a conflict."""
+        yield from console.create("/tmp/base", base)
+        yield from console.create("/tmp/theirs", theirs)
+        done = yield from console.bash(f"git merge-file -p {shlex.quote(path)} /tmp/base /tmp/theirs 2>/dev/null")
+        return done.output if done.ok and len(done.output) < console.PAGE else None
 
     def _needed(self, path: str) -> set[str]:
         """Names of `path` that another file takes from it."""
