@@ -1,5 +1,33 @@
 """From a source a user can type to a tree, an environment and a measured test suite. Knows nothing of bugs."""
 
+from selfplay.repository.cache import default_cache
+from selfplay.repository.errors import (
+    BuildFailed,
+    CacheError,
+    NoInterpreter,
+    NoPassingTests,
+    NoTests,
+    RepositoryError,
+    SourceError,
+)
+from selfplay.repository.prepare import prepare, rebuild, write_original
 from selfplay.repository.prepared import Prepared, Suite
+from selfplay.repository.suite import measure_coverage, measure_suite
 
-__all__ = ["Prepared", "Suite"]
+__all__ = [
+    "BuildFailed",
+    "CacheError",
+    "NoInterpreter",
+    "NoPassingTests",
+    "NoTests",
+    "Prepared",
+    "RepositoryError",
+    "SourceError",
+    "Suite",
+    "default_cache",
+    "measure_coverage",
+    "measure_suite",
+    "prepare",
+    "rebuild",
+    "write_original",
+]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from selfplay.sandbox import Mount, World
 
@@ -11,9 +12,11 @@ from selfplay.sandbox import Mount, World
 class Prepared:
     """One source, fetched, its environment built once, ready to be opened in sandboxes.
 
-    `tree` is the original without `.git` (generated files a build leaves are part of it); `history` is a folder
-    holding only `.git`, whose HEAD commit has exactly `tree`'s tracked content. Both are read-only lower layers.
-    `tree_hash` is git's tree id of `tree`. `notes` are lines a user should read (a dirty checkout, dropped links).
+    `tree` is the original without `.git` (untracked files a build generates are part of it); `history` is a folder
+    holding only `.git`, whose HEAD commit has exactly `tree`'s tracked content, with tree id `tree_hash`; `bytecode`
+    holds only `__pycache__` folders of the original and its tests (a solver's world leaves this layer out). All are
+    read-only lower layers. `notes` are lines a user should read (a dirty checkout, dropped links). `recorded` is
+    plain JSON: with `DIR/original/` it rebuilds this value.
     """
 
     source: str
@@ -26,10 +29,12 @@ class Prepared:
     mounts: tuple[Mount, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    bytecode: Path | None = None
+    recorded: Mapping[str, Any] = field(default_factory=dict)
 
     def world(self, *, history: bool = False) -> World:
         """The sandbox world of this repository; with `history` the injector's, whose `/testbed` has its `.git`."""
-        layers = (self.tree, self.history) if history else (self.tree,)
+        layers = (self.tree, *((self.bytecode,) if self.bytecode else ()), *((self.history,) if history else ()))
         return World(tree=layers, mounts=self.mounts, env=self.env)
 
 
@@ -40,7 +45,8 @@ class Suite:
     `files`: test files whose tests are used, relative to the root. `seconds`: test id -> seconds of its passing
     run. `failing`: ids that fail or error at HEAD, `flaky`: ids whose outcome varied; both are left out of every
     script. `left_out`: test files cut because the suite would exceed the time limit, or that cannot be collected.
-    `command`: the user's `--test CMD`, if any. `wall_seconds`: one whole run.
+    `command`: the user's `--test CMD`, if any. `wall_seconds` and `cpu_seconds`: one whole run. `options` go to
+    pytest, and `test_seconds` is what one test may take (see `pytest_suite.script_for`).
     """
 
     files: tuple[str, ...]
@@ -50,6 +56,9 @@ class Suite:
     left_out: tuple[str, ...] = ()
     command: str | None = None
     wall_seconds: float = 0.0
+    options: tuple[str, ...] = ()
+    test_seconds: float = 10.0
+    cpu_seconds: float = 0.0
 
     @property
     def excluded(self) -> tuple[str, ...]:

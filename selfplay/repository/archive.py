@@ -1,0 +1,131 @@
+"""Unpack a source distribution that may be hostile: bounded, inside its folder, files, folders and inner links only.
+
+The standard library's extraction filter is not used: it is missing from the interpreters some distributions ship,
+and it aborts on the first bad member where one dropped member and a note serve the user better.
+"""
+
+import posixpath
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from selfplay.repository.errors import SourceError
+
+MAX_BYTES = 1024 * 1024 * 1024
+MAX_MEMBERS = 100_000
+
+
+@dataclass
+class _Unpacking:
+    target: Path
+    notes: list[str] = field(default_factory=list)
+    members: int = 0
+    size: int = 0
+
+    def place(self, name: str) -> Path | None:
+        """Where a member goes, its folders made; None (and a note) for a name that must not be used."""
+        self.members += 1
+        if self.members > MAX_MEMBERS:
+            raise SourceError(f"the archive has more than {MAX_MEMBERS} members")
+        plain = posixpath.normpath(name)
+        parts = plain.split("/")
+        if plain.startswith("/") or ".." in parts or ".git" in [part.lower() for part in parts] or "\0" in name:
+            self.drop(name, "leaves the tree or hides in .git")
+            return None
+        if len(parts) < 2:
+            return None  # the one top folder itself, or a stray file beside it (pax headers)
+        path = self.target.joinpath(*parts[1:])
+        try:
+            if any(folder.is_symlink() for folder in path.parents if folder != self.target):
+                self.drop(name, "lies behind a link")
+                return None
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError):
+            self.drop(name, "has a name that cannot be written")
+            return None
+        return path
+
+    def drop(self, name: str, why: str) -> None:
+        self.notes.append(f"archive member {name!r} {why}: dropped")
+
+    def write(self, path: Path, stream: IO[bytes], executable: bool) -> None:
+        if path.is_symlink() or path.is_dir():
+            self.drop(str(path.relative_to(self.target)), "replaces a link or a folder")
+            return
+        with path.open("wb") as out:
+            while block := stream.read(1 << 20):
+                self.size += len(block)
+                if self.size > MAX_BYTES:
+                    raise SourceError(f"the archive unpacks to more than {MAX_BYTES} bytes")
+                out.write(block)
+        path.chmod(0o755 if executable else 0o644)
+
+
+def unpack(archive: Path, target: Path) -> list[str]:
+    """Unpack a `.tar.*` or `.zip` sdist into `target`, less its one top folder; returns notes on what was dropped.
+
+    Raises `SourceError` for a file that is no such archive or that exceeds the caps.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    unpacking = _Unpacking(target.resolve())
+    try:
+        if archive.name.endswith(".zip"):
+            _unzip(archive, unpacking)
+        else:
+            _untar(archive, unpacking)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, UnicodeError, RuntimeError) as error:
+        raise SourceError(f"{archive.name} cannot be unpacked: {error}") from error
+    return unpacking.notes
+
+
+def _untar(archive: Path, unpacking: _Unpacking) -> None:
+    links: list[tuple[tarfile.TarInfo, Path]] = []
+    with tarfile.open(archive, errors="surrogateescape") as tar:
+        for member in tar:
+            path = unpacking.place(member.name)
+            if path is None or member.isdir():
+                continue
+            if member.isreg():
+                stream = tar.extractfile(member)
+                assert stream is not None
+                unpacking.write(path, stream, bool(member.mode & 0o100))
+            elif member.issym() or member.islnk():
+                links.append((member, path))
+            else:
+                unpacking.drop(member.name, "is a device or a pipe")
+    for member, path in links:  # last, so that no file is ever written through a link
+        _link(member, path, unpacking)
+
+
+def _link(member: tarfile.TarInfo, path: Path, unpacking: _Unpacking) -> None:
+    base = posixpath.dirname(member.name) if member.issym() else ""
+    goal = posixpath.normpath(posixpath.join(base, member.linkname))
+    top = posixpath.normpath(member.name).split("/")[0]
+    source = unpacking.target.joinpath(*goal.split("/")[1:])
+    if member.linkname.startswith("/") or not goal.startswith(f"{top}/"):
+        unpacking.drop(member.name, "links out of the tree")
+    elif path.exists() or path.is_symlink():
+        unpacking.drop(member.name, "repeats a name")
+    elif member.issym():
+        path.symlink_to(member.linkname)
+    elif source.is_file() and source.resolve() == source:
+        shutil.copy2(source, path)
+    else:
+        unpacking.drop(member.name, "is a hard link to no earlier file")
+
+
+def _unzip(archive: Path, unpacking: _Unpacking) -> None:
+    with zipfile.ZipFile(archive) as bundle:
+        for member in _files(bundle):
+            path = unpacking.place(member.filename)
+            if path is not None:
+                with bundle.open(member) as stream:
+                    unpacking.write(path, stream, bool(member.external_attr >> 16 & 0o100))
+
+
+def _files(bundle: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
+    return (member for member in bundle.infolist() if not member.is_dir())

@@ -1,0 +1,98 @@
+"""The folder where built things are kept, one folder per content key, complete or absent.
+
+A builder holds the key's file lock, works in a staging folder beside the final one, and renames it into place; what a
+kill leaves behind is a staging folder, which the next builder of that key removes.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import platformdirs
+
+from selfplay.repository.errors import CacheError
+
+VARIABLE = "SELFPLAY_CACHE"
+
+
+def default_cache() -> Path:
+    """`$SELFPLAY_CACHE`, else the user's cache folder; for root the machine's, since sandboxes drop root's rights."""
+    if chosen := os.environ.get(VARIABLE):
+        return Path(chosen).expanduser().absolute()
+    return platformdirs.site_cache_path("selfplay") if os.geteuid() == 0 else platformdirs.user_cache_path("selfplay")
+
+
+def check_cache(cache: Path) -> None:
+    """Make the folder. Raises `CacheError` when it cannot be made or written to."""
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache):
+            pass
+    except OSError as error:
+        raise CacheError(
+            f"the cache folder {cache} cannot be used: {error.strerror}",
+            f"Set {VARIABLE} to a folder you can write to.",
+        ) from error
+
+
+def build_once(final: Path, build: Callable[[Path], None], waiting: Callable[[str], None]) -> Path:
+    """`final`, built by `build(staging)` if it is not there; one builder at a time, others wait for it."""
+    if final.is_dir():
+        return final
+    final.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(final.with_name(f"{final.name}.lock"), waiting):
+        if final.is_dir():
+            return final
+        for left in final.parent.glob(f".{final.name}.*"):
+            shutil.rmtree(left, ignore_errors=True)
+        staging = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{final.name}."))
+        staging.chmod(0o755)
+        try:
+            build(staging)
+            staging.rename(final)
+        except BaseException:
+            shutil.rmtree(staging, ignore_errors=True)
+            raise
+    return final
+
+
+@contextlib.contextmanager
+def _locked(path: Path, waiting: Callable[[str], None]) -> Iterator[None]:
+    with path.open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting("another process is building the same environment: waiting for it")
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def give(folder: Path, owner: tuple[int, int]) -> None:
+    """Give a folder and all in it to a sandbox's identity; links are never followed."""
+    if os.geteuid() != 0:
+        return
+    for here, names, files in os.walk(folder):
+        for name in (*names, *files):
+            os.lchown(os.path.join(here, name), *owner)  # noqa: PTH118 - once per file of an environment
+    os.lchown(folder, *owner)
+
+
+def copy_regular(source: Path, target: Path) -> None:
+    """Copy the regular files under `source` into `target`; links, devices and what lies behind links are skipped."""
+    for here, _, files in os.walk(source):
+        for name in files:
+            path = Path(here, name)
+            goal = target / path.relative_to(source)
+            if not stat.S_ISREG(path.lstat().st_mode) or goal.is_symlink() or _behind_link(goal, target):
+                continue
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, goal)
+
+
+def _behind_link(path: Path, root: Path) -> bool:
+    return any(folder.is_symlink() for folder in path.parents if folder.is_relative_to(root) and folder != root)

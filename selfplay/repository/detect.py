@@ -1,0 +1,149 @@
+"""What a tree is written in and what its tests need, read from its files as data: nothing is executed.
+
+Requirements come in tiers: what is named for tests wins over what is named for development, and hints (tox, plugin
+fixtures) only fill in; a `requirements.txt` counts when the project declares nothing installable itself.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfplay.repository.metadata import Metadata, read_metadata
+
+LANGUAGES = {
+    "javascript": ("package.json",),
+    "rust": ("Cargo.toml",),
+    "go": ("go.mod",),
+    "java": ("pom.xml", "build.gradle", "build.gradle.kts"),
+    "ruby": ("Gemfile",),
+    "c": ("CMakeLists.txt", "configure", "configure.ac", "meson.build", "Makefile", "GNUmakefile"),
+}
+REQUIREMENT_FILES = (
+    "{0}-requirements.txt", "requirements-{0}.txt", "{0}_requirements.txt", "requirements_{0}.txt",
+    "requirements.{0}.txt", "requirements/{0}.txt", "requirements/requirements-{0}.txt", "{0}/requirements.txt",
+)  # fmt: skip
+TEST_NAMES = ("test", "tests", "testing", "unittest", "pytest")
+DEV_NAMES = ("dev", "develop", "development", "ci")
+PLUGINS = {
+    "pytest-asyncio": r"asyncio_mode|pytest\.mark\.asyncio",
+    "pytest-django": r"DJANGO_SETTINGS_MODULE|pytest\.mark\.django_db",
+    "pytest-mock": r"def test_\w+\([^)]*\bmocker\b",
+    "pytest-benchmark": r"def test_\w+\([^)]*\bbenchmark\b",
+    "requests-mock": r"def test_\w+\([^)]*\brequests_mock\b",
+    "pytest-httpserver": r"def test_\w+\([^)]*\bhttpserver\b",
+    "pytest-subtests": r"def test_\w+\([^)]*\bsubtests\b",
+    "hypothesis": r"^(?:from|import) hypothesis\b",
+    "trio": r"pytest\.mark\.trio",
+}
+MAX_SCANNED = 400
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to build an environment for a tree.
+
+    `project`: it can be installed itself, with `extras` and dependency `groups`. `requirement_files` and `packages`
+    are installed beside it. `roots`: folders its modules are imported from, for a tree that cannot be installed.
+    """
+
+    language: str
+    name: str | None = None
+    requires_python: str | None = None
+    project: bool = False
+    extras: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    requirement_files: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
+    roots: tuple[str, ...] = (".",)
+
+
+def detect(tree: Path) -> Plan:
+    """The plan for a tree (a checkout without `.git`)."""
+    metadata = read_metadata(tree)
+    language = _language(tree, metadata)
+    if language != "python":
+        return Plan(language)
+    extras, groups, files, packages = _requirements(tree, metadata)
+    return Plan(
+        language,
+        metadata.name,
+        metadata.requires_python,
+        metadata.installable,
+        extras,
+        groups,
+        files,
+        packages,
+        metadata.dependencies,
+        _roots(tree, metadata),
+    )
+
+
+def _language(tree: Path, metadata: Metadata) -> str:
+    if metadata.declared:
+        return "python"
+    for language, markers in LANGUAGES.items():
+        if any((tree / marker).is_file() for marker in markers):
+            return language
+    return "python" if next(tree.rglob("*.py"), None) else "unknown"
+
+
+def _requirements(
+    tree: Path, metadata: Metadata
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """(extras, groups, requirement files, packages) of the first tier that names anything."""
+    plugins = _plugins(tree)
+    for names in (TEST_NAMES, DEV_NAMES):
+        extras = _named(metadata.extras, names)
+        groups = _named(metadata.groups, names)
+        files = tuple(path for path in _requirement_files(tree, names))
+        packages = tuple(p for group in _named(metadata.group_packages, names) for p in metadata.group_packages[group])
+        if names is TEST_NAMES:
+            packages += metadata.tests_require
+        if extras or groups or files or packages:
+            return extras, groups, files + _base_file(tree, metadata), packages + plugins
+    return (), (), _base_file(tree, metadata), metadata.hints + plugins
+
+
+def _named(available: Iterable[str], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of `available` that are called like one of `names`, alone or as a word of theirs (`unit-tests`)."""
+    return tuple(name for name in available if set(re.split(r"[-_. ]", name.lower())) & set(names))
+
+
+def _requirement_files(tree: Path, names: tuple[str, ...]) -> list[str]:
+    found = (pattern.format(name) for pattern in REQUIREMENT_FILES for name in names)
+    return [path for path in dict.fromkeys(found) if (tree / path).is_file()]
+
+
+def _base_file(tree: Path, metadata: Metadata) -> tuple[str, ...]:
+    if metadata.installable:
+        return ()
+    return tuple(path for path in ("requirements.txt", "requirements/base.txt") if (tree / path).is_file())[:1]
+
+
+def _plugins(tree: Path) -> tuple[str, ...]:
+    """pytest plugins whose marks, fixtures or options the tests use."""
+    candidates = [path for pattern in ("test*.py", "*_test.py", "conftest.py") for path in sorted(tree.rglob(pattern))]
+    settings = [tree / name for name in ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg")]
+    found: dict[str, None] = {}
+    for path in [*settings, *candidates[:MAX_SCANNED]]:
+        if path.is_symlink() or not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        found |= {plugin: None for plugin, use in PLUGINS.items() if re.search(use, text, re.MULTILINE)}
+    return tuple(found)
+
+
+def _roots(tree: Path, metadata: Metadata) -> tuple[str, ...]:
+    if metadata.package_root:
+        return (metadata.package_root,)
+    for name in ("src", "lib"):
+        folder = tree / name
+        if folder.is_dir() and not (folder / "__init__.py").exists() and _has_modules(folder):
+            return (name,)
+    return (".",)
+
+
+def _has_modules(folder: Path) -> bool:
+    return any(folder.glob("*.py")) or any(folder.glob("*/__init__.py")) or any(folder.glob("*/*/__init__.py"))

@@ -1,0 +1,31 @@
+"""What can go wrong between a SOURCE and a measured suite, as errors a user can act on."""
+
+from selfplay.errors import SelfplayError
+
+
+class RepositoryError(SelfplayError):
+    """Base of this room's errors."""
+
+
+class SourceError(RepositoryError):
+    """The source is malformed, is not a repository, or cannot be fetched."""
+
+
+class CacheError(RepositoryError):
+    """The folder that holds built environments cannot be used."""
+
+
+class NoInterpreter(RepositoryError):
+    """No Python on this machine satisfies the project."""
+
+
+class BuildFailed(RepositoryError):
+    """A step of the environment's build failed; names the step, its last lines, and its log."""
+
+
+class NoTests(RepositoryError):
+    """The repository has no tests that can be collected."""
+
+
+class NoPassingTests(RepositoryError):
+    """The repository has tests, but none passes at HEAD."""

@@ -1,0 +1,190 @@
+"""Git as this room uses it: bare object stores on the host, with nothing of a repository's configuration obeyed.
+
+Hooks, filters, fsmonitor, external transports and the user's own configuration are off: a source is data. Content
+is taken byte for byte (`info/attributes` overrides any `.gitattributes`), so a tree is the same on every machine.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from git import Git
+from git.exc import GitCommandError
+
+from selfplay.repository.errors import SourceError
+
+RAW_ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -eol -export-ignore -export-subst\n"
+SETTINGS = {
+    "safe.directory": "*",
+    "core.hooksPath": "/dev/null",
+    "core.fsmonitor": "false",
+    "core.autocrlf": "false",
+    "core.quotePath": "false",
+    "core.symlinks": "true",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "advice.detachedHead": "false",
+    "protocol.allow": "never",
+    "protocol.https.allow": "always",
+    "protocol.http.allow": "always",
+    "protocol.ssh.allow": "always",
+    "protocol.file.allow": "always",
+    "submodule.recurse": "false",
+    "fetch.recurseSubmodules": "false",
+    "http.lowSpeedLimit": "1000",
+    "http.lowSpeedTime": "60",
+}
+AUTHOR = ("selfplay", "selfplay@localhost")
+EPOCH = 946_684_800  # 2000-01-01T00:00:00Z: commits made here are dated from it, one day apart, so ids repeat
+
+
+def settings_env(settings: Mapping[str, str]) -> dict[str, str]:
+    """Git settings as the environment variables git reads before any file."""
+    env = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings.items()):
+        env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return env
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One path of a tree: `mode` as git prints it, `path` with undecodable bytes as surrogates."""
+
+    mode: str
+    oid: str
+    path: str
+
+
+@dataclass(frozen=True)
+class GitDir:
+    """A bare repository of ours at `path`."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, path: Path) -> "GitDir":
+        """A new empty store. The parent folder must exist."""
+        store = cls(path)
+        store.run("init", "--quiet", "--bare", "--template=", "--initial-branch=main", os.fspath(path))
+        (path / "info").mkdir(exist_ok=True)
+        store._user_config.write_text("[safe]\n\tdirectory = *\n")
+        (path / "info" / "attributes").write_text(RAW_ATTRIBUTES)
+        return store
+
+    @property
+    def _user_config(self) -> Path:
+        """A user-level configuration that only says: a repository owned by someone else may be read.
+
+        A file, because git drops settings given by environment before it starts the serving side of a local fetch.
+        """
+        return self.path / "user.conf"
+
+    def run(
+        self,
+        *args: str,
+        stdin: bytes | None = None,
+        work_tree: Path | None = None,
+        index: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        settings: Mapping[str, str] | None = None,
+        user_config: bool = False,
+        strict: bool = True,
+    ) -> bytes:
+        """stdout of one git command.
+
+        `settings` override `SETTINGS`; `user_config` keeps the user's own configuration (credentials, proxies) for
+        fetches. Raises `git.exc.GitCommandError` unless `strict` is False.
+        """
+        variables = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_ATTR_NOSYSTEM": "1", "LC_ALL": "C"}
+        variables |= settings_env({**SETTINGS, **(settings or {})}) | dict(env or {})
+        if not user_config:
+            variables |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.fspath(self._user_config)}
+        elif "GIT_SSH_COMMAND" not in os.environ:
+            variables["GIT_SSH_COMMAND"] = "ssh -oBatchMode=yes"
+        options = [] if args[0] == "init" else [f"--git-dir={os.fspath(self.path)}"]
+        if work_tree is not None:
+            options.append(f"--work-tree={os.fspath(work_tree)}")
+        if index is not None:
+            variables["GIT_INDEX_FILE"] = os.fspath(index)
+        cwd = work_tree or self.path.parent
+        with tempfile.TemporaryFile() as stream:
+            stream.write(stdin or b"")
+            stream.seek(0)
+            return Git(os.fspath(cwd)).execute(
+                ["git", *options, *args],
+                istream=stream,
+                env=variables,
+                stdout_as_string=False,
+                strip_newline_in_stdout=False,
+                with_exceptions=strict,
+            )
+
+    def line(self, *args: str, **kwargs: object) -> str:
+        """The one line a command prints, as text."""
+        return os.fsdecode(self.run(*args, **kwargs)).strip()  # type: ignore[arg-type]
+
+    def resolve(self, revision: str) -> str | None:
+        """The commit `revision` names here, or None."""
+        try:
+            return self.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        except GitCommandError:
+            return None
+
+    def entries(self, treeish: str) -> Iterator[Entry]:
+        """Every file, link and submodule of a tree."""
+        for record in self.run("ls-tree", "-r", "-z", "--full-tree", treeish).split(b"\0"):
+            if record:
+                head, _, path = record.partition(b"\t")
+                mode, _, oid = head.decode().split(" ")
+                yield Entry(mode, oid, os.fsdecode(path))
+
+    def tree_of(self, commit: str) -> str:
+        return self.line("rev-parse", f"{commit}^{{tree}}")
+
+    def commit_tree(self, tree: str, message: str, parents: Sequence[str] = (), *, day: int = 0) -> str:
+        """A commit by a fixed author, dated `day` days after a fixed date: the same inputs give the same id."""
+        name, email = AUTHOR
+        date = f"{EPOCH + 86_400 * day} +0000"
+        env = {
+            "GIT_AUTHOR_NAME": name,
+            "GIT_AUTHOR_EMAIL": email,
+            "GIT_AUTHOR_DATE": date,
+            "GIT_COMMITTER_NAME": name,
+            "GIT_COMMITTER_EMAIL": email,
+            "GIT_COMMITTER_DATE": date,
+        }
+        flags = [word for parent in parents for word in ("-p", parent)]
+        return self.line("commit-tree", *flags, tree, stdin=message.encode(), env=env)
+
+    def write_folder(self, folder: Path, *, ignored: bool = True) -> str:
+        """The tree id of a folder's files, stored here; with `ignored` also those its `.gitignore` names."""
+        with tempfile.TemporaryDirectory(prefix="selfplay-index-") as scratch:
+            index = Path(scratch) / "index"
+            force = ["--force"] if ignored else []
+            self.run("add", "--all", *force, ".", work_tree=folder, index=index)
+            return self.line("write-tree", index=index)
+
+    def checkout(self, treeish: str, folder: Path) -> None:
+        """Write a tree's files into an empty `folder`, byte for byte."""
+        with tempfile.TemporaryDirectory(prefix="selfplay-index-") as scratch:
+            index = Path(scratch) / "index"
+            self.run("read-tree", treeish, index=index)
+            self.run("checkout-index", "--all", "--force", "--quiet", work_tree=folder, index=index)
+
+
+def failure(error: GitCommandError) -> str:
+    """The last telling line git wrote."""
+    lines = [line.strip(" '") for line in str(error.stderr).replace("stderr:", "").splitlines()]
+    lines = [line for line in lines if line]
+    telling = [line for line in lines if line.startswith(("fatal:", "error:", "ERROR:"))]
+    return (telling or lines or [f"git exited {error.status}"])[-1]
+
+
+def require_commit(store: GitDir, revision: str, source: str) -> str:
+    """`store.resolve`, or a `SourceError` naming the revision."""
+    commit = store.resolve(revision)
+    if commit is None:
+        raise SourceError(f"{source} has no revision {revision!r}", "Name a branch, a tag or a commit that exists.")
+    return commit

@@ -1,0 +1,93 @@
+"""Which package indexes the user configured for pip or uv, read from where those tools read them.
+
+The environment wins over pip's configuration files, uv's variables over pip's. Without any, the tools' own default
+is used; no index is named here. Credentials inside an index URL reach the build sandbox, whose code could read
+them: use a token that can only read.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from selfplay.sandbox import Mount
+
+CERTIFICATES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+CA_INSIDE = "/build/ca.pem"
+
+
+@dataclass(frozen=True)
+class Indexes:
+    """`default`: the main index's URL (None: the tool's own); `extra`: further ones; `find_links`: flat folders."""
+
+    default: str | None = None
+    extra: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+
+
+def configured(environ: Mapping[str, str] | None = None) -> Indexes:
+    """What the user configured; `environ` replaces the process's environment and hides pip's files (for tests)."""
+    values = _pip_files() if environ is None else {}
+    environ = os.environ if environ is None else environ
+
+    def words(variables: tuple[str, ...], option: str) -> tuple[str, ...]:
+        found = next((environ[name] for name in variables if environ.get(name)), values.get(option, ""))
+        return tuple(word.split("=", 1)[1] if "=" in word.split("://")[0] else word for word in found.split())
+
+    default = words(("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"), "index-url")
+    extra = words(("UV_INDEX", "UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL"), "extra-index-url")
+    return Indexes(default[0] if default else None, extra, words(("UV_FIND_LINKS", "PIP_FIND_LINKS"), "find-links"))
+
+
+def _pip_files() -> dict[str, str]:
+    """The options of pip's configuration files, as `pip config` merges them; {} without pip."""
+    listing = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list", "--disable-pip-version-check"],
+        capture_output=True, text=True, timeout=30,
+    )  # fmt: skip
+    values = {}
+    for line in listing.stdout.splitlines():
+        name, _, value = line.partition("=")
+        section, _, option = name.partition(".")
+        if section in ("global", "install"):
+            values[option] = value.strip().strip("'\"").replace("\\n", " ")
+    return values
+
+
+def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
+    """uv's environment variables for these indexes, and the local folders and certificates it must see."""
+    env: dict[str, str] = {}
+    mounts: dict[str, Mount] = {}
+    extra, links = list(indexes.extra), list(indexes.find_links)
+    for location in [indexes.default or "", *extra, *links]:
+        if local := _local(location):
+            mounts[str(local)] = Mount(local, str(local))
+    if indexes.default:
+        env["UV_DEFAULT_INDEX"] = indexes.default
+    if extra:
+        env |= {"UV_INDEX": " ".join(extra), "UV_INDEX_STRATEGY": "unsafe-best-match"}  # pip's meaning of "extra"
+    if links:
+        env["UV_FIND_LINKS"] = ",".join(links)
+    for name in PROXIES:
+        env |= {key: os.environ[key] for key in (name, name.lower()) if os.environ.get(key)}
+    bundle = next((Path(os.environ[name]) for name in CERTIFICATES if os.environ.get(name)), None)
+    if bundle and bundle.is_file():
+        mounts[CA_INSIDE] = Mount(bundle, CA_INSIDE)
+        env |= dict.fromkeys((*CERTIFICATES, "GIT_SSL_CAINFO"), CA_INSIDE)
+    return env, tuple(mounts.values())
+
+
+def _local(location: str) -> Path | None:
+    """The existing folder a file URL or a path names, else None.
+
+    An index's `simple` folder links to files beside it, so its parent is what must be seen.
+    """
+    parts = urlsplit(location)
+    path = Path(unquote(parts.path) if parts.scheme == "file" else location)
+    if not location or parts.scheme not in ("", "file") or not path.is_absolute() or not path.exists():
+        return None
+    return path.parent if path.name == "simple" else path

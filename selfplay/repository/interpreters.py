@@ -1,0 +1,94 @@
+"""The Pythons on this machine, and the one a project gets.
+
+One under /usr is preferred: every sandbox sees it, and every user of the machine can run it.
+"""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from selfplay.repository.errors import NoInterpreter
+
+QUERY = "import json,sys; print(json.dumps([sys.version.split()[0].rstrip('+'), sys.base_prefix, sys.executable]))"
+FOLDERS = ("/usr/bin", "/usr/local/bin")
+MANAGED = (".pyenv/versions/*/bin/python3", ".local/share/uv/python/*/bin/python3")
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """`prefix` is None for one under /usr, else the folder a sandbox must be shown, at the same place."""
+
+    version: str
+    executable: Path
+    prefix: Path | None
+
+
+def choose(requires: str | None, wanted: str | None = None) -> Interpreter:
+    """An interpreter that satisfies `requires`; `wanted` (a version like 3.12, or a path) overrides.
+
+    Raises `NoInterpreter` naming what was looked for and what there is.
+    """
+    if wanted and "/" in wanted:
+        if (found := query(Path(wanted))) is None:
+            raise NoInterpreter(f"{wanted} is not a Python interpreter that runs")
+        return found
+    try:
+        specifier = SpecifierSet(
+            f"=={wanted}.*" if wanted and wanted.count(".") < 2 else f"=={wanted}" if wanted else requires or ""
+        )
+    except InvalidSpecifier:
+        specifier = SpecifierSet()
+    available = discover()
+    fitting = [python for python in available if specifier.contains(python.version, prereleases=True)]
+    if not fitting:
+        have = ", ".join(sorted({python.version for python in available})) or "none"
+        raise NoInterpreter(
+            f"the project needs Python {specifier}, and this machine has {have}",
+            "Install one that fits (your distribution's packages, pyenv or `uv python install`), or name one.",
+        )
+    return fitting[0]
+
+
+@functools.cache
+def discover() -> tuple[Interpreter, ...]:
+    """Every interpreter found, those under /usr first, then newest first."""
+    found: dict[tuple[str, Path | None], Interpreter] = {}
+    for path in _candidates():
+        if (python := query(path)) is not None:
+            found.setdefault((python.version, python.prefix), python)
+    order = sorted(found.values(), key=lambda python: [int(part) for part in _numbers(python.version)], reverse=True)
+    return tuple(sorted(order, key=lambda python: python.prefix is not None))
+
+
+def _numbers(version: str) -> list[str]:
+    return ["".join(filter(str.isdigit, part)) or "0" for part in version.split(".")]
+
+
+def _candidates() -> Iterator[Path]:
+    yield Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    on_path = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder and "shims" not in folder]
+    for folder in dict.fromkeys([*FOLDERS, *on_path]):
+        yield from sorted(Path(folder).glob("python3.[0-9]*[0-9]"))
+    for pattern in MANAGED:
+        yield from sorted(Path.home().glob(pattern))
+
+
+def query(path: Path) -> Interpreter | None:
+    """The interpreter at `path`, asked what it is; None when it does not run."""
+    try:
+        answer = subprocess.run(
+            [path, "-I", "-S", "-c", QUERY], capture_output=True, timeout=10, check=True, stdin=subprocess.DEVNULL
+        )
+        version, prefix, executable = json.loads(answer.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    base = Path(prefix).resolve()
+    real = Path(executable).resolve()
+    return Interpreter(version, real, None if base.is_relative_to("/usr") else base)

@@ -1,0 +1,219 @@
+"""What a Python project declares, wherever it declares it: pyproject (PEP 621, 735, poetry, flit, hatch, pdm),
+setup.cfg, setup.py (parsed, not run), PKG-INFO of an sdist, tox.ini. Malformed files count as absent."""
+
+import ast
+import configparser
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import Any
+
+from poetry.core.factory import Factory
+
+
+@dataclass
+class Metadata:
+    """`declared`: some file says this is a Python project; `installable`: an installer can build it.
+
+    `extras` and `groups` are names an installer knows; `group_packages` holds those only we can read (poetry, hatch,
+    pdm), as requirements. `hints` are what tox would install.
+    """
+
+    declared: bool = False
+    installable: bool = False
+    name: str | None = None
+    requires_python: str | None = None
+    version: str | None = None
+    extras: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    group_packages: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    dependencies: tuple[str, ...] = ()
+    tests_require: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    package_root: str | None = None
+
+
+def read_metadata(tree: Path) -> Metadata:
+    """Everything the tree's files declare; what the first file says of a single value wins."""
+    metadata = Metadata()
+    _pyproject(_toml(tree / "pyproject.toml"), metadata)
+    _setup_cfg(_ini(tree / "setup.cfg"), metadata)
+    _setup_py(tree / "setup.py", metadata)
+    _pkg_info(tree / "PKG-INFO", metadata)
+    _tox(_ini(tree / "tox.ini"), metadata)
+    metadata.extras = tuple(dict.fromkeys(metadata.extras))
+    return metadata
+
+
+def _pyproject(document: Mapping[str, Any], metadata: Metadata) -> None:
+    project, tool = _table(document, "project"), _table(document, "tool")
+    poetry, flit = _table(tool, "poetry"), _table(_table(tool, "flit"), "metadata")
+    if "build-system" in document or project or poetry:
+        metadata.declared = True
+        metadata.installable = bool(project.get("name") or poetry.get("name") or flit or "build-system" in document)
+        if poetry.get("package-mode") is False and not project:
+            metadata.installable = False
+    metadata.name = _text(project.get("name") or poetry.get("name") or flit.get("dist-name") or flit.get("module"))
+    metadata.requires_python = _text(project.get("requires-python") or flit.get("requires-python"))
+    metadata.version = _text(project.get("version") or poetry.get("version"))
+    metadata.dependencies = _strings(project.get("dependencies"))
+    metadata.extras = (
+        *_table(project, "optional-dependencies"), *_table(poetry, "extras"), *_table(flit, "requires-extra")
+    )  # fmt: skip
+    metadata.groups = tuple(_table(document, "dependency-groups"))
+    where = _table(_table(_table(tool, "setuptools"), "packages"), "find").get("where")
+    root = _text(_table(_table(tool, "setuptools"), "package-dir").get(""))
+    metadata.package_root = root or (_strings(where)[0] if _strings(where) else None)
+    _poetry(poetry, metadata)
+    for name, group in _table(_table(tool, "pdm"), "dev-dependencies").items():
+        metadata.group_packages[name] = tuple(item for item in _strings(group) if not item.startswith("-e"))
+    for name, env in _table(_table(tool, "hatch"), "envs").items():
+        if isinstance(env, dict):
+            kind = "test" if name in ("default", "hatch-test") else name
+            metadata.group_packages[kind] = (
+                *metadata.group_packages.get(kind, ()),
+                *(x for key in ("dependencies", "extra-dependencies") for x in _strings(env.get(key)) if "{" not in x),
+            )
+
+
+def _poetry(poetry: Mapping[str, Any], metadata: Metadata) -> None:
+    main = _table(poetry, "dependencies")
+    if isinstance(main.get("python"), str) and metadata.requires_python is None:
+        metadata.requires_python = _poetry_python(main["python"])
+    metadata.dependencies += _poetry_requirements({k: v for k, v in main.items() if not _optional(v)})
+    groups = {name: _table(group, "dependencies") for name, group in _table(poetry, "group").items()}
+    if old := _table(poetry, "dev-dependencies"):
+        groups["dev"] = {**groups.get("dev", {}), **old}
+    for name, table in groups.items():
+        metadata.group_packages[name] = _poetry_requirements(table)
+
+
+def _optional(constraint: Any) -> bool:
+    return isinstance(constraint, dict) and constraint.get("optional") is True
+
+
+def _poetry_requirements(table: Mapping[str, Any]) -> tuple[str, ...]:
+    """Poetry's constraints as PEP 508 requirements; paths and what cannot be read are skipped."""
+    found = []
+    for name, constraint in table.items():
+        for one in constraint if isinstance(constraint, list) else [constraint]:
+            if name == "python" or (isinstance(one, dict) and {"path", "git", "url"} & set(one)):
+                continue
+            try:
+                found.append(Factory.create_dependency(name, one).to_pep_508(with_extras=False))
+            except Exception:  # whatever a malformed table raises: it is data of a stranger's
+                continue
+    return tuple(found)
+
+
+def _poetry_python(constraint: str) -> str | None:
+    from poetry.core.constraints.version import parse_constraint
+
+    try:
+        return str(parse_constraint(constraint)).split("||")[-1].strip()
+    except Exception:
+        return None
+
+
+def _setup_cfg(config: configparser.RawConfigParser, metadata: Metadata) -> None:
+    if not config.has_section("metadata") and not config.has_section("options"):
+        return
+    metadata.declared = metadata.installable = True
+    metadata.name = metadata.name or config.get("metadata", "name", fallback=None)
+    metadata.requires_python = metadata.requires_python or config.get("options", "python_requires", fallback=None)
+    if config.has_section("options.extras_require"):
+        metadata.extras += tuple(config.options("options.extras_require"))
+    metadata.tests_require += _lines(config.get("options", "tests_require", fallback=""))
+    metadata.dependencies = metadata.dependencies or _lines(config.get("options", "install_requires", fallback=""))
+    root = re.search(r"^\s*=\s*(\S+)", config.get("options", "package_dir", fallback=""), re.MULTILINE)
+    metadata.package_root = metadata.package_root or (root.group(1) if root else None)
+
+
+def _setup_py(path: Path, metadata: Metadata) -> None:
+    """The literal arguments of `setup(...)`; names bound to literals at module level are looked up."""
+    if not path.is_file() or path.is_symlink():
+        return
+    metadata.declared = metadata.installable = True
+    try:
+        module = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return
+    known = {
+        target.id: node.value
+        for node in module.body if isinstance(node, ast.Assign)
+        for target in node.targets if isinstance(target, ast.Name)
+    }  # fmt: skip
+    calls = [node for node in ast.walk(module) if isinstance(node, ast.Call) and "setup" in ast.unparse(node.func)]
+    values: dict[str, Any] = {}
+    for keyword in (keyword for call in calls for keyword in call.keywords if keyword.arg):
+        node = known.get(keyword.value.id, keyword.value) if isinstance(keyword.value, ast.Name) else keyword.value
+        if isinstance(node, ast.Dict) and keyword.arg == "extras_require":
+            values["extras_require"] = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+            continue
+        try:
+            values[str(keyword.arg)] = ast.literal_eval(node)
+        except (ValueError, SyntaxError, TypeError):
+            continue
+    metadata.name = metadata.name or _text(values.get("name"))
+    metadata.requires_python = metadata.requires_python or _text(values.get("python_requires"))
+    metadata.extras += _strings(values.get("extras_require"))
+    metadata.tests_require += _strings(values.get("tests_require"))
+    metadata.dependencies = metadata.dependencies or _strings(values.get("install_requires"))
+    metadata.package_root = metadata.package_root or _text(_table(values, "package_dir").get(""))
+
+
+def _pkg_info(path: Path, metadata: Metadata) -> None:
+    """The metadata an sdist carries: the result of what setup.py would have computed."""
+    if not path.is_file() or path.is_symlink():
+        return
+    headers = HeaderParser().parsestr(path.read_text(encoding="utf-8", errors="replace"))
+    metadata.name = metadata.name or headers.get("Name")
+    metadata.version = metadata.version or headers.get("Version")
+    metadata.requires_python = metadata.requires_python or headers.get("Requires-Python")
+    metadata.extras += tuple(headers.get_all("Provides-Extra", []))
+
+
+def _tox(config: configparser.RawConfigParser, metadata: Metadata) -> None:
+    if config.has_section("testenv"):
+        lines = _lines(config.get("testenv", "deps", fallback=""))
+        plain = [line.split("#")[0].strip() for line in lines if not line.startswith("-") and "{" not in line]
+        metadata.hints = tuple(line for line in plain if line and not re.match(r"^[\w,!-]+:\s*\S", line))
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() and not path.is_symlink() else {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return {}
+
+
+def _ini(path: Path) -> configparser.RawConfigParser:
+    config = configparser.RawConfigParser(strict=False)
+    try:
+        if path.is_file() and not path.is_symlink():
+            config.read_string(path.read_text(encoding="utf-8", errors="replace"))
+    except configparser.Error:
+        return configparser.RawConfigParser()
+    return config
+
+
+def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = table.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return _lines(value)
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list | tuple | dict) else ()
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("#"))

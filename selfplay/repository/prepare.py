@@ -1,0 +1,177 @@
+"""The room's entry: SOURCE in, `Prepared` out. Fetch, tidy, check out, build or reuse, and describe."""
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from selfplay.repository.cache import build_once, check_cache, default_cache, give
+from selfplay.repository.detect import detect
+from selfplay.repository.environment import ENV, SYSTEM_PATH, TOOLS, Progress, Request, build, python_mounts
+from selfplay.repository.errors import BuildFailed, SourceError
+from selfplay.repository.fetch import Checkout, fetch
+from selfplay.repository.gitdir import GitDir, settings_env
+from selfplay.repository.history import Tidied, tidy, write_history, write_tree
+from selfplay.repository.interpreters import choose
+from selfplay.repository.prepared import Prepared
+from selfplay.repository.source import parse_source
+from selfplay.sandbox import Backend, Mount
+
+ROOM_VERSION = 1
+"""Raised whenever what this room builds changes, so that older environments are not taken for new ones."""
+
+
+def prepare(
+    source_text: str,
+    *,
+    backend: Backend,
+    cache: Path | None = None,
+    releases: int = 12,
+    setup: str | None = None,
+    python: str | None = None,
+    progress: Progress = lambda line: None,
+) -> Prepared:
+    """Fetch `source_text` and build its environment, or find it built.
+
+    `setup` replaces the detected installing steps, `python` (a version or a path) the choice of interpreter.
+    Raises `SourceError`, `NoInterpreter`, `BuildFailed`, `CacheError`.
+    """
+    source = parse_source(source_text)
+    with _workshop(cache) as (cache, store):
+        checkout = fetch(source, store, downloads=cache / "downloads", releases=releases, progress=progress)
+        return _prepare(str(source), checkout, backend, cache, setup, python, (), progress)
+
+
+def rebuild(
+    original: Path,
+    recorded: Mapping[str, Any],
+    *,
+    backend: Backend,
+    cache: Path | None = None,
+    progress: Progress = lambda line: None,
+) -> Prepared:
+    """The `Prepared` behind `DIR/original/`, a plain tree, with the setup `Prepared.recorded` kept.
+
+    Raises `SourceError` when the tree is not the recorded one.
+    """
+    if not original.is_dir():
+        raise SourceError(f"{original} is missing", "It is written by `selfplay curriculum` beside the bugs.")
+    with _workshop(cache) as (cache, store):
+        tree = store.write_folder(original)
+        if recorded.get("tree_hash") not in (None, tree):
+            raise SourceError(
+                f"{original} is not the recorded tree ({tree[:12]}, recorded {str(recorded['tree_hash'])[:12]})",
+                "Restore it, or make the curriculum again.",
+            )
+        commit = store.commit_tree(tree, "The original tree\n")
+        revision = str(recorded.get("revision", "original"))
+        checkout = Checkout(store, commit, revision, recorded.get("version"), local=original)
+        python, lock = recorded.get("python"), tuple(recorded.get("lock", ()))
+        source = str(recorded.get("source", original))
+        return _prepare(source, checkout, backend, cache, recorded.get("setup"), python, lock, progress)
+
+
+def write_original(prepared: Prepared, folder: Path) -> None:
+    """Write the tracked files of a prepared tree into a new `folder`: what `rebuild` reads again."""
+    write_tree(GitDir(prepared.history / ".git"), prepared.tree_hash, folder)
+
+
+@contextmanager
+def _workshop(cache: Path | None) -> Iterator[tuple[Path, GitDir]]:
+    """The cache folder, checked, and a fresh git store beside it that is gone afterwards."""
+    folder = cache or default_cache()
+    check_cache(folder)
+    (folder / "work").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder / "work", ignore_cleanup_errors=True) as work:
+        yield folder, GitDir.create(Path(work) / "store")
+
+
+def _prepare(
+    source: str,
+    checkout: Checkout,
+    backend: Backend,
+    cache: Path,
+    setup: str | None,
+    python: str | None,
+    lock: tuple[str, ...],
+    progress: Progress,
+) -> Prepared:
+    tidied = tidy(checkout)
+    store = checkout.store
+    scratch = store.path / "checkout"
+    write_tree(store, tidied.tree_hash, scratch)
+    plan = detect(scratch)
+    interpreter = choose(plan.requires_python, python) if plan.language == "python" else None
+    request = Request(plan, interpreter, tidied.tracked, setup, checkout.version, lock)
+    key = _key(tidied.tree_hash, request)
+
+    def make(staging: Path) -> None:
+        shutil.move(scratch, staging / "tree")
+        try:
+            build(staging, request, backend, progress)
+        except BuildFailed as error:
+            raise BuildFailed(error.message, _keep_log(staging, cache, key, error.hint)) from error
+
+    folder = build_once(cache / "environments" / key, make, progress)
+    record = json.loads((folder / "environment.json").read_text())
+    history = _history(folder, tidied, checkout, record["generated"], backend, progress)
+    recorded = {
+        "source": source, "revision": checkout.revision, "commit": tidied.commit, "tree_hash": tidied.tree_hash,
+        "setup": setup, "python": interpreter.version if interpreter else None, "version": checkout.version,
+        "room": ROOM_VERSION, "lock": record["lock"],
+    }  # fmt: skip
+    prepared = Prepared(
+        source, checkout.revision, tidied.commit, tidied.tree_hash, plan.language, folder / "tree", history,
+        env=_environment(bool(interpreter)), recorded=recorded,
+        notes=(*checkout.notes, *tidied.notes, *record["notes"]),
+    )  # fmt: skip
+    if interpreter is None:
+        return prepared
+    mounts = (Mount(folder / "env", ENV), Mount(folder / "tools", TOOLS), *python_mounts(interpreter))
+    return replace(prepared, mounts=mounts, bytecode=folder / "bytecode")
+
+
+def _key(tree_hash: str, request: Request) -> str:
+    """The content key of an environment. Constraints are left out: they say what an equal build chose before."""
+    parts = [
+        ROOM_VERSION, tree_hash, asdict(request.plan), request.setup, request.version,
+        [request.interpreter.version, str(request.interpreter.executable)] if request.interpreter else None,
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
+
+
+def _keep_log(staging: Path, cache: Path, key: str, hint: str) -> str:
+    """Save a failed build's log outside the staging folder; the hint that names it."""
+    log = cache / "logs" / f"{key}.log"
+    log.parent.mkdir(exist_ok=True)
+    if (staging / "build.log").is_file():
+        shutil.copyfile(staging / "build.log", log)
+    return f"{hint or 'Give the commands that install it with --setup.'} The whole log: {log}"
+
+
+def _history(
+    folder: Path, tidied: Tidied, checkout: Checkout, generated: list[str], backend: Backend, progress: Progress
+) -> Path:
+    """The `.git` layer for this commit over this environment's tree."""
+
+    def make(staging: Path) -> None:
+        write_history(checkout.store, tidied.commit, folder / "tree", generated, staging)
+        give(staging, backend.owner())
+
+    return build_once(folder / "histories" / tidied.commit, make, progress)
+
+
+def _environment(python: bool) -> dict[str, str]:
+    """The variables of every command on this repository; runs repeat, and git trusts `/testbed`."""
+    variables = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "TZ": "UTC", **settings_env({"safe.directory": "*"})}
+    if python:
+        variables |= {
+            "PATH": f"{ENV}/bin:{SYSTEM_PATH}", "VIRTUAL_ENV": ENV,
+            "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
+        }  # fmt: skip
+    return variables

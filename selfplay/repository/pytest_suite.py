@@ -1,0 +1,189 @@
+"""The one place that knows how Python tests are run and reported: scripts out, records back in.
+
+Scripts are portable: bash, relative paths, `python` on PATH, started in the repository root. They carry the small
+program that runs pytest and records each test (`inside/selfplay_tests.py`), so an artifact needs nothing of ours.
+Coverage, process pools and shuffling are switched off: a run measures outcomes, and must repeat.
+"""
+
+import json
+import shlex
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from selfplay.repository.inside import text
+from selfplay.repository.prepared import Suite
+
+PARSER = text("test_parser.py")
+"""`test_parser.py`: the raw log of a rendered script on stdin -> `{test id: "passed" | "failed"}` on stdout."""
+TEST_SECONDS = 10.0
+"""What one test may take before it is failed; after three such tests the run stops."""
+COVERAGE_TOOLS = "/tools/coverage"
+FALLBACK_PATTERNS = "python_files=test*.py *_test.py *_tests.py tests.py"
+_OPTIONS = ("--continue-on-collection-errors", "--maxfail=0", "-q", "--no-header", "--tb=short", "--color=no")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One test of one run. `outcome`: passed, failed, skipped, xfailed, xpassed; `seconds` None when it never ended.
+
+    A file that cannot be collected has one record, with its path as `id`, and `kind` "collect"; else `kind` is "test",
+    or "doctest" (only told when tests are collected, not run).
+    """
+
+    id: str
+    outcome: str
+    seconds: float | None = None
+    kind: str = "test"
+
+
+def file_of(test_id: str) -> str:
+    """The test file of an id, relative to the repository root."""
+    return test_id.split("::")[0]
+
+
+def render_script(
+    files: Collection[str],
+    excluded: Collection[str] = (),
+    *,
+    only: Collection[str] = (),
+    options: Sequence[str] = (),
+    command: str | None = None,
+    test_seconds: float = TEST_SECONDS,
+) -> str:
+    """`test_script.sh`: runs the tests of `files` less the `excluded` ids (with `only`: just those ids).
+
+    Files that are gone are skipped; with no `files`, pytest's own discovery decides. `options` go to pytest.
+    `command` replaces the call of pytest by the user's own, with the recording plugin injected by environment.
+    """
+    selection = {
+        "excluded": sorted(excluded),
+        "only": sorted(only),
+        "files": sorted(files) if command else [],
+        "test_seconds": test_seconds,
+    }
+    lines = [
+        "#!/usr/bin/env bash",
+        "# Runs the chosen tests from the repository root; one JSON line per test at the end of the output.",
+        "set -u",
+        "work=$(mktemp -d) || exit 97; trap 'rm -rf \"$work\"' EXIT",
+        'export SELFPLAY_DIR="$work" PYTHONHASHSEED=0',
+        *_heredoc("selfplay_tests.py", text("selfplay_tests.py")),
+        *_heredoc("selection.json", json.dumps(selection, indent=0)),
+        *(_user_command(command) if command else _pytest_call(sorted(files), options)),
+        "status=$?",
+        'printf "\\n"; cat "$work/record" 2>/dev/null; printf "\\nSELFPLAY-END exit=%d\\n" "$status"',
+        'exit "$status"',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def script_for(suite: Suite, files: Collection[str] | None = None, *, only: Collection[str] = ()) -> str:
+    """`test_script.sh` for a measured suite, or for some of its files or ids."""
+    chosen = suite.files if files is None else files
+    if only:
+        chosen = sorted({file_of(test) for test in only})
+    excluded = [test for test in suite.excluded if file_of(test) in set(chosen)]
+    return render_script(
+        chosen, excluded, only=only, options=suite.options, command=suite.command, test_seconds=suite.test_seconds
+    )
+
+
+def _heredoc(name: str, content: str) -> list[str]:
+    return [f"cat > \"$work/{name}\" <<'SELFPLAY_EOF'", content.rstrip("\n"), "SELFPLAY_EOF"]
+
+
+def _pytest_call(files: Sequence[str], options: Sequence[str]) -> list[str]:
+    common = [*_OPTIONS, *options]
+    words = [shlex.quote(option) for option in common]
+    words += ['--rootdir="$PWD"', '-o cache_dir="$work/cache"']
+    if not files:
+        return [f'python "$work/selfplay_tests.py" {" ".join(words)}']
+    return [
+        "chosen=()",
+        "while IFS= read -r -d '' file; do [ -e \"$file\" ] && chosen+=(\"$file\"); done < <(printf '%s\\0' \\",
+        *(f"  {shlex.quote(file)} \\" for file in files[:-1]),
+        f"  {shlex.quote(files[-1])})",
+        '[ ${#chosen[@]} -gt 0 ] || { echo "no chosen test file is left"; exit 98; }',
+        f'python "$work/selfplay_tests.py" {" ".join(words)} "${{chosen[@]}}"',
+    ]
+
+
+def _user_command(command: str) -> list[str]:
+    off = [f"-p no:{name}" for name in ("pytest_cov", "xdist", "randomly", "random_order")]
+    options = " ".join([*off, "--continue-on-collection-errors", "--maxfail=0"])
+    return [
+        'export SELFPLAY_PLUGIN=1 PYTEST_PLUGINS=selfplay_tests PYTHONPATH="$work${PYTHONPATH:+:$PYTHONPATH}"',
+        f"export PYTEST_ADDOPTS=\"{options} --rootdir='$PWD' -o cache_dir='$work/cache'\"",
+        "(",
+        command,
+        ")",
+    ]
+
+
+def parse_records(log: bytes) -> list[Record]:
+    """The records of a log, the last one of each id; lines that are not records are skipped."""
+    records: dict[str, Record] = {}
+    for line in log.split(b"\n"):
+        start = line.find(b"SELFPLAY {")
+        value = _json(line[start + 9 :].decode("utf-8", "replace").strip()) if start >= 0 else None
+        if isinstance(value, dict) and isinstance(value.get("id"), str):
+            seconds = value.get("seconds")
+            records[value["id"]] = Record(
+                value["id"],
+                str(value.get("outcome", "failed")),
+                float(seconds) if isinstance(seconds, int | float) else None,
+                str(value.get("phase") or value.get("kind") or "test"),
+            )
+    return list(records.values())
+
+
+def _json(line: str) -> Any:
+    for attempt in (line, line + "}"):
+        try:
+            return json.loads(attempt)
+        except ValueError:
+            continue
+    return None
+
+
+def finished(log: bytes) -> int | None:
+    """pytest's exit status, None when the script was killed before its end."""
+    for line in reversed(log.rsplit(b"\n", 4)):
+        if line.startswith(b"SELFPLAY-END exit="):
+            return int(line.rpartition(b"=")[2])
+    return None
+
+
+@dataclass(frozen=True)
+class CoverageMap:
+    """Which tests execute which lines. `lines`: file -> line -> indexes into `tests`; equal sets are one object."""
+
+    tests: tuple[str, ...]
+    lines: dict[str, dict[int, frozenset[int]]]
+
+    def tests_at(self, file: str, first: int, last: int | None = None) -> tuple[str, ...]:
+        """Ids of the tests that execute any line of `first..last` of `file`."""
+        covered = self.lines.get(file, {})
+        hit = frozenset().union(*(covered.get(line, frozenset()) for line in range(first, (last or first) + 1)))
+        return tuple(self.tests[index] for index in sorted(hit))
+
+
+def render_coverage(
+    files: Collection[str], excluded: Collection[str] = (), *, output: str, options: Sequence[str] = ()
+) -> str:
+    """A script like `render_script`'s that also traces, and writes what `parse_coverage` reads to `output`."""
+    script = render_script(files, excluded, options=options, test_seconds=10 * TEST_SECONDS)
+    setting = f"export SELFPLAY_COVERAGE={COVERAGE_TOOLS} SELFPLAY_COVERAGE_OUT={shlex.quote(output)}"
+    return script.replace("set -u\n", f"set -u\n{setting}\n", 1)
+
+
+def parse_coverage(data: bytes) -> CoverageMap:
+    """The map a traced run wrote. Raises `ValueError` for anything else."""
+    value = json.loads(data)
+    sets = [frozenset(int(index) for index in members) for members in value["sets"]]
+    lines = {
+        str(file): {int(line): sets[number] for line, number in covered.items()}
+        for file, covered in value["files"].items()
+    }
+    return CoverageMap(tuple(str(test) for test in value["tests"]), lines)

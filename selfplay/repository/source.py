@@ -1,0 +1,117 @@
+"""The SOURCE a user types, as a value: a path, a git URL with an optional `@REV`, or `pypi:NAME[==VERSION]`."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from selfplay.repository.errors import SourceError
+
+FORMS = "Give a folder, a git URL (https, ssh, file; @REV allowed), or pypi:NAME[==VERSION]."
+_SCHEME = re.compile(r"^(?:git\+)?([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+_SCP = re.compile(r"^(?:[\w.-]+@)?[\w.-]+:(?!//).+$")
+_GIT_SCHEMES = {"https", "http", "ssh", "file"}
+_PYPI = re.compile(r"^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==(.+))?$")
+
+
+@dataclass(frozen=True)
+class PathSource:
+    """A folder on this machine: a git checkout, a sub-folder of one, or a plain folder."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+@dataclass(frozen=True)
+class GitSource:
+    """A repository git can fetch, at `rev` (branch, tag or commit; None is the remote's default branch)."""
+
+    url: str
+    rev: str | None = None
+
+    def __str__(self) -> str:
+        return self.url if self.rev is None else f"{self.url}@{self.rev}"
+
+
+@dataclass(frozen=True)
+class PypiSource:
+    """A release on the package index; `version` None is the newest final release."""
+
+    name: str
+    version: str | None = None
+
+    def __str__(self) -> str:
+        return f"pypi:{self.name}" + (f"=={self.version}" if self.version else "")
+
+
+Source = PathSource | GitSource | PypiSource
+
+
+def parse_source(text: str) -> Source:
+    """The source `text` names. Raises `SourceError` saying what is wrong with it; touches no network."""
+    if not text.strip() or "\0" in text or "\n" in text:
+        raise SourceError(f"{text!r} is not a source", FORMS)
+    if text.startswith("pypi:"):
+        return _pypi(text)
+    if scheme := _SCHEME.match(text):
+        return _url(text, scheme.group(1).lower())
+    path = Path(text).expanduser()
+    if "::" in text and not path.exists():
+        raise SourceError(f"{text!r}: git's remote helpers are not accepted", FORMS)
+    if _SCP.match(text) and not path.exists() and not text.startswith((".", "/", "~")):
+        host, _, rest = text.removeprefix("git+").partition(":")
+        location, rev = _split_rev(rest, text)
+        return GitSource(f"{host}:{location}", rev)
+    if not path.exists():
+        raise SourceError(f"{text!r} does not exist", FORMS)
+    if not path.is_dir():
+        raise SourceError(f"{text!r} is not a folder", FORMS)
+    return PathSource(path.absolute())
+
+
+def _pypi(text: str) -> PypiSource:
+    match = _PYPI.match(text.removeprefix("pypi:").strip())
+    if not match:
+        raise SourceError(f"{text!r} is not pypi:NAME or pypi:NAME==VERSION", FORMS)
+    name, version = match.groups()
+    try:
+        exact = str(Version(version)) if version else None
+    except InvalidVersion as error:
+        raise SourceError(f"{text!r}: {version!r} is not a version", "Name one exact version after '=='.") from error
+    return PypiSource(str(canonicalize_name(name)), exact)
+
+
+def _url(text: str, scheme: str) -> GitSource:
+    if scheme not in _GIT_SCHEMES:
+        raise SourceError(f"{text!r}: the scheme {scheme!r} is not supported", FORMS)
+    url = text[4:] if text.lower().startswith("git+") else text
+    if "#" in url:
+        raise SourceError(f"{text!r}: '#' parts are not supported", "Give the revision as @REV.")
+    parts = urlsplit(url)
+    if scheme != "file" and not parts.hostname:
+        raise SourceError(f"{text!r} names no host", FORMS)
+    if parts.hostname and parts.hostname.startswith("-"):
+        raise SourceError(f"{text!r}: a host cannot start with '-'", FORMS)
+    start = url.index("://") + 3 + len(parts.netloc)
+    if scheme == "file" and Path(url[start:]).exists():
+        return GitSource(url)
+    location, rev = _split_rev(url[start:], text)
+    if not location.strip("/"):
+        raise SourceError(f"{text!r} names no repository", FORMS)
+    return GitSource(url[:start] + location, rev)
+
+
+def _split_rev(location: str, text: str) -> tuple[str, str | None]:
+    """Split at the last '@' that ends a path segment's name (so `/@scope/x` keeps its '@')."""
+    match = re.match(r"^(.*[^/])@([^@]*)$", location)
+    if not match:
+        return location, None
+    rev = match.group(2)
+    if not rev or rev.startswith(("-", "/")) or re.search(r"[\s~^:?*\[\\]|\.\.", rev):
+        raise SourceError(f"{text!r}: {rev!r} is not a revision", "Name a branch, a tag or a commit after '@'.")
+    return match.group(1), rev

@@ -1,0 +1,232 @@
+"""Measure a repository's own tests at HEAD: which files, which pass every time, how long they take.
+
+Two runs in two fresh sandboxes; the second leaves out what failed in the first, as every later script does. A file
+that hangs or takes the process down is left out and the rest run again; a suite over the limit is cut to whole files.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from selfplay.artifact.files import write_atomically
+from selfplay.repository.errors import NoPassingTests, NoTests
+from selfplay.repository.inside import text
+from selfplay.repository.prepared import Prepared, Suite
+from selfplay.repository.pytest_suite import (
+    COVERAGE_TOOLS,
+    FALLBACK_PATTERNS,
+    TEST_SECONDS,
+    CoverageMap,
+    Record,
+    file_of,
+    finished,
+    parse_coverage,
+    parse_records,
+    render_coverage,
+    render_script,
+    script_for,
+)
+from selfplay.sandbox import MIB, Backend, Completed, Limits
+
+LIMITS = Limits(output_bytes=32 * MIB)
+COLLECT_SECONDS = 120.0
+ROOM = 0.8
+"""Share of the time limit a cut suite may fill, so that a slower moment does not exceed it."""
+MAX_CULPRITS = 8
+MEASURING_TEST_SECONDS = 30.0
+COVERAGE_OUTPUT = "/tmp/selfplay-coverage.json"
+Progress = Callable[[str], None]
+
+
+@dataclass
+class _Measurement:
+    """One repository's measurement in progress."""
+
+    prepared: Prepared
+    backend: Backend
+    time_limit: float
+    command: str | None
+    options: tuple[str, ...] = ()
+    left_out: list[str] = field(default_factory=list)
+
+    def run(self, script: str, timeout: float) -> Completed:
+        """One run in a fresh sandbox."""
+        with self.backend.open(self.prepared.world(), LIMITS) as sandbox:
+            return sandbox.run(script, timeout=timeout, merge_stderr=True)
+
+    def script(self, files: Iterable[str], excluded: Iterable[str] = ()) -> str:
+        return render_script(
+            sorted(files), sorted(excluded), options=self.options, command=self.command,
+            test_seconds=min(MEASURING_TEST_SECONDS, self.time_limit / 2),
+        )  # fmt: skip
+
+
+def measure_suite(
+    prepared: Prepared,
+    backend: Backend,
+    *,
+    time_limit: float = 90.0,
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Suite:
+    """The suite as it behaves at HEAD; kept beside the environment, so a second call is free.
+
+    `time_limit`: seconds one run of a script may take. `command` replaces the call of pytest. Raises `NoTests` or
+    `NoPassingTests`, with the end of the log.
+    """
+    if prepared.language != "python":
+        raise NoTests(
+            f"{prepared.source} is written in {prepared.language}; only Python suites are measured",
+            "An injector that writes its own test script can still work on it.",
+        )
+    kept = _kept(prepared, "suite", [time_limit, command])
+    if kept.is_file():
+        return _load(kept)
+    suite = _measure(_Measurement(prepared, backend, time_limit, command), progress or (lambda line: None))
+    write_atomically(kept, json.dumps(asdict(suite)).encode())
+    return suite
+
+
+def _measure(work: _Measurement, progress: Progress) -> Suite:
+    progress("collecting the tests")
+    files = _discover(work)
+    progress(f"running the tests of {len(files)} files")
+    first, seconds, log = _first_run(work, files, progress)
+    chosen = _fit(work, first, seconds)
+    failing = {record.id for record in first if record.outcome == "failed" and file_of(record.id) in chosen}
+    passed = {record.id for record in first if record.outcome == "passed" and file_of(record.id) in chosen}
+    if not passed:
+        raise NoPassingTests(f"none of the tests of {work.prepared.source} passes\n{_tail(log)}", "See the log above.")
+    progress("running the tests again")
+    done = work.run(work.script(chosen, failing), 2 * work.time_limit)
+    second = parse_records(done.stdout)
+    again = {record.id for record in second if record.outcome == "passed"}
+    flaky = (passed ^ again) | {record.id for record in second if record.outcome == "failed" and record.id in passed}
+    times = {record.id: record.seconds or 0.0 for record in second if record.id in passed & again}
+    if not times:
+        raise NoPassingTests(
+            f"no test of {work.prepared.source} passes twice\n{_tail(done.stdout)}", "See the log above."
+        )
+    used = sorted({file_of(test) for test in times})
+    return Suite(
+        tuple(used), times, tuple(sorted(failing)), tuple(sorted(flaky - failing)),
+        tuple(sorted({*work.left_out, *files} - set(used))), work.command, round(done.seconds, 3), work.options,
+        round(max(TEST_SECONDS, 5 * max(times.values())), 1), round(done.cpu_seconds, 3),
+    )  # fmt: skip
+
+
+def _discover(work: _Measurement) -> list[str]:
+    """Test files, by pytest's own discovery: as configured, then without `addopts`, then with wider patterns."""
+    if work.command:
+        return _discover_by_command(work)
+    attempts = ((), ("-o", "addopts="), ("-o", FALLBACK_PATTERNS), ("-o", "addopts=", "-o", FALLBACK_PATTERNS))
+    log = b""
+    for options in attempts:
+        done = work.run(render_script((), options=(*options, "--collect-only")), COLLECT_SECONDS)
+        log = log or done.stdout
+        records = parse_records(done.stdout)
+        files = {file_of(record.id) for record in records if record.outcome == "collected" and record.kind == "test"}
+        if files:
+            work.options = options
+            broken = {record.id for record in records if record.kind == "collect" and record.id not in files}
+            work.left_out += sorted(path for path in broken if path.endswith(".py"))
+            return sorted(files)
+    raise NoTests(
+        f"no tests can be collected in {work.prepared.source}\n{_tail(log)}",
+        "If they need another command, give it with --test; if something is not installed, with --setup.",
+    )
+
+
+def _discover_by_command(work: _Measurement) -> list[str]:
+    done = work.run(render_script((), command=work.command), 4 * work.time_limit)
+    files = {file_of(record.id) for record in parse_records(done.stdout)}
+    if not files:
+        raise NoTests(
+            f"the test command of {work.prepared.source} runs no test under pytest\n{_tail(done.stdout)}",
+            "It must run pytest, directly or through another program that keeps the environment.",
+        )
+    return sorted(files)
+
+
+def _first_run(work: _Measurement, files: list[str], progress: Progress) -> tuple[list[Record], float, bytes]:
+    """Records of one run to the end, its seconds and log; files that keep it from its end are left out on the way."""
+    remaining = list(files)
+    for _ in range(MAX_CULPRITS):
+        done = work.run(work.script(remaining), 2 * work.time_limit)
+        records = parse_records(done.stdout)
+        culprits = _culprits(records, done)
+        if not culprits or len(culprits) == len(remaining):
+            return records, done.seconds, done.stdout
+        progress(f"leaving out {', '.join(sorted(culprits))}: a test hangs, crashes or takes too long")
+        work.left_out += sorted(culprits)
+        remaining = [file for file in remaining if file not in culprits]
+    return records, done.seconds, done.stdout
+
+
+def _culprits(records: list[Record], done: Completed) -> set[str]:
+    """Files during which the run died or stopped."""
+    died = {file_of(record.id) for record in records if record.seconds is None and record.kind == "test"}
+    if died:
+        return died & {file_of(record.id) for record in records if record.outcome == "failed"}
+    slow = {file_of(record.id) for record in records if (record.seconds or 0) >= MEASURING_TEST_SECONDS}
+    return slow if slow or finished(done.stdout) is not None else set()
+
+
+def _fit(work: _Measurement, records: list[Record], wall: float) -> set[str]:
+    """Whole files, quickest first, that fit the limit; all of them when the run did."""
+    spent: dict[str, float] = {}
+    for record in records:
+        if record.kind == "test":
+            spent[file_of(record.id)] = spent.get(file_of(record.id), 0.0) + (record.seconds or 0.0)
+    budget = ROOM * work.time_limit
+    if wall <= budget:
+        return set(spent)
+    budget -= min(max(0.0, wall - sum(spent.values())), budget / 2)  # what starting and collecting take
+    chosen: set[str] = set()
+    for file, seconds in sorted(spent.items(), key=lambda item: (item[1], item[0])):
+        if seconds <= budget:
+            budget -= seconds
+            chosen.add(file)
+    work.left_out += sorted(set(spent) - chosen)
+    return chosen
+
+
+def measure_coverage(prepared: Prepared, suite: Suite, backend: Backend, *, timeout: float = 600.0) -> CoverageMap:
+    """Which tests execute which lines of the tree, from one traced run; kept beside the environment.
+
+    Raises `NoTests` when the traced run does not come to its end.
+    """
+    kept = _kept(prepared, "coverage", [suite.files, suite.excluded])
+    if kept.is_file():
+        return parse_coverage(kept.read_bytes())
+    if suite.command:
+        raise NoTests("coverage of a user's own test command is not measured", "Leave --test away.")
+    script = render_coverage(suite.files, suite.excluded, output=COVERAGE_OUTPUT, options=suite.options)
+    with backend.open(prepared.world(), LIMITS) as sandbox:
+        done = sandbox.run(script, timeout=timeout, merge_stderr=True)
+        try:
+            data = sandbox.read_file(COVERAGE_OUTPUT, max_bytes=256 * MIB)
+        except FileNotFoundError:
+            raise NoTests(f"the traced run wrote no coverage from {COVERAGE_TOOLS}\n{_tail(done.stdout)}") from None
+    result = parse_coverage(data)
+    write_atomically(kept, data)
+    return result
+
+
+def _kept(prepared: Prepared, kind: str, parts: list[object]) -> Path:
+    """Where a measurement of this environment with these settings and this version of our programs is kept."""
+    content = json.dumps([parts, text("selfplay_tests.py"), script_for.__module__], sort_keys=True)
+    return prepared.tree.parent / f"{kind}-{hashlib.sha256(content.encode()).hexdigest()[:16]}.json"
+
+
+def _load(path: Path) -> Suite:
+    value = json.loads(path.read_bytes())
+    lists = {name: tuple(value[name]) for name in ("files", "failing", "flaky", "left_out", "options")}
+    return replace(Suite(**{**value, **lists}))
+
+
+def _tail(log: bytes, lines: int = 15) -> str:
+    shown = [line for line in log.decode("utf-8", "replace").splitlines() if line.strip() and "SELFPLAY" not in line]
+    return "\n".join(f"    {line}" for line in shown[-lines:])
