@@ -102,7 +102,7 @@ def run(first_killed: int, command: bytes, env: bytes, cwd: bytes, stdin: bytes,
         used += kill_all()
     streams.drain()
     timed_out = status is None
-    code = -signal.SIGKILL if timed_out else os.waitstatus_to_exitcode(status)
+    code = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
     truncated = streams.out.truncated or streams.err.truncated
     done = DONE.pack(code, timed_out, truncated, time.monotonic() - started, used)
     return [b"done", done, streams.out.kept(), streams.err.kept()]
@@ -157,11 +157,8 @@ def write_file(path: bytes, permissions: bytes, data: bytes) -> list[bytes]:
 
 def serve(first_killed: int) -> None:
     """Answer requests until the supervisor hangs up."""
-    handlers: dict[bytes, Callable[..., list[bytes]]] = {
-        b"run": lambda *parts: run(first_killed, *parts),
-        b"read": read_file,
-        b"write": write_file,
-    }
+    handlers: dict[bytes, Callable[..., list[bytes]]] = {b"read": read_file, b"write": write_file}
+    handlers[b"run"] = lambda *parts: run(first_killed, *parts)
     with os.fdopen(os.dup(SOCKET), "rb") as requests:
         while True:
             try:

@@ -17,6 +17,7 @@ from selfplay.sandbox.protocol import Limits, SandboxError
 PERIOD_US = 100_000
 CONTROLLERS = ("memory", "pids", "cpu")
 PREFIX = "selfplay-"
+INSTANCES = itertools.count()
 OWN_PROCESSES = 2  # bwrap and the agent
 GONE_SECONDS = 2.0
 
@@ -37,6 +38,7 @@ class Cgroups:
         group = Group(folders, tuple(str(folder / door) for folder in folders))
         try:
             for folder in group.folders:
+                self.keep(folder.parent)
                 folder.mkdir()
             for controller, settings in self.settings(limits).items():
                 for file, value in settings.items():
@@ -45,6 +47,13 @@ class Cgroups:
             group.close()
             raise SandboxError(f"the control group cannot be made: {error}") from error
         return group
+
+    def keep(self, folder: Path) -> None:
+        """Make our own folder again if somebody (a supervisor in another pid namespace, say) took it for a leftover."""
+        if not folder.exists():
+            folder.mkdir(exist_ok=True)
+            if self.version == 2:
+                enable(folder, "memory")
 
     def settings(self, limits: Limits) -> dict[str, dict[str, str]]:
         """Controller -> file -> value. Files that a kernel may lack (swap accounting) are left to `write`."""
@@ -122,15 +131,16 @@ def find() -> Cgroups | None:
     memberships = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     own = {controller: path for _, names, path in memberships for controller in names.split(",")}
     mounted = mounts()
+    name = f"{PREFIX}{identity(os.getpid())}-{next(INSTANCES)}"
     folders = {}
     for controller in CONTROLLERS:
         if controller in own and controller in mounted:
-            folder = usable(mounted[controller], own[controller], controller="")
+            folder = usable(mounted[controller], own[controller], name, controller="")
             if folder is not None:
                 folders[controller] = folder
     if "memory" in folders:
         return Cgroups(1, folders)
-    unified = usable(mounted[""], own[""], controller="memory") if "" in own and "" in mounted else None
+    unified = usable(mounted[""], own[""], name, controller="memory") if "" in own and "" in mounted else None
     if unified is None:
         return None
     offered = (unified / "cgroup.controllers").read_text().split()
@@ -151,7 +161,7 @@ def mounts() -> dict[str, tuple[Path, str]]:
     return found
 
 
-def usable(mounted: tuple[Path, str], own: str, controller: str) -> Path | None:
+def usable(mounted: tuple[Path, str], own: str, name: str, controller: str) -> Path | None:
     """A folder of ours in our own group or the nearest ancestor that lets us; v2 when `controller` must be enabled."""
     place, root = mounted
     if own != root and not own.startswith(root.rstrip("/") + "/"):
@@ -159,19 +169,19 @@ def usable(mounted: tuple[Path, str], own: str, controller: str) -> Path | None:
     base = place / own[len(root.rstrip("/")) :].lstrip("/")
     while True:
         with contextlib.suppress(OSError):
-            return claim(base, controller)
+            return claim(base, name, controller)
         if base == place:
             return None
         base = base.parent
 
 
-def claim(base: Path, controller: str) -> Path:
+def claim(base: Path, name: str, controller: str) -> Path:
     """Make our folder in `base`, with `controller` (v2) enabled for its children. Raises OSError where refused."""
     sweep(base)
     if controller:
         enable(base, controller)
-    folder = base / f"{PREFIX}{identity(os.getpid())}"
-    folder.mkdir(exist_ok=True)
+    folder = base / name
+    folder.mkdir()
     try:
         if controller:
             enable(folder, controller)
@@ -199,9 +209,10 @@ def enable(folder: Path, needed: str) -> None:
 
 def sweep(base: Path) -> None:
     """Remove the folders of supervisors that no longer live."""
-    for folder in base.glob(f"{PREFIX}*-*"):
-        pid = folder.name.removeprefix(PREFIX).split("-")[0]
-        if pid.isdigit() and folder.name != f"{PREFIX}{identity(int(pid))}":
+    for folder in base.glob(f"{PREFIX}*-*-*"):
+        owner = folder.name.removeprefix(PREFIX).rpartition("-")[0]
+        pid = owner.partition("-")[0]
+        if pid.isdigit() and owner != identity(int(pid)):
             with contextlib.suppress(OSError):
                 for group in folder.iterdir():
                     if group.is_dir():

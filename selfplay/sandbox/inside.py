@@ -81,9 +81,9 @@ def command_line(
     line += read_only_system(programs)
     line += ["--ro-bind", f"{SHELF}/resolv.conf", "/etc/resolv.conf"] if "resolv.conf" in shown else []
     line += writable()
+    line += tree(len(world.tree))
     for i, mount in enumerate(world.mounts):
         line += ["--bind" if mount.writable else "--ro-bind", f"{SHELF}/mount.{i}", mount.target]
-    line += tree(len(world.tree))
     line += ["--remount-ro", "/", "--chdir", WORKDIR, "--seccomp", str(SECCOMP_FD), "--"]
     line += [str(programs.python), "-I", "-S", "-B", f"/proc/self/fd/{AGENT_FD}"]
     ceilings = messages.LIMITS.pack(limits.processes, limits.disk_bytes, limits.memory_bytes if per_process else 0)

@@ -20,6 +20,7 @@ GRACE_SECONDS = 20.0
 """How long after a command's own timeout the agent may take to kill it and answer, on a loaded machine."""
 FILE_SECONDS = 60.0
 SLACK = 4096
+FILE = (b"data", b"refused", b"errno")
 
 
 class BubblewrapSandbox:
@@ -31,7 +32,7 @@ class BubblewrapSandbox:
         self.hello = hello
         self.group = group
         self._link, self._env, self._limits = link, env, limits
-        self._asking, self._ending = threading.Lock(), threading.Lock()
+        self._asking, self._ending = threading.RLock(), threading.Lock()
         self._ended = False
         self._process = os.pidfd_open(hello.pid)
 
@@ -56,7 +57,8 @@ class BubblewrapSandbox:
             )
         settings = messages.RUN.pack(timeout, self._limits.output_bytes, merge_stderr)
         request = [b"run", encode(argv), encode(variables), os.fsencode(cwd), stdin, settings]
-        answer = self._ask(request, timeout + GRACE_SECONDS, 2 * self._limits.output_bytes + SLACK)
+        seconds, most = timeout + GRACE_SECONDS, 2 * self._limits.output_bytes + SLACK
+        answer = self._ask(request, seconds, most, (b"done", b"errno"))
         if answer[0] == b"errno":
             raise SandboxError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
         code, timed_out, truncated, seconds, cpu_seconds = messages.DONE.unpack(answer[1])
@@ -74,6 +76,11 @@ class BubblewrapSandbox:
     def close(self) -> None:
         """Kill everything inside, wait until the last process is gone, free it all. Safe to call twice, and while a
         command runs in another thread: that one raises `SandboxError`."""
+        self._end()
+        with self._asking:
+            self._link.close()
+
+    def _end(self) -> None:
         with self._ending:
             if self._ended:
                 return
@@ -97,7 +104,7 @@ class BubblewrapSandbox:
         number, text = messages.LENGTH.unpack(answer[1])[0], os.fsdecode(answer[2])
         raise file_error(path, number, text, self._limits)
 
-    def _ask(self, request: list[bytes], seconds: float, most: int) -> list[bytes]:
+    def _ask(self, request: list[bytes], seconds: float, most: int, kinds: tuple[bytes, ...] = FILE) -> list[bytes]:
         """One request and its answer. A sandbox that does not answer in time, or nonsense, is killed."""
         with self._asking:
             if self._ended:
@@ -105,7 +112,7 @@ class BubblewrapSandbox:
             self._link.settimeout(seconds)
             try:
                 self._link.sendall(messages.pack(request))
-                return messages.unpack(lambda size: receive(self._link, size), most)
+                return messages.checked(messages.unpack(lambda size: receive(self._link, size), most), kinds)
             except BaseException as error:  # Ctrl-C, too, leaves half a message: no later answer could be trusted
                 self.close()
                 if isinstance(error, TimeoutError):

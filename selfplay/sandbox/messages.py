@@ -15,6 +15,13 @@ RUN = struct.Struct("!dQ?")  # timeout in seconds, bytes kept of each stream, me
 DONE = struct.Struct("!i??dd")  # exit code, timed out, truncated, wall seconds, cpu seconds
 LIMITS = struct.Struct("!QQQ")  # processes, bytes of one file, bytes of data of one process (0: limited elsewhere)
 MOST_PARTS = 16
+SHAPES: "dict[bytes, tuple[int | None, ...]]" = {
+    b"done": (DONE.size, None, None),  # and stdout, stderr
+    b"data": (None,),
+    b"refused": (None,),  # why
+    b"errno": (LENGTH.size, None),  # and the error's text
+}
+"""What an answer may be: its kind and the sizes of its parts, None for any."""
 
 
 def pack(parts: "Sequence[bytes]") -> bytes:
@@ -32,3 +39,14 @@ def unpack(read: "Callable[[int], bytes]", most: int) -> list[bytes]:
     if sum(lengths) > most:
         raise ValueError(f"a message of {sum(lengths)} bytes where {most} are the most")
     return [read(length) for length in lengths]
+
+
+def checked(answer: "list[bytes]", kinds: "tuple[bytes, ...]") -> "list[bytes]":
+    """`answer` when it is one of `kinds` and has its shape. Raises ValueError."""
+    kind, *parts = answer or [b"nothing"]
+    if kind not in kinds or len(parts) != len(SHAPES[kind]):
+        raise ValueError(f"an answer {kind[:20]!r} of {len(parts)} parts")
+    for part, size in zip(parts, SHAPES[kind], strict=True):
+        if size is not None and len(part) != size:
+            raise ValueError(f"an answer {kind[:20]!r} with a part of {len(part)} bytes")
+    return answer

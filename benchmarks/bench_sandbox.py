@@ -1,0 +1,176 @@
+"""What isolation costs: start, command, suite, memory and throughput of the sandbox, each beside its target.
+
+`python -m benchmarks.bench_sandbox [--json]`. Times are medians; the suite runs inside and outside by turns, so that
+both see the same noise.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from selfplay.sandbox import MIB, Backend, Mount, World, open_backend
+
+FILES, FILE_BYTES = 1000, 8192
+STARTS, COMMANDS, LIVE, SUITES = 100, 300, 200, 7
+PREFIX = Path(sys.base_prefix).resolve()
+SUITE = ("test_json", "test_configparser", "test_textwrap", "test_statistics", "test_ast", "test_fractions")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table. `target` empty: no target was set."""
+
+    what: str
+    value: float
+    unit: str
+    target: str = ""
+    met: bool = True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    as_json = parser.parse_args().json
+    started = time.perf_counter()
+    backend = open_backend()
+    probe = (time.perf_counter() - started) * 1000
+    with repository(backend) as tree:
+        figures = [Figure("probe, once per process", probe, "ms"), *measure(backend, World(tree=(tree,)))]
+    if as_json:
+        print(json.dumps([asdict(figure) for figure in figures], indent=2))
+    else:
+        show(figures)
+
+
+def measure(backend: Backend, world: World) -> Iterator[Figure]:
+    starts, ends = lives(backend, world)
+    yield below("start, private copy-on-write tree", statistics.median(starts), 15, "ms")
+    yield Figure("start, 90th percentile", statistics.quantiles(starts, n=10)[-1], "ms")
+    yield Figure("end: killed and everything gone", statistics.median(ends), "ms")
+    with backend.open(world) as sandbox:
+        argv = median(COMMANDS, lambda: sandbox.run(["true"], timeout=30))
+        yield below("a command (true)", argv, 2, "ms")
+        yield below("a bash command (:)", median(COMMANDS, lambda: sandbox.run(":", timeout=30)), 2, "ms")
+        yield Figure("the same, bare subprocess", median(COMMANDS, lambda: subprocess.run(["true"])), "ms")
+        yield Figure("a small file read", median(COMMANDS, lambda: sandbox.read_file("folder0/file0")), "ms")
+    yield below("a real suite, inside / bare", suite_ratio(backend, world), 1.05, "x")
+    yield from many_alive(backend, world)
+    yield Figure("whole lives, one thread", throughput(backend, world, threads=1), "1/s")
+    yield Figure("whole lives, four threads", throughput(backend, world, threads=4), "1/s")
+
+
+@contextmanager
+def repository(backend: Backend) -> Iterator[Path]:
+    """A tree of a thousand files, in a folder that only its owner can enter."""
+    with tempfile.TemporaryDirectory() as name:
+        tree = Path(name, "tree")
+        for number in range(FILES):
+            path = tree / f"folder{number % 20}" / f"file{number}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(os.urandom(FILE_BYTES))
+        for path in (tree, *tree.rglob("*")):
+            os.chown(path, *backend.owner())
+        yield tree
+
+
+def below(what: str, value: float, most: float, unit: str) -> Figure:
+    return Figure(what, value, unit, f"<= {most:g}", value <= most)
+
+
+def median(count: int, action: Callable[[], object]) -> float:
+    """Median milliseconds of one call."""
+    return statistics.median(timed(action) for _ in range(count))
+
+
+def timed(action: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    action()
+    return (time.perf_counter() - started) * 1000
+
+
+def lives(backend: Backend, world: World) -> tuple[list[float], list[float]]:
+    """Milliseconds to start, and to end, of each of STARTS sandboxes."""
+    starts, ends = [], []
+    for _ in range(STARTS):
+        stack = ExitStack()
+        starts.append(timed(lambda stack=stack: stack.enter_context(backend.open(world))))  # type: ignore[misc]
+        ends.append(timed(stack.close))
+    return starts, ends
+
+
+def suite_ratio(backend: Backend, world: World) -> float:
+    """Tests of Python's own standard library, inside and bare, by turns; the ratio of the medians."""
+    python = Path(os.path.realpath(getattr(sys, "_base_executable", sys.executable)))
+    command = [str(python), "-I", "-B", "-m", "unittest", "-q", *(f"test.{name}" for name in SUITE)]
+    mounts = () if PREFIX.is_relative_to("/usr") else (Mount(PREFIX, str(PREFIX)),)
+    seen = World(tree=world.tree, mounts=mounts)
+    inside, bare = [], []
+    with tempfile.TemporaryDirectory() as folder, backend.open(seen) as sandbox:
+        env = {"PATH": os.environ["PATH"], "HOME": folder, "LANG": "C.UTF-8"}
+        for _ in range(SUITES):
+            done = sandbox.run(command, timeout=300)
+            if done.exit_code != 0:
+                raise SystemExit(f"the suite fails inside:\n{done.text[-2000:]}")
+            inside.append(done.seconds)
+            run = lambda: subprocess.run(command, cwd=folder, env=env, capture_output=True, check=True)  # noqa: E731
+            bare.append(timed(run) / 1000)
+    return statistics.median(inside) / statistics.median(bare)
+
+
+def many_alive(backend: Backend, world: World) -> Iterator[Figure]:
+    """LIVE sandboxes at once, each after one command: what memory the machine has less of."""
+    with ExitStack() as stack:
+        before = available()
+        started = time.perf_counter()
+        for _ in range(LIVE):
+            stack.enter_context(backend.open(world)).run("echo x > file", timeout=30)
+        yield Figure(f"{LIVE} started, one command each", time.perf_counter() - started, "s")
+        used = (before - available()) / MIB
+        yield below(f"memory of {LIVE} live sandboxes", used, 1000, "MB")
+
+
+def available() -> int:
+    """Bytes of memory the machine can still give."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+
+
+def throughput(backend: Backend, world: World, threads: int) -> float:
+    """Whole lives (start, one command, end) a second."""
+
+    def life(_: int) -> None:
+        with backend.open(world) as sandbox:
+            sandbox.run(["true"], timeout=30)
+
+    started = time.perf_counter()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(life, range(STARTS)))
+    return STARTS / (time.perf_counter() - started)
+
+
+def show(figures: list[Figure]) -> None:
+    table = Table(
+        "sandbox", "measured", "target", "met", title=f"bubblewrap, {os.cpu_count()} cores, {os.uname().release}"
+    )
+    for figure in figures:
+        met = ("yes" if figure.met else "NO") if figure.target else ""
+        digits = 2 if figure.value < 10 else 1
+        table.add_row(figure.what, f"{figure.value:.{digits}f} {figure.unit}", figure.target, met)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""One backend fixture for all tests of what a sandbox promises: a new backend is a new parameter."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from selfplay.sandbox import Backend, Completed, Limits, Sandbox, World, open_backend
+from selfplay.sandbox.protocol import MIB
+
+SMALL = Limits(memory_bytes=256 * MIB, disk_bytes=32 * MIB, processes=40, output_bytes=64 * 1024)
+
+
+@pytest.fixture(scope="session", params=["bubblewrap"])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    return open_backend(request.param)
+
+
+@pytest.fixture
+def sandbox(backend: Backend) -> Iterator[Sandbox]:
+    """An empty sandbox with small limits."""
+    with backend.open(World(), SMALL) as opened:
+        yield opened
+
+
+@pytest.fixture
+def give(backend: Backend) -> Callable[[Path], Path]:
+    """Hands a folder and all in it to the sandboxes' uid, as the repository room does with trees."""
+
+    def hand_over(folder: Path) -> Path:
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, *backend.owner(), follow_symlinks=False)
+        return folder
+
+    return hand_over
+
+
+@pytest.fixture
+def tree(tmp_path: Path, give: Callable[[Path], Path]) -> Path:
+    """A small lower layer: `kept`, `folder/inner`, and links that point out of it."""
+    root = tmp_path / "a tree, with: odd name ü"
+    (root / "folder").mkdir(parents=True)
+    (root / "kept").write_text("original\n")
+    (root / "folder" / "inner").write_text("inner\n")
+    secret = tmp_path / "secret"
+    secret.write_text("host secret\n")
+    (root / "link").symlink_to(secret)
+    (root / "shadow").symlink_to("/etc/shadow")
+    return give(root)
+
+
+def python(sandbox: Sandbox, code: str, timeout: float = 20) -> Completed:
+    """Run Python code inside, on the system's interpreter."""
+    return sandbox.run(["python3", "-c", code], timeout=timeout)

