@@ -26,6 +26,7 @@ BLOCKED = {
     "randomly": ("--randomly-seed", "--randomly-dont-reorganize --randomly-dont-reset-seed"),
     "random_order": ("--random-order-bucket --random-order-seed", "--random-order"),
 }
+MARKS = ("no_cover", "xdist_group(name)", "random_order(disabled)")
 OPTIONAL = {
     "pytest_timeout": ("--timeout --timeout-method --session-timeout", ""),
     "pytest_rerunfailures": ("--reruns --reruns-delay", ""),
@@ -56,7 +57,10 @@ def pytest_addoption(parser):
             group._addoption(option, action="store_true", dest="selfplay_ignored_flag")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
+    for mark in MARKS:
+        config.addinivalue_line("markers", mark + ": of a plugin that is switched off")
     if os.environ.get("SELFPLAY_PLUGIN"):
         config.pluginmanager.register(Recorder(read("selection.json")), "selfplay-recorder")
 
