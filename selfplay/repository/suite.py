@@ -37,7 +37,7 @@ ROOM = 0.8
 """Share of the time limit a cut suite may fill, so that a slower moment does not exceed it."""
 MAX_MEASURING = 6
 """How many time limits the first measurement may take, over all its runs."""
-MEASURING_TEST_SECONDS = 30.0
+MEASURING_TEST_SECONDS = 15.0
 COVERAGE_OUTPUT = "/tmp/selfplay-coverage.json"
 Progress = Callable[[str], None]
 
@@ -65,7 +65,7 @@ class _Measurement:
     def script(self, files: Iterable[str], excluded: Iterable[str] = ()) -> str:
         return render_script(
             sorted(files), sorted(excluded), options=self.options, command=self.command,
-            test_seconds=min(MEASURING_TEST_SECONDS, self.time_limit / 2),
+            test_seconds=min(MEASURING_TEST_SECONDS, self.time_limit / 4), max_timeouts=1000,
         )  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def _first_run(work: _Measurement, files: list[str], progress: Progress) -> tupl
         if not culprits and finished(done.stdout) is not None:
             return known + records, seconds, log
         if culprits:
-            progress(f"leaving out {', '.join(sorted(culprits))}: a test in it hangs, crashes, or was cut off")
+            progress(f"leaving out {', '.join(sorted(culprits))}: a test in it hangs or crashes, or the time was over")
         reached = {file_of(record.id) for record in records} or set(remaining)
         work.left_out += sorted(culprits)
         known += [record for record in records if file_of(record.id) not in culprits]
@@ -180,12 +180,11 @@ def _first_run(work: _Measurement, files: list[str], progress: Progress) -> tupl
 
 
 def _culprits(records: list[Record], done: Completed) -> set[str]:
-    """Files during which the run died, was killed, or had a test that took too long."""
+    """Files during which the run died or was killed."""
     died = {file_of(record.id) for record in records if record.outcome == "failed" and record.seconds is None}
     collected = {file_of(record.id) for record in records if record.kind == "collect"}
-    slow = {file_of(record.id) for record in records if (record.seconds or 0) >= MEASURING_TEST_SECONDS}
     last = {file_of(records[-1].id)} if records and finished(done.stdout) is None else set()
-    return (died - collected) | slow | last
+    return (died - collected) | last
 
 
 def _fit(work: _Measurement, records: list[Record], wall: float) -> set[str]:

@@ -16,7 +16,6 @@ import pytest
 
 FOLDER = os.environ["SELFPLAY_DIR"]
 RECORD = os.path.join(FOLDER, "record")
-MAX_TIMEOUTS = 3
 BLOCKED = {
     "pytest_cov": (
         "--cov --cov-report --cov-config --cov-fail-under --cov-context",
@@ -73,6 +72,7 @@ class Recorder:
         self.only = selection["only"] and set(selection["only"])
         self.files = selection["files"] and set(selection["files"])
         self.limit = selection["test_seconds"]
+        self.max_timeouts = selection["max_timeouts"]
         self.coverage = coverage
         self.tests = []
         self.pid = os.getpid()
@@ -137,7 +137,7 @@ class Recorder:
     def pytest_runtest_logfinish(self, nodeid, location):
         seconds = round(time.perf_counter() - self.began, 4)
         self.write(', "outcome": %s, "seconds": %s}\n' % (json.dumps(self.outcome or "failed"), seconds))
-        if self.timeouts >= MAX_TIMEOUTS and self.session is not None:
+        if self.timeouts >= self.max_timeouts and self.session is not None:
             self.session.shouldstop = "%d tests exceeded %s s" % (self.timeouts, self.limit)
 
     @pytest.hookimpl(hookwrapper=True)
