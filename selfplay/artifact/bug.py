@@ -1,9 +1,10 @@
 """`bug.json`: what is known about a verified bug beside its five files. Typed, and strict about what it reads."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from selfplay.artifact.files import ArtifactError, write_atomically
 
@@ -31,7 +32,7 @@ class Bug(BaseModel):
     commit: str
     tree_hash: str
     content_hash: str
-    fail_to_pass: tuple[str, ...]
+    fail_to_pass: tuple[str, ...] = Field(min_length=1)
     pass_to_pass: tuple[str, ...]
     flaky: tuple[str, ...] = ()
     thresholds: dict[str, Any] = Field(default_factory=dict)
@@ -39,6 +40,16 @@ class Bug(BaseModel):
     environment: dict[str, Any] = Field(default_factory=dict)
     policy: str
     versions: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Bug":
+        if (self.order == 2) != (self.parent is not None):
+            raise ValueError("a bug of order 2 has a parent, one of order 1 has none")
+        counts = Counter((*self.fail_to_pass, *self.pass_to_pass, *self.flaky))
+        for test, count in counts.items():
+            if count > 1:
+                raise ValueError(f"{test!r} is in more than one of fail_to_pass, pass_to_pass and flaky, or twice")
+        return self
 
 
 def save_bug(bug: Bug, folder: Path) -> None:

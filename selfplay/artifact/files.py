@@ -6,13 +6,14 @@ Deviation from the paper: the appendix names three of the files differently; our
 
 import hashlib
 import os
-import posixpath
+import stat
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from selfplay.errors import SelfplayError
+from selfplay.plain import decode, encode, safe_relative
 
 FILE_NAMES = {
     "test_script": "test_script.sh",
@@ -54,16 +55,6 @@ class Artifact:
         return digest.hexdigest()
 
 
-def encode(text: str) -> bytes:
-    """The exact bytes behind a text read with `decode`."""
-    return text.encode("utf-8", "surrogateescape")
-
-
-def decode(data: bytes) -> str:
-    """Bytes as text without loss: what is not UTF-8 becomes surrogates that `encode` turns back."""
-    return data.decode("utf-8", "surrogateescape")
-
-
 def from_texts(texts: Mapping[str, bytes]) -> Artifact:
     """An artifact from file name -> bytes. Raises `ArtifactError` naming the file and what is wrong with it."""
     for name in FILE_NAMES.values():
@@ -81,24 +72,16 @@ def from_texts(texts: Mapping[str, bytes]) -> Artifact:
 def parse_test_files(text: str) -> tuple[str, ...]:
     """The paths of `test_files.txt`. Raises `ArtifactError` for a path that is repeated or leaves the tree."""
     paths = [line.rstrip("\r") for line in text.split("\n") if line.strip()]
+    seen: set[str] = set()
     for path in paths:
         if path != safe_relative(path):
             raise ArtifactError(
                 f"test_files.txt names {path!r}", "Paths are relative to the repository root, plain, without '..'."
             )
-    repeated = sorted({path for path in paths if paths.count(path) > 1})
-    if repeated:
-        raise ArtifactError(f"test_files.txt lists {repeated[0]!r} more than once")
+        if path in seen:
+            raise ArtifactError(f"test_files.txt lists {path!r} more than once")
+        seen.add(path)
     return tuple(paths)
-
-
-def safe_relative(path: str) -> str | None:
-    """`path` when it is a plain relative POSIX path that stays inside its root, else None."""
-    if not path or path.startswith("/") or "\0" in path or "\n" in path:
-        return None
-    plain = posixpath.normpath(path)
-    inside = plain not in (".", "..") and not plain.startswith("../")
-    return path if inside and plain == path and ".git" not in path.lower().split("/") else None
 
 
 def load(folder: Path) -> Artifact:
@@ -106,11 +89,12 @@ def load(folder: Path) -> Artifact:
     texts = {}
     for name in FILE_NAMES.values():
         path = folder / name
-        if path.is_symlink():
-            raise ArtifactError(f"{path} is a link", "The five files are regular files.")
         try:
-            if path.exists() and path.stat().st_size > MAX_FILE_BYTES:
-                raise ArtifactError(f"{path} is larger than {MAX_FILE_BYTES} bytes")
+            status = path.lstat()
+            if not stat.S_ISREG(status.st_mode):  # a link leads elsewhere, a pipe would block the reader
+                raise ArtifactError(f"{path} is not a regular file", "The five files are regular files, not links.")
+            if status.st_size > MAX_FILE_BYTES:
+                raise ArtifactError(f"{path} is {status.st_size} bytes; at most {MAX_FILE_BYTES} are taken")
             texts[name] = path.read_bytes()
         except FileNotFoundError:
             continue

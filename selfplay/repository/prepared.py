@@ -45,8 +45,8 @@ class Suite:
     `files`: test files whose tests are used, relative to the root. `seconds`: test id -> seconds of its passing
     run. `failing`: ids that fail or error at HEAD, `flaky`: ids whose outcome varied; both are left out of every
     script. `left_out`: test files cut because the suite would exceed the time limit, or that cannot be collected.
-    `command`: the user's `--test CMD`, if any. `wall_seconds`: one whole run. `options` go to pytest, and
-    `test_seconds` is what one test may take (see `pytest_suite.script_for`).
+    `command`: the user's `--test CMD`, if any. `wall_seconds` and `cpu_seconds`: one whole run. `options` go to
+    pytest, and `test_seconds` is what one test may take (see `pytest_suite.script_for`).
     """
 
     files: tuple[str, ...]
@@ -58,6 +58,7 @@ class Suite:
     wall_seconds: float = 0.0
     options: tuple[str, ...] = ()
     test_seconds: float = 10.0
+    cpu_seconds: float = 0.0
 
     @property
     def excluded(self) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ def _measure(work: _Measurement, progress: Progress) -> Suite:
     return Suite(
         tuple(used), times, tuple(sorted(failing)), tuple(sorted(flaky - failing)),
         tuple(sorted({*work.left_out, *files} - set(used))), work.command, round(done.seconds, 3), work.options,
-        round(max(TEST_SECONDS, 5 * max(times.values())), 1),
+        round(max(TEST_SECONDS, 5 * max(times.values())), 1), round(done.cpu_seconds, 3),
     )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """Where untrusted code runs, and the only place it does."""
 
-from selfplay.sandbox.bubblewrap import BubblewrapBackend, open_backend
+from selfplay.sandbox.backends import open_backend
 from selfplay.sandbox.protocol import (
     MIB,
     WORKDIR,
@@ -18,7 +18,6 @@ __all__ = [
     "MIB",
     "WORKDIR",
     "Backend",
-    "BubblewrapBackend",
     "Completed",
     "IsolationUnavailable",
     "Limits",

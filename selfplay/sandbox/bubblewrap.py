@@ -5,44 +5,50 @@ that agent, pid 1 of its namespace, ends everything in it. The host's kernel is 
 gVisor or a virtual machine helps.
 """
 
+import atexit
 import contextlib
-import importlib.util
+import functools
 import itertools
-import json
-import marshal
-import os
-import socket
-import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
-from selfplay.sandbox import agent, inside, launcher, seccomp
+from selfplay.sandbox import cgroups, inside
 from selfplay.sandbox.identity import identity
-from selfplay.sandbox.live import START_SECONDS, BubblewrapSandbox
+from selfplay.sandbox.launching import Launcher
+from selfplay.sandbox.live import BubblewrapSandbox
+from selfplay.sandbox.probe import probe
 from selfplay.sandbox.programs import find_programs
 from selfplay.sandbox.protocol import WORKDIR, IsolationUnavailable, Limits, Sandbox, SandboxError, World
 
-REQUEST_BYTES = 1 << 20
-
 
 class BubblewrapBackend:
-    """Starts sandboxes through one launcher process, from any number of threads."""
+    """Starts sandboxes through one launcher process, from any number of threads.
+
+    This one is not probed; `open_backend` gives one that is.
+    """
 
     name = "bubblewrap"
 
     def __init__(self) -> None:
-        self._identity = identity()
-        self._programs = find_programs()
-        self._lock = threading.Lock()
-        self._launcher: subprocess.Popen[bytes] | None = None
-        self._requests: socket.socket | None = None
+        self.identity = identity()
+        self.programs = find_programs()
+        self.cgroups = cgroups.find()
+        self._launcher = Launcher(self.programs)
 
     def owner(self) -> tuple[int, int]:
         """(uid, gid) that must own a folder for the sandbox to write to it."""
-        return self._identity.uid, self._identity.gid
+        return self.identity.uid, self.identity.gid
+
+    def enforcement(self) -> dict[str, str]:
+        """What holds each limit on this machine: a control group for the whole sandbox, or less where none can be."""
+        folders = self.cgroups.folders if self.cgroups else {}
+        group = f"control group v{self.cgroups.version}" if self.cgroups else ""
+        return {
+            "memory": group if "memory" in folders else "each process alone (RLIMIT_DATA)",
+            "processes": group if "pids" in folders else "user namespace (RLIMIT_NPROC)",
+            "cpus": group if "cpu" in folders else "nothing",
+            "disk": "tmpfs of that size",
+        }
 
     @contextlib.contextmanager
     def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
@@ -53,68 +59,32 @@ class BubblewrapBackend:
         finally:
             sandbox.close()
 
-    def start(self, world: World, limits: Limits) -> BubblewrapSandbox:
+    def start(self, world: World, limits: Limits = Limits()) -> BubblewrapSandbox:
         """A started sandbox, which the caller closes."""
         check(world)
         shown = inside.sources(world)
+        group = self.cgroups.create(limits) if self.cgroups else None
+        argv = inside.command_line(world, limits, self.programs, shown, per_process=group is None)
         request = {
-            "drop_to": self.owner() if self._identity.drop else None,
+            "drop_to": self.owner() if self.identity.drop else None,
+            "groups": group.doors if group else (),
             "sources": shown,
             "disk_bytes": limits.disk_bytes,
-            "argv": inside.command_line(world, limits, self._programs, shown),
+            "argv": argv,
         }
-        ours, theirs = socket.socketpair()
-        errors = os.memfd_create("errors", os.MFD_CLOEXEC)
         try:
-            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-            ours.settimeout(START_SECONDS)
-            self._send(request, [theirs.fileno(), errors])
-            theirs.close()
-            return BubblewrapSandbox(ours, errors, inside.environment(world), limits)
+            link, hello = self._launcher.launch(request)
+            return BubblewrapSandbox(link, hello, inside.environment(world), limits, group)
         except BaseException:
-            ours.close()
+            if group:
+                group.close()
             raise
-        finally:
-            theirs.close()
-            os.close(errors)
 
     def close(self) -> None:
         """End the launcher and with it every sandbox."""
-        with self._lock:
-            if self._requests is not None:
-                self._requests.close()
-            if self._launcher is not None:
-                self._launcher.wait(10)
-            self._launcher = self._requests = None
-
-    def _send(self, request: dict[str, Any], descriptors: Sequence[int]) -> None:
-        with self._lock:
-            if self._requests is None or self._launcher is None or self._launcher.poll() is not None:
-                self._requests = self._start_launcher()
-            try:
-                socket.send_fds(self._requests, [json.dumps(request).encode()], descriptors)
-            except OSError as error:
-                raise SandboxError(f"the sandbox launcher cannot be reached: {error.strerror}") from error
-
-    def _start_launcher(self) -> socket.socket:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, REQUEST_BYTES)
-        system: dict[str, Any] = inside.system_part(self._programs)
-        system |= {"agent": compiled_agent().hex(), "seccomp": seccomp.program().hex()}
-        python = str(self._programs.python)
-        command = [python, "-I", "-S", "-B", launcher.__file__, str(theirs.fileno()), str(os.getpid())]
-        with theirs:
-            self._launcher = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env={}, start_new_session=True
-            )
-        ours.sendall(json.dumps(system).encode())
-        return ours
-
-
-def compiled_agent() -> bytes:
-    """The agent as a `.pyc`: the interpreter inside has our version, so it need not compile it again and again."""
-    source = Path(agent.__file__).read_bytes()
-    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(source, "agent", "exec", optimize=2))
+        self._launcher.close()
+        if self.cgroups:
+            self.cgroups.close()
 
 
 def check(world: World) -> None:
@@ -130,8 +100,16 @@ def check(world: World) -> None:
             raise SandboxError(f"{mount.target!r} is not an absolute path to mount {mount.source} on")
 
 
-def open_backend(name: str = "bubblewrap") -> BubblewrapBackend:
-    """The backend of that name. Raises `IsolationUnavailable` naming what this machine lacks."""
-    if name != "bubblewrap" or sys.platform != "linux":
-        raise IsolationUnavailable(f"there is no sandbox backend {name!r} for {sys.platform}", "Known: bubblewrap.")
-    return BubblewrapBackend()
+@functools.cache
+def bubblewrap_backend() -> BubblewrapBackend:
+    """This process's backend, probed once. Raises `IsolationUnavailable` naming the promise that does not hold."""
+    if sys.platform != "linux":
+        raise IsolationUnavailable(f"bubblewrap needs Linux, and this is {sys.platform}", "Use a Linux machine.")
+    backend = BubblewrapBackend()
+    try:
+        probe(backend)
+    except BaseException:
+        backend.close()
+        raise
+    atexit.register(backend.close)
+    return backend

@@ -9,7 +9,7 @@ import pwd
 from dataclasses import dataclass
 
 DEDICATED_ID = 64200
-"""Debian policy leaves 60000-64999 to be allocated on demand and 65534 to `nobody`; nothing else should own files so."""
+"""Debian policy leaves 60000-64999 to be allocated on demand; nothing else should own files so."""
 
 
 @dataclass(frozen=True)

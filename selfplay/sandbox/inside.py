@@ -7,7 +7,7 @@ home) lies on one tmpfs of `Limits.disk_bytes`.
 
 from pathlib import Path
 
-from selfplay.sandbox import agent
+from selfplay.sandbox import messages
 from selfplay.sandbox.launcher import AGENT_FD, FIXED, SECCOMP_FD, SHELF
 from selfplay.sandbox.programs import Programs
 from selfplay.sandbox.protocol import WORKDIR, Limits, World
@@ -69,8 +69,13 @@ def environment(world: World) -> dict[str, str]:
     return {"PATH": PATH, "HOME": HOME, "LANG": "C.UTF-8", **world.env}
 
 
-def command_line(world: World, limits: Limits, programs: Programs, shown: dict[str, str]) -> list[str]:
-    """The whole bwrap command line, from the launcher's root, for a world whose sources are `shown` on the shelf."""
+def command_line(
+    world: World, limits: Limits, programs: Programs, shown: dict[str, str], *, per_process: bool
+) -> list[str]:
+    """The whole bwrap command line, from the launcher's root, for a world whose sources are `shown` on the shelf.
+
+    `per_process`: no control group limits memory, so each process's data is limited instead.
+    """
     line = [FIXED + programs.bwrap_inside, *NAMESPACES, *HARDENING]
     line += [] if world.network else ["--unshare-net"]
     line += read_only_system(programs)
@@ -81,7 +86,8 @@ def command_line(world: World, limits: Limits, programs: Programs, shown: dict[s
     line += tree(len(world.tree))
     line += ["--remount-ro", "/", "--chdir", WORKDIR, "--seccomp", str(SECCOMP_FD), "--"]
     line += [str(programs.python), "-I", "-S", "-B", f"/proc/self/fd/{AGENT_FD}"]
-    return [*line, agent.LIMITS.pack(limits.processes, limits.disk_bytes, limits.memory_bytes).hex()]
+    ceilings = messages.LIMITS.pack(limits.processes, limits.disk_bytes, limits.memory_bytes if per_process else 0)
+    return [*line, ceilings.hex()]
 
 
 def read_only_system(programs: Programs) -> list[str]:

@@ -21,9 +21,9 @@ import platform
 import select
 import signal
 import socket
-import stat
 import sys
 from pathlib import Path
+from typing import Any
 
 HOST, SHELF, FIXED = "/host", "/shelf", "/fixed"
 WRITABLE = ("upper", "work", "tmp", "shm", "home")
@@ -50,13 +50,13 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
     try:
         call("mount", *words)
     except OSError as error:
-        raise OSError(error.errno, f"mounting {source} on {target}: {os.strerror(error.errno)}") from error
+        raise OSError(error.errno, f"mounting {source} on {target}: {error.strerror}") from error
 
 
 def bind(source: str, target: str) -> None:
     """Show `source`, a folder or a file, at `target`, which is made."""
     place = Path(target)
-    if stat.S_ISDIR(os.stat(source).st_mode):
+    if Path(source).is_dir():
         place.mkdir(parents=True, exist_ok=True)
     else:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +73,7 @@ def user_namespace() -> None:
     Path("/proc/self/gid_map").write_text(f"{INSIDE_ID} {gid} 1")
 
 
-def move_into_own_root(system: dict) -> None:
+def move_into_own_root(system: dict[str, Any]) -> None:
     """Build the system part on a tmpfs, as `system` says, and make it this process's root."""
     if os.geteuid() == 0:
         call("unshare", CLONE_NEWNS)
@@ -108,9 +108,11 @@ def drop(uid: int, gid: int) -> None:
         raise PermissionError(f"still uid {os.getuid()}")
 
 
-def prepare(request: dict) -> None:
+def prepare(request: dict[str, Any]) -> None:
     """Everything between the fork and bwrap, in the order that the loss of privilege demands."""
     os.umask(0o022)
+    for door in request["groups"]:
+        Path(HOST + door).write_text("0")
     call("unshare", CLONE_NEWNS)
     mount("writable", SHELF, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={request['disk_bytes']}")
     for name in WRITABLE:
@@ -127,7 +129,7 @@ def prepare(request: dict) -> None:
         drop(uid, gid)
 
 
-def start(request: dict, descriptors: list, seccomp: bytes, agent: int) -> None:
+def start(request: dict[str, Any], descriptors: list[int], seccomp: bytes, agent: int) -> None:
     """Fork, prepare and become bwrap. The answer is the agent's: its first message, or the end of its socket."""
     if os.fork():
         return
@@ -163,7 +165,7 @@ def reap(*_: object) -> None:
         pass
 
 
-def receive(requests: socket.socket) -> tuple[dict, list]:
+def receive(requests: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """One request and the descriptors that came with it; empty when the supervisor hung up."""
     message, descriptors, _, _ = socket.recv_fds(requests, 1 << 20, 2, socket.MSG_CMSG_CLOEXEC)
     return json.loads(message or b"{}"), descriptors
@@ -181,8 +183,12 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, reap)
     system, _ = receive(requests)
     agent, seccomp = filled("agent", bytes.fromhex(system["agent"])), bytes.fromhex(system["seccomp"])
-    move_into_own_root(system)
-    while alive not in select.select([requests, alive], [], [])[0]:
+    try:
+        move_into_own_root(system)
+    except OSError as error:
+        sys.exit(str(error))
+    watched: list[Any] = [requests, alive]
+    while alive not in select.select(watched, [], [])[0]:
         request, descriptors = receive(requests)
         if not request:
             return

@@ -1,4 +1,4 @@
-"""The two programs a sandbox is made of: bwrap, and the interpreter that runs the launcher outside and the agent inside."""
+"""The two programs a sandbox is made of: bwrap, and the interpreter of the launcher outside and the agent inside."""
 
 import os
 import shutil

@@ -1,4 +1,5 @@
-"""The system calls no build, test or model command needs, and the kernel bugs they reach. Assembled by hand: classic BPF.
+"""The system calls no build, test or model command needs, and the kernel bugs they reach. Assembled by hand as classic
+BPF.
 
 A denied call answers EPERM, so programs that probe for it go on; `clone3` answers ENOSYS, because its flags lie in
 memory that a filter cannot read and the C library then falls back to `clone`, whose flags it can. Another
@@ -57,102 +58,20 @@ class Machine:
 # In this order on both: ptrace, syslog, process_vm_readv, process_vm_writev, kcmp, bpf, perf_event_open, userfaultfd,
 # add_key, request_key, keyctl, mount, umount2, pivot_root, chroot, unshare, setns, init_module, finit_module,
 # delete_module, kexec_load, kexec_file_load, reboot, swapon, swapoff, acct, quotactl, settimeofday, clock_settime,
-# adjtimex, clock_adjtime, name_to_handle_at, open_by_handle_at, fanotify_init, vhangup
+# adjtimex, clock_adjtime, name_to_handle_at, open_by_handle_at, fanotify_init, vhangup; x86_64 alone has iopl, ioperm
+# and modify_ldt.
+X86_64 = """
+    101 103 310 311 312 321 298 323 248 249 250 165 166 155 161 272 308 175 313 176 246 320 169 167 168 163 179 164 227
+    159 305 303 304 300 153 172 173 154
+"""
+AARCH64 = """
+    117 116 270 271 272 280 241 282 217 218 219 40 39 41 51 97 268 105 273 106 104 294 142 224 225 89 60 170 112 171 266
+    264 265 262 58
+"""
 MACHINES = {
-    "x86_64": Machine(
-        audit=0xC000003E,
-        clone=56,
-        socket=41,
-        ioctl=16,
-        prlimit=302,
-        # fmt: off
-        denied=(
-            101,
-            103,
-            310,
-            311,
-            312,
-            321,
-            298,
-            323,
-            248,
-            249,
-            250,
-            165,
-            166,
-            155,
-            161,
-            272,
-            308,
-            175,
-            313,
-            176,
-            246,
-            320,
-            169,
-            167,
-            168,
-            163,
-            179,
-            164,
-            227,
-            159,
-            305,
-            303,
-            304,
-            300,
-            153,
-            172,
-            173,
-            154,
-        ),  # and iopl, ioperm, modify_ldt
-        # fmt: on
-    ),
+    "x86_64": Machine(0xC000003E, clone=56, socket=41, ioctl=16, prlimit=302, denied=tuple(map(int, X86_64.split()))),
     "aarch64": Machine(
-        audit=0xC00000B7,
-        clone=220,
-        socket=198,
-        ioctl=29,
-        prlimit=261,
-        # fmt: off
-        denied=(
-            117,
-            116,
-            270,
-            271,
-            272,
-            280,
-            241,
-            282,
-            217,
-            218,
-            219,
-            40,
-            39,
-            41,
-            51,
-            97,
-            268,
-            105,
-            273,
-            106,
-            104,
-            294,
-            142,
-            224,
-            225,
-            89,
-            60,
-            170,
-            112,
-            171,
-            266,
-            264,
-            265,
-            262,
-            58,
-        ),
-        # fmt: on
+        0xC00000B7, clone=220, socket=198, ioctl=29, prlimit=261, denied=tuple(map(int, AARCH64.split()))
     ),
 }
 CLONE3 = 435

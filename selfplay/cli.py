@@ -1,0 +1,119 @@
+"""The `selfplay` command: parse, call one function, show progress. Heavy imports wait until a command needs them."""
+
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from selfplay.errors import SelfplayError
+
+if TYPE_CHECKING:
+    pass
+
+app = typer.Typer(
+    help="Verified bugs by self-play: point it at a repository and get a curriculum.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+INTERRUPTED = 130
+
+
+@app.callback()
+def _options(verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what is going on.")] = False) -> None:
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.ERROR,
+        format="%(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+
+
+@app.command()
+def curriculum(
+    source: Annotated[str, typer.Argument(help="A path, a git URL[@REV], or pypi:NAME[==VERSION].")],
+    out: Annotated[Path, typer.Option(help="The run's folder; the same folder again resumes.")],
+    bugs: Annotated[int, typer.Option(min=1, help="How many verified bugs to make.")] = 10,
+    strategy: Annotated[str, typer.Option(help="removal, history, direct, or mix (removal and history).")] = "mix",
+    min_files: Annotated[int, typer.Option(min=1, help="Changed files per bug, at least.")] = 1,
+    min_passing: Annotated[int, typer.Option(min=1, help="Tests that pass on the original, at least.")] = 5,
+    min_failing: Annotated[int, typer.Option(min=1, help="Tests that fail under the bug, at least.")] = 1,
+    seed: Annotated[int, typer.Option(help="Same seed, source and version: same curriculum.")] = 0,
+    workers: Annotated[int | None, typer.Option(min=1, help="Episodes at a time; one per core if not given.")] = None,
+    releases: Annotated[int, typer.Option(min=0, help="Earlier releases that become history (pypi: sources).")] = 12,
+    setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
+    test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Make a curriculum of verified bugs from a repository."""
+    from selfplay.report.progress import LiveWatcher
+    from selfplay.rollout.campaign import Order, run_campaign
+    from selfplay.rollout.injection import mix_named
+    from selfplay.sandbox import open_backend
+    from selfplay.validators import Thresholds
+
+    thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
+    order = Order(source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds)
+    with LiveWatcher(bugs) as watcher:
+        summary = run_campaign(order, open_backend(), watcher)
+    _print_run(summary, out, as_json)
+    raise typer.Exit(0 if summary["figures"]["bugs"] >= bugs else 1)
+
+
+def _print_run(summary: dict[str, Any], out: Path, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(summary, indent=2))
+        return
+    from rich.console import Console
+
+    from selfplay.report.tables import run_report
+
+    Console().print(run_report(summary, out))
+
+
+@app.command()
+def validate(
+    path: Annotated[Path, typer.Argument(help="A bug's folder, or a run's.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+) -> None:
+    """Run every check again from nothing. Exit 0: all valid, 1: one is not, 2: could not run."""
+    from rich.console import Console
+
+    from selfplay.report.tables import verdict_table
+    from selfplay.rollout.revalidation import revalidate
+    from selfplay.sandbox import open_backend
+
+    console = Console()
+    results = []
+    for result in revalidate(path, open_backend()):
+        results.append(result)
+        if not as_json:
+            console.print(verdict_table(result.bug.id, result.validation.verdicts))
+    if as_json:
+        print(json.dumps([result.to_json() for result in results], indent=2))
+    raise typer.Exit(0 if all(result.agrees for result in results) else 1)
+
+
+@app.command()
+def show(bug_dir: Annotated[Path, typer.Argument(help="The folder of one bug.")]) -> None:
+    """Show a bug: what was broken where, which tests see it, what the weakening hid, both diffs."""
+    from rich.console import Console
+
+    from selfplay.artifact import load, load_bug
+    from selfplay.report.page import bug_page
+
+    Console().print(bug_page(load_bug(bug_dir), load(bug_dir)))
+
+
+def main() -> None:
+    """Entry point: a `SelfplayError` is printed with its hint and exits 2, Ctrl-C says how to go on and exits 130."""
+    try:
+        app()
+    except SelfplayError as error:
+        print(f"selfplay: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("selfplay: interrupted; the same command resumes", file=sys.stderr)
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,248 @@
+"""The pool of bugs of one run: SQLite in WAL mode beside the bugs' folders, safe against a kill at any moment.
+
+An episode's result is staged as soon as it is there (folder first, then row), so nothing finished is lost; bugs are
+taken from the staged results in the order of episode numbers, so the pool does not depend on which worker was quick.
+A folder without a row is a kill's leftover and is removed on opening; its episode is played again.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from selfplay.artifact import Artifact, Bug, save, save_bug
+from selfplay.errors import SelfplayError
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS episodes (
+    number INTEGER PRIMARY KEY,
+    strategy TEXT NOT NULL,
+    status TEXT NOT NULL,       -- valid, invalid, duplicate, gave_up, failed
+    reason TEXT NOT NULL,
+    failed_check TEXT,
+    tree_key TEXT,              -- equal for equal buggy trees
+    bug TEXT,                   -- bug.json of a valid one
+    figures TEXT NOT NULL,      -- JSON: seconds, suite runs, changed lines and files
+    taken INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE IF NOT EXISTS bugs (
+    id TEXT PRIMARY KEY,
+    episode INTEGER NOT NULL UNIQUE REFERENCES episodes(number),
+    state TEXT NOT NULL DEFAULT 'valid',
+    tree_key TEXT NOT NULL UNIQUE
+);
+"""
+
+
+class CurriculumError(SelfplayError):
+    """A run folder that cannot be used: busy, made with other settings, or damaged."""
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """What one injector episode came to. `artifact` and `bug` are set for a valid one."""
+
+    number: int
+    strategy: str
+    status: str
+    reason: str
+    figures: dict[str, Any]
+    failed_check: str | None = None
+    tree_key: str | None = None
+    artifact: Artifact | None = None
+    bug: Bug | None = None
+
+
+class Curriculum:
+    """The pool in `folder`. One process at a time; one thread of it writes."""
+
+    def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
+        self.folder = folder
+        self._db = database
+
+    # -- the run's settings ------------------------------------------------------------------------------------
+
+    def settle(self, settings: dict[str, Any]) -> None:
+        """Record the settings that fix a run's bugs, or check that they are those recorded.
+
+        Raises `CurriculumError` naming the first difference.
+        """
+        for key, value in settings.items():
+            row = self._db.execute("SELECT value FROM run WHERE key = ?", (key,)).fetchone()
+            if row is not None and json.loads(row[0]) != value:
+                raise CurriculumError(
+                    f"{self.folder} was made with {key} = {json.loads(row[0])!r}, not {value!r}",
+                    "Resume with the same settings, or give another --out.",
+                )
+        with self._db:
+            self._db.executemany(
+                "INSERT OR IGNORE INTO run VALUES (?, ?)", [(key, json.dumps(v)) for key, v in settings.items()]
+            )
+
+    # -- episodes ----------------------------------------------------------------------------------------------
+
+    def finished(self) -> set[int]:
+        """Numbers of the episodes whose results are stored."""
+        return {row[0] for row in self._db.execute("SELECT number FROM episodes")}
+
+    def stage(self, result: EpisodeResult) -> None:
+        """Store an episode's result; a valid bug's five files and `bug.json` go to the staging folder first."""
+        if result.bug is not None and result.artifact is not None:
+            folder = self._staging(result.number)
+            shutil.rmtree(folder, ignore_errors=True)
+            save(result.artifact, folder)
+            save_bug(result.bug, folder)
+        row = (
+            result.number,
+            result.strategy,
+            result.status,
+            result.reason,
+            result.failed_check,
+            result.tree_key,
+            result.bug.model_dump_json() if result.bug else None,
+            json.dumps(result.figures),
+        )
+        with self._db:
+            self._db.execute(
+                "INSERT OR REPLACE INTO episodes"
+                " (number, strategy, status, reason, failed_check, tree_key, bug, figures)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                row,
+            )
+
+    def take(self, wanted: int) -> list[Bug]:
+        """Turn staged results into bugs, in episode order without gaps, until the pool holds `wanted`.
+
+        Returns the bugs taken now. A buggy tree that is in the pool already makes its episode a duplicate.
+        """
+        taken: list[Bug] = []
+        while self.count() < wanted:
+            row = self._db.execute(
+                "SELECT number, status, tree_key, bug FROM episodes WHERE taken = 0 AND number ="
+                " (SELECT COALESCE(MAX(number), -1) + 1 FROM episodes WHERE taken = 1)"
+            ).fetchone()
+            if row is None:
+                break
+            number, status, tree_key, text = row
+            bug = self._take(number, tree_key, Bug.model_validate_json(text)) if status == "valid" else None
+            if bug is not None:
+                taken.append(bug)
+            with self._db:
+                self._db.execute("UPDATE episodes SET taken = 1 WHERE number = ?", (number,))
+        return taken
+
+    def _take(self, number: int, tree_key: str, bug: Bug) -> Bug | None:
+        if self._db.execute("SELECT 1 FROM bugs WHERE tree_key = ?", (tree_key,)).fetchone():
+            with self._db:
+                self._db.execute(
+                    "UPDATE episodes SET status = 'duplicate', reason = 'the same buggy tree as an earlier bug'"
+                    " WHERE number = ? AND number NOT IN (SELECT episode FROM bugs)",
+                    (number,),
+                )
+            shutil.rmtree(self._staging(number), ignore_errors=True)
+            return None
+        target = self.folder / "bugs" / bug.id
+        if self._staging(number).exists():
+            target.parent.mkdir(exist_ok=True)
+            self._staging(number).replace(target)
+        with self._db:
+            self._db.execute("INSERT INTO bugs (id, episode, tree_key) VALUES (?, ?, ?)", (bug.id, number, tree_key))
+        return bug
+
+    # -- reading -----------------------------------------------------------------------------------------------
+
+    def count(self) -> int:
+        """Bugs in the pool."""
+        return int(self._db.execute("SELECT COUNT(*) FROM bugs").fetchone()[0])
+
+    def fruitless(self) -> int:
+        """Episodes since the last new bug (all when there is none)."""
+        last = "SELECT COALESCE(MAX(episode), -1) FROM bugs"
+        return int(
+            self._db.execute(f"SELECT COUNT(*) FROM episodes WHERE taken = 1 AND number > ({last})").fetchone()[0]
+        )
+
+    def episodes(self) -> list[dict[str, Any]]:
+        """The episodes taken so far, in order, with their figures."""
+        columns = "number, strategy, status, reason, failed_check, figures"
+        rows = self._db.execute(f"SELECT {columns} FROM episodes WHERE taken = 1 ORDER BY number").fetchall()
+        names = columns.split(", ")
+        return [{**dict(zip(names, row, strict=True)), "figures": json.loads(row[-1])} for row in rows]
+
+    def bugs(self) -> list[Bug]:
+        """The bugs of the pool, in episode order."""
+        return [bug for bug, _ in self.bugs_with_episodes()]
+
+    def bugs_with_episodes(self) -> list[tuple[Bug, int]]:
+        """The bugs of the pool and the numbers of their episodes, in episode order."""
+        rows = self._db.execute(
+            "SELECT e.bug, e.number FROM bugs b JOIN episodes e ON e.number = b.episode ORDER BY e.number"
+        )
+        return [(Bug.model_validate_json(text), number) for text, number in rows]
+
+    def _staging(self, number: int) -> Path:
+        return self.folder / "staging" / f"{number:06d}"
+
+    def _recover(self) -> None:
+        """Remove what a kill left: staged folders without a row, bug folders without a row or a staged episode."""
+        staged = {f"{number:06d}" for number in self.finished()}
+        for folder in _folders(self.folder / "staging"):
+            if folder.name not in staged:
+                shutil.rmtree(folder)
+        known = {bug.id for bug in self.bugs()} | self._ids_to_come()
+        for folder in _folders(self.folder / "bugs"):
+            if folder.name not in known:
+                shutil.rmtree(folder)
+
+    def _ids_to_come(self) -> set[str]:
+        rows = self._db.execute("SELECT bug FROM episodes WHERE bug IS NOT NULL AND taken = 0")
+        return {str(json.loads(row[0])["id"]) for row in rows}
+
+
+def _folders(parent: Path) -> Iterator[Path]:
+    return (path for path in sorted(parent.iterdir()) if path.is_dir()) if parent.is_dir() else iter(())
+
+
+@contextmanager
+def open_curriculum(folder: Path) -> Iterator[Curriculum]:
+    """The pool of `folder`, made if absent, held by this process until the context ends.
+
+    Raises `CurriculumError` when another process holds it or its database is damaged.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CurriculumError(
+                f"another process works on {folder}", "Wait for it, stop it, or give another --out."
+            ) from None
+        database = _connect(folder / "curriculum.sqlite")
+        try:
+            curriculum = Curriculum(folder, database)
+            curriculum._recover()
+            yield curriculum
+        finally:
+            database.close()
+    finally:
+        os.close(lock)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")
+        database.executescript(SCHEMA)
+    except sqlite3.DatabaseError as error:
+        database.close()
+        raise CurriculumError(f"{path} is not a curriculum: {error}", "Move it away to start anew.") from error
+    return database

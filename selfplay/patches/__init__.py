@@ -1,0 +1,52 @@
+"""Git diffs as values: read, split by file, joined, reversed; code told from tests. Knows no history and applies
+nothing: applying is `git apply` inside a sandbox.
+"""
+
+from collections.abc import Iterable
+
+from selfplay.patches.classify import is_test_file
+from selfplay.patches.model import FilePatch, Hunk, PatchError
+from selfplay.patches.parse import parse
+from selfplay.patches.reverse import reverse
+from selfplay.patches.units import units
+
+__all__ = [
+    "FilePatch",
+    "Hunk",
+    "PatchError",
+    "changed_lines",
+    "is_test_file",
+    "join",
+    "parse",
+    "reverse",
+    "touched_paths",
+    "units",
+    "without",
+]
+
+
+def join(patches: Iterable[FilePatch]) -> str:
+    """The diff made of these sections, exactly as they were written."""
+    return "".join(patch.text for patch in patches)
+
+
+def touched_paths(text: str) -> tuple[str, ...]:
+    """Every path the diff reads or writes, sorted; both names of a rename. Raises `PatchError`."""
+    return tuple(sorted({path for patch in parse(text) for path in patch.paths}))
+
+
+def changed_lines(text: str) -> int:
+    """Lines added plus lines removed; binary content counts none. Raises `PatchError`."""
+    return sum(patch.added + patch.removed for patch in parse(text))
+
+
+def without(text: str, path: str) -> str:
+    """The diff less the unit that touches `path`; applying it leaves that file as the original has it.
+
+    Raises `PatchError` when the diff is malformed or does not touch `path`.
+    """
+    groups = units(text)
+    kept = [group for group in groups if all(path not in patch.paths for patch in group)]
+    if len(kept) == len(groups):
+        raise PatchError(f"the diff does not touch {path!r}")
+    return join(patch for group in kept for patch in group)

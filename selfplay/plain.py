@@ -1,0 +1,27 @@
+"""Bytes and paths as plain text, without loss and without surprises. Knows nothing but the standard library."""
+
+import posixpath
+
+
+def encode(text: str) -> bytes:
+    """The exact bytes behind a text read with `decode`."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def decode(data: bytes) -> str:
+    """Bytes as text without loss: what is not UTF-8 becomes surrogates that `encode` turns back."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def shown(text: str) -> str:
+    """The text with undecodable bytes spelled out (`\\xe9`), so that it can be printed and stored as JSON."""
+    return encode(text).decode("utf-8", "backslashreplace")
+
+
+def safe_relative(path: str) -> str | None:
+    """`path` when it is a plain relative POSIX path that stays inside its root and out of any `.git`, else None."""
+    if not path or path.startswith("/") or "\0" in path or "\n" in path:
+        return None
+    plain = posixpath.normpath(path)
+    inside = plain not in (".", "..") and not plain.startswith("../")
+    return path if inside and plain == path and ".git" not in path.lower().split("/") else None

@@ -1,0 +1,1 @@
+"""What a person looks at: tables and pages made from stored values. Knows nothing of how bugs are made."""

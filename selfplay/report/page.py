@@ -1,0 +1,73 @@
+"""One bug as a person wants to see it: what was broken where, which tests see it, what the weakening hid."""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.rule import Rule
+from rich.text import Text
+
+from selfplay import patches
+from selfplay.artifact import Artifact, Bug, Verdict
+from selfplay.report.tables import safe, verdict_table
+
+SHOWN_IDS = 20
+
+
+def bug_page(bug: Bug, artifact: Artifact) -> RenderableType:
+    """The whole page, for a rich console."""
+    verdicts = [Verdict(**verdict) for verdict in bug.verdicts]
+    return Group(
+        _heading(bug),
+        Rule("what was broken", align="left"),
+        _where(artifact.bug_inject),
+        Rule(f"tests that see it: {len(bug.fail_to_pass)}", align="left"),
+        _ids(bug.fail_to_pass),
+        Rule("what the weakening hid", align="left"),
+        _where(artifact.test_weaken),
+        Rule("bug_inject.diff", align="left"),
+        _coloured(artifact.bug_inject),
+        Rule("test_weaken.diff", align="left"),
+        _coloured(artifact.test_weaken),
+        verdict_table("checks", verdicts),
+    )
+
+
+def _heading(bug: Bug) -> Text:
+    lineage = f", order {bug.order}, from {bug.parent}" if bug.parent else ""
+    lines = [
+        f"{bug.id}{lineage}",
+        f"{bug.source} at {bug.revision} (tree {bug.tree_hash[:12]})",
+        f"{bug.strategy} by {bug.policy}, seed {bug.seed}",
+        f"{len(bug.fail_to_pass)} tests fail, {len(bug.pass_to_pass)} still pass, {len(bug.flaky)} flaky",
+    ]
+    text = safe("\n".join(lines))
+    text.stylize("bold", 0, len(lines[0]))
+    return text
+
+
+def _where(diff: str) -> Text:
+    """A line per file: its name, what happened to it, and the functions git saw around the hunks."""
+    lines = []
+    for section in patches.parse(diff):
+        around = list(dict.fromkeys(hunk.section.strip() for hunk in section.hunks if hunk.section.strip()))
+        functions = f"  in {', '.join(around[:4])}" if around else ""
+        lines.append(f"{section.path}: {section.kind}, -{section.removed} +{section.added}{functions}")
+    return safe("\n".join(lines))
+
+
+def _ids(ids: Sequence[str]) -> Text:
+    more = [f"... and {len(ids) - SHOWN_IDS} more"] if len(ids) > SHOWN_IDS else []
+    return safe("\n".join([*ids[:SHOWN_IDS], *more]))
+
+
+def _coloured(diff: str) -> Text:
+    page = Text()
+    for line in diff.split("\n"):
+        page.append(safe(line.expandtabs(4)).plain + "\n", style=_style(line))
+    return page
+
+
+def _style(line: str) -> str:
+    if line.startswith(("diff --git", "--- ", "+++ ", "index ")):
+        return "bold"
+    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")

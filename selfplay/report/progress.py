@@ -1,0 +1,43 @@
+"""What a run shows while it works: a line per finished episode, and what is being done now."""
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from selfplay.report.tables import safe
+from selfplay.rollout.local import Progress as Step
+
+
+class LiveWatcher:
+    """A progress bar on a terminal, plain lines elsewhere, on standard error."""
+
+    def __init__(self, wanted: int) -> None:
+        self._console = Console(stderr=True)
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("preparing", total=wanted)
+
+    def __enter__(self) -> "LiveWatcher":
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._bar.stop()
+
+    def say(self, line: str) -> None:
+        self._console.print(safe(line), highlight=False)
+
+    def step(self, step: Step) -> None:
+        result = step.result
+        reason = f": {result.reason}" if result.reason else ""
+        self.say(f"episode {result.number} ({result.strategy}) {result.status}{reason}")
+        self._bar.update(self._task, completed=step.bugs, description="making bugs")

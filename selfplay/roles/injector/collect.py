@@ -1,0 +1,22 @@
+"""What is taken out of the injector's sandbox when its episode is over."""
+
+from selfplay.agent import Trajectory
+from selfplay.artifact import FILE_NAMES, Artifact, ArtifactError, from_texts
+from selfplay.sandbox import Sandbox, SandboxError
+
+
+def collect(trajectory: Trajectory, sandbox: Sandbox) -> Artifact:
+    """The artifact of the last submission. Raises `ArtifactError` when there is none or it is not five good files."""
+    if trajectory.submission is None:
+        raise ArtifactError(
+            f"nothing was submitted ({trajectory.finish}{': ' * bool(trajectory.error)}{trajectory.error})"
+        )
+    texts = {}
+    for name in FILE_NAMES.values():
+        try:
+            texts[name] = sandbox.read_file(f"{trajectory.submission}/{name}")
+        except FileNotFoundError:
+            continue
+        except SandboxError as error:
+            raise ArtifactError(f"{name} cannot be read: {error.message}") from error
+    return from_texts(texts)

@@ -1,0 +1,155 @@
+"""What the scripted injector says through the tools: small scripts that yield calls and return what they learn."""
+
+import json
+import shlex
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, TypeVar
+
+from selfplay.agent.actions import Call, Observation
+from selfplay.repository import Suite, pytest_suite
+from selfplay.roles.injector.cuts import Change, Cut, split_lines
+from selfplay.roles.injector.survey import unpack
+from selfplay.roles.injector.weaken import Failure
+
+T = TypeVar("T")
+Talk = Generator[Call, Observation, T]
+"""A part of the script: yields calls, receives observations, returns a value."""
+
+PLUGINS = "/tmp/plugins"
+PROBE = "selfplay_probe"
+MOST_EDITS = 6
+"""Places of one file edited one by one; with more the file is written anew."""
+PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5
+"""pytest's exit codes of a run that went to its end."""
+PAGE = 120_000
+"""Characters read at once: under the cap of one observation."""
+
+
+class Stuck(Exception):
+    """Something the script cannot go on without did not work; it gives up and says why."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One run of some tests: which failed and how many passed; `ran` is False when they could not be run."""
+
+    failures: tuple[Failure, ...] = ()
+    passed: int = 0
+    ran: bool = True
+
+
+def bash(command: str, timeout: float = 120.0) -> Talk[Observation]:
+    return (yield Call("bash", {"command": command, "timeout": timeout}))
+
+
+def create(path: str, content: str) -> Talk[None]:
+    done = yield Call("create", {"path": path, "content": content})
+    if not done.ok:
+        raise Stuck(done.output)
+
+
+def read(path: str) -> Talk[str]:
+    """A whole file, page by page."""
+    parts: list[str] = []
+    while not parts or len(parts[-1].encode("utf-8", "surrogateescape")) == PAGE:
+        place = shlex.quote(path)
+        page = yield from bash(f"tail -c +{len(parts) * PAGE + 1} {place} | head -c {PAGE}")
+        if not page.ok or len(parts) * PAGE > 64_000_000:
+            raise Stuck(f"cannot read {path}: {page.output[:200]}")
+        parts.append(page.output)
+    return "".join(parts)
+
+
+def packed(command: str) -> Talk[str]:
+    """What a command writes to standard output, whole, however long: packed inside, read page by page."""
+    done = yield from bash(f"set -o pipefail; ( {command} ) | gzip -6 | base64 -w0 > /tmp/packed")
+    if not done.ok:
+        raise Stuck(done.output[-2000:])
+    return unpack((yield from read("/tmp/packed")))
+
+
+def install_probe() -> Talk[None]:
+    text = resources.files("selfplay.roles.injector.inside").joinpath(f"{PROBE}.py").read_text()
+    yield from create(f"{PLUGINS}/{PROBE}.py", text)
+
+
+def look(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) -> Talk[Look]:
+    """Run the tests `ids` and learn where those that fail stand, and how many pass.
+
+    A test that hangs makes the look useless, and so do more than `most` failures: the run ends there.
+    """
+    files = dict.fromkeys(pytest_suite.file_of(test) for test in ids)
+    options = (
+        "-p",
+        PROBE,
+        "--assert=plain",
+        f"--maxfail={most + 1}",
+        *suite.options,
+    )  # explaining failures takes longer than failing
+    script = pytest_suite.render_script(files, only=ids, options=options, test_seconds=test_seconds)
+    yield from create("/tmp/look.sh", script)
+    done = yield from bash(
+        f"export PYTHONPATH={PLUGINS} PROBE_OUT=/tmp/report; rm -f $PROBE_OUT; "
+        f"bash /tmp/look.sh >/tmp/log 2>&1; code=$?; head -c {PAGE} $PROBE_OUT; exit $code",
+        10 + 3 * suite.wall_seconds,
+    )
+    lines = done.output.splitlines()
+    if done.exit_code not in (PASSED, FAILED, NOTHING_COLLECTED) or not lines:
+        return Look(ran=False)
+    *failed, last = (parse_line(line) for line in lines)
+    if "passed" not in last or any(found.get("late") for found in failed):
+        return Look(ran=False)  # more failures than a page holds, or a test that hangs: not a bug anybody wants
+    return Look(tuple(_failure(found) for found in failed), int(last["passed"]))
+
+
+def parse_line(line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _failure(found: dict[str, Any]) -> Failure:
+    return Failure(
+        id=str(found.get("id")),
+        path=str(found.get("path")),
+        line=int(found.get("line") or 0),
+        name=str(found.get("name")),
+        crash=found.get("crash"),
+        indices=tuple(found.get("indices") or ()),
+    )
+
+
+def plant(change: Change) -> Talk[None]:
+    """Make `change` in the repository: an edit per cut where its place is unmistakable, else the whole file."""
+    if change.after is None:
+        yield from bash(f"rm -- {shlex.quote(change.path)}")
+        return
+    if len(change.cuts) <= MOST_EDITS and all(_unmistakable(change, cut) for cut in change.cuts):
+        lines = split_lines(change.before)
+        for cut in change.cuts:
+            old = "".join(lines[cut.start - 1 : cut.end])
+            new = "".join(f"{line}\n" for line in cut.lines)
+            done = yield Call("edit", {"path": change.path, "old": old, "new": new})
+            if not done.ok:
+                break
+        else:
+            return
+    yield from create(change.path, change.after)
+
+
+def _unmistakable(change: Change, cut: Cut) -> bool:
+    old = "".join(split_lines(change.before)[cut.start - 1 : cut.end])
+    return bool(old.strip()) and change.before.count(old) == 1
+
+
+def undo(changes: Iterable[Change]) -> Talk[None]:
+    for change in changes:
+        yield from create(change.path, change.before)
+
+
+def quoted(names: Iterable[str]) -> list[str]:
+    return [shlex.quote(name) for name in names]

@@ -1,0 +1,81 @@
+"""Edits of one source file as values: line ranges and what stands there afterwards."""
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Lines `start`..`end` (1-based, inclusive) of a file replaced by `lines`; `what` says it in words.
+
+    With `end == start - 1` nothing goes and `lines` come in before `start`.
+    """
+
+    start: int
+    end: int
+    lines: tuple[str, ...] = ()
+    what: str = ""
+
+    @property
+    def size(self) -> int:
+        """Changed lines: removed plus added."""
+        return self.end - self.start + 1 + len(self.lines)
+
+    def overlaps(self, other: "Cut") -> bool:
+        return self.start <= other.end and other.start <= self.end
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one file becomes: `after` is None when the file goes. `cuts` are in lines of `before`."""
+
+    path: str
+    before: str
+    after: str | None
+    cuts: tuple[Cut, ...]
+    what: str
+
+    @property
+    def size(self) -> int:
+        return sum(cut.size for cut in self.cuts)
+
+
+def apply_cuts(text: str, cuts: Iterable[Cut]) -> str:
+    """`text` with every cut made. Cuts must not overlap."""
+    lines = split_lines(text)
+    for cut in sorted(cuts, key=lambda cut: cut.start, reverse=True):
+        lines[cut.start - 1 : cut.end] = [f"{line}\n" for line in cut.lines]
+    return "".join(lines)
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their ends, counted as Python's parser counts them (a form feed or U+2028 ends no line)."""
+    parts = text.split("\n")
+    return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
+
+
+def change(path: str, text: str, cuts: Sequence[Cut]) -> Change | None:
+    """The change these cuts make, or None when what comes out does not parse or is the same program."""
+    after = apply_cuts(text, cuts)
+    try:
+        same = ast.dump(ast.parse(after)) == ast.dump(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    what = "; ".join(dict.fromkeys(cut.what for cut in cuts if cut.what))
+    return None if same else Change(path, text, after, tuple(cuts), what)
+
+
+def indent_of(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def with_comments(lines: Sequence[str], start: int) -> int:
+    """The first line of the comment block standing right above line `start` at its indent (else `start`).
+
+    A comment that describes what was removed would tell where the bug is, so it goes with the code.
+    """
+    indent = indent_of(lines[start - 1])
+    while start > 1 and lines[start - 2].startswith(indent + "#"):
+        start -= 1
+    return start

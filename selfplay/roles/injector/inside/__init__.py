@@ -1,0 +1,1 @@
+"""What the injector runs inside the sandbox: pytest plugins for the repository's own interpreter."""

@@ -1,0 +1,67 @@
+"""Which names a function binds and reads on which lines: enough to keep it running after a removal."""
+
+import ast
+from collections import defaultdict
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parameters(function: Function) -> list[str]:
+    """The parameters of a function, in order, star ones last."""
+    arguments = function.args
+    stars = [a for a in (arguments.vararg, arguments.kwarg) if a]
+    return [a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *stars]]
+
+
+def bound_by(node: ast.AST) -> set[str]:
+    """The names this one node binds (its children not counted)."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()):
+            return {name}
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            return {name}
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            return {(alias.asname or alias.name).split(".")[0] for alias in names}
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            return set(names)
+    return set()
+
+
+class Names:
+    """The lines on which a function binds each name, reads it, and yields."""
+
+    def __init__(self, function: Function) -> None:
+        self.parameters = set(parameters(function))
+        self.bound: dict[str, set[int]] = defaultdict(set)
+        self.read: dict[str, set[int]] = defaultdict(set)
+        self.yields: set[int] = set()
+        for root in function.body:
+            for node in ast.walk(root):
+                self._note(node)
+
+    def _note(self, node: ast.AST) -> None:
+        for name in bound_by(node):
+            self.bound[name].add(node.lineno)  # type: ignore[attr-defined]
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
+            self.read[node.id].add(node.lineno)
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            self.yields.add(node.lineno)
+
+    def miss(self, start: int, end: int) -> bool:
+        """Whether the function without lines `start`..`end` would miss a name, or stop being a generator.
+
+        A name is missed when the rest reads it and nothing before binds it. That is stricter than needed for names
+        bound in both arms of a condition; it keeps broken code running instead of raising `NameError`.
+        """
+        inside = range(start, end + 1)
+        if self.yields and all(line in inside for line in self.yields):
+            return True
+        return any(
+            name not in self.parameters
+            and any(line in inside for line in lines)
+            and not any(line < start for line in lines)
+            and any(line not in inside for line in self.read.get(name, ()))
+            for name, lines in self.bound.items()
+        )

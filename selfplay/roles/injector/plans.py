@@ -1,0 +1,226 @@
+"""Which code an episode works on, per strategy: proposals of changes, in an order the seed fixes.
+
+The targets of a repository are dealt to episodes like cards: shuffled once per run, files taking turns, each episode
+starting where the one before it would have ended. So bugs spread over the repository whatever the workers do.
+"""
+
+import random
+import shlex
+from collections.abc import Sequence
+from typing import Protocol
+
+from selfplay.patches import is_test_file
+from selfplay.roles.injector import console
+from selfplay.roles.injector.console import Talk
+from selfplay.roles.injector.cuts import Change, Cut, change, split_lines
+from selfplay.roles.injector.direct import direct_cuts
+from selfplay.roles.injector.helpers import helper_cuts, override_cuts
+from selfplay.roles.injector.history import keep_defined, reverted_change, reverts
+from selfplay.roles.injector.names import Function
+from selfplay.roles.injector.removal import compose, removal_cuts
+from selfplay.roles.injector.survey import Survey, Target
+from selfplay.roles.injector.task import InjectorTask
+
+HAND = 4
+"""Targets dealt to one episode before the next one's begin."""
+SIZES = (3.0, 5.3)
+"""Powers of two between which the wanted number of changed lines is drawn: 8 to 40."""
+NEIGHBOURS = 4
+"""Functions of one file one removal may touch."""
+WHOLE_SHARE = 0.5
+"""How often a definition that can go as a whole goes as a whole."""
+
+
+MOST_TESTS = 60
+"""Tests that may run the changed lines: where more do, a bug is mostly too loud, and looking at it costs more."""
+
+
+class Planner(Protocol):
+    """Proposes bugs."""
+
+    def propose(self, number: int) -> Talk[tuple[Change, ...]]:
+        """The changes of try `number`; empty when there is nothing to try there."""
+        ...
+
+    def tests_of(self, change: Change) -> frozenset[int]:
+        """Numbers of the tests that run a changed line."""
+        ...
+
+
+def planner_for(task: InjectorTask, survey: Survey, rng: random.Random) -> Planner:
+    if task.strategy == "history":
+        return HistoryPlanner(task, survey, rng)
+    return FunctionPlanner(task, survey, rng)
+
+
+def dealt(survey: Survey, seed: int) -> list[Target]:
+    """All targets, shuffled by `seed`, files taking turns; those most of the suite runs come last."""
+    rng = random.Random(f"deal:{seed}")
+    by_file: dict[str, list[Target]] = {}
+    for target in survey.targets:
+        by_file.setdefault(target.path, []).append(target)
+    piles = list(by_file.values())
+    rng.shuffle(piles)
+    for pile in piles:
+        rng.shuffle(pile)
+        pile.sort(key=lambda target: len(target.tests) > MOST_TESTS)
+    rounds = max((len(pile) for pile in piles), default=0)
+    return [pile[i] for i in range(rounds) for pile in piles if i < len(pile)]
+
+
+def exclusive(chosen: Sequence[frozenset[int]], tests: frozenset[int]) -> bool:
+    """Whether `tests` and each of `chosen` all have a test that none of the others has."""
+    sets = [*chosen, tests]
+    return all(one - frozenset().union(*(other for other in sets if other is not one)) for one in sets)
+
+
+class _Base:
+    def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random) -> None:
+        self.task, self.survey, self.rng = task, survey, rng
+
+    def tests_of(self, change: Change) -> frozenset[int]:
+        return frozenset().union(*(self.survey.tests_of_cut(change.path, cut) for cut in change.cuts))
+
+
+class FunctionPlanner(_Base):
+    """Removal and direct: one function after the other; with several files, companions other tests reach."""
+
+    def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random) -> None:
+        super().__init__(task, survey, rng)
+        self.targets = dealt(survey, task.seed)
+        self.tried: set[Target] = set()
+
+    def propose(self, number: int) -> Talk[tuple[Change, ...]]:
+        """Try `number` takes the first targets that offer something from `HAND * episode + number` on."""
+        yield from ()
+        if not self.targets:
+            return ()
+        place = HAND * self.task.number + number
+        start = (place + place // len(self.targets)) % len(self.targets)
+        order = self.targets[start:] + self.targets[:start]
+        changes: list[Change] = []
+        for target in order:
+            if len(changes) == self.task.min_changed_files:
+                break
+            taken = target in self.tried or any(target.path == made.path for made in changes)
+            if taken or (changes and not exclusive([self.tests_of(made) for made in changes], target.tests)):
+                continue
+            made = self._change(target)
+            if made is None or not changes:
+                self.tried.add(target)
+            if made and exclusive([self.tests_of(c) for c in changes], self.tests_of(made)):
+                changes.append(made)
+        return tuple(changes) if len(changes) == self.task.min_changed_files else ()
+
+    def _change(self, target: Target) -> Change | None:
+        text = self.survey.texts[target.path]
+        lines = split_lines(text)
+        if self.task.strategy == "direct":
+            found = self._reached(target, direct_cuts(self.survey.function_at(target), lines))
+            return change(target.path, text, [self.rng.choice(found)]) if found else None
+        cuts = self._removal(target, lines)
+        return change(target.path, text, cuts) if cuts else None
+
+    def _removal(self, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
+        """Cuts of about the wanted size: in the target, and where it is too small, in its nearest neighbours too."""
+        wanted = round(2 ** self.rng.uniform(*SIZES))
+        function = self.survey.function_at(target)
+        whole = self._whole(target, function, lines)
+        if whole and self.rng.random() < WHOLE_SHARE:
+            return whole
+        chosen: tuple[Cut, ...] = ()
+        near = [t for t in self.survey.targets if t.path == target.path]
+        for one in sorted(near, key=lambda t: abs(t.start - target.start))[:NEIGHBOURS]:
+            room = wanted - sum(cut.size for cut in chosen)
+            if chosen and room <= wanted // 3:
+                break
+            found = self._reached(one, removal_cuts(self.survey.function_at(one), lines))
+            chosen += compose(found, room, self.rng)
+        return chosen
+
+    def _whole(self, target: Target, function: Function, lines: Sequence[str]) -> tuple[Cut, ...]:
+        """The whole definition, where the rest of the file can do without."""
+        survey, path = self.survey, target.path
+        overriding = tuple(override_cuts(path, function, survey.trees, lines))
+        return overriding or tuple(helper_cuts(path, function, survey.texts, survey.trees[path], lines))
+
+    def _reached(self, target: Target, cuts: Sequence[Cut]) -> list[Cut]:
+        return [cut for cut in cuts if 0 < len(self.survey.tests_of_cut(target.path, cut)) <= MOST_TESTS]
+
+
+class HistoryPlanner(_Base):
+    """Past changes of code that tests reach, turned back onto HEAD."""
+
+    def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random) -> None:
+        super().__init__(task, survey, rng)
+        self.past: list[tuple[str, str]] | None = None
+        self.tried: set[tuple[str, str]] = set()
+
+    def propose(self, number: int) -> Talk[tuple[Change, ...]]:
+        if self.past is None:
+            self.past = yield from self._past_changes()
+        if not self.past:
+            return ()
+        start = (HAND * self.task.number + number) % len(self.past)
+        order = [pair for pair in self.past[start:] + self.past[:start] if pair not in self.tried]
+        changes: list[Change] = []
+        for commit, path in order[: 2 + 4 * (self.task.min_changed_files - 1)]:
+            if any(path == made.path for made in changes):
+                continue
+            made = yield from self._change(commit, path)
+            if made is None or not changes:
+                self.tried.add((commit, path))
+            if made and exclusive([self.tests_of(c) for c in changes], self.tests_of(made)):
+                changes.append(made)
+            if len(changes) == self.task.min_changed_files:
+                return tuple(changes)
+        return ()
+
+    def _past_changes(self) -> Talk[list[tuple[str, str]]]:
+        """(commit, path) pairs of the past, for code files tests reach, dealt like targets."""
+        done = yield from console.bash(
+            f"git --no-pager log --no-merges --no-renames -n {self.task.commits} "
+            "--format=%x00%H --name-only -z -- '*.py'"
+        )
+        code = {target.path for target in self.survey.targets}
+        pairs: list[tuple[str, str]] = []
+        commit = ""
+        for field in done.output.replace("\n", "\0").split("\0"):
+            if len(field) in (40, 64) and all(c in "0123456789abcdef" for c in field):
+                commit = field
+            elif field in code and not is_test_file(field):
+                pairs.append((commit, field))
+        random.Random(f"deal:{self.task.seed}").shuffle(pairs)
+        return pairs
+
+    def _change(self, commit: str, path: str) -> Talk[Change | None]:
+        head = self.survey.texts[path]
+        old = yield from self._version(f"{commit}^", path)
+        new = yield from self._version(commit, path)
+        if old is None or new is None:
+            return None
+        for revert in reverts(old, new, f"{path} before {commit[:8]}", self.rng)[:4]:
+            merged = revert.theirs if new == head else (yield from self._merge(path, revert.base, revert.theirs))
+            if merged is None:
+                continue
+            repaired = keep_defined(head, merged, self._needed(path))
+            made = reverted_change(path, head, repaired, revert.what)
+            if made and 0 < len(self.tests_of(made)) <= MOST_TESTS:
+                return made
+        return None
+
+    def _version(self, revision: str, path: str) -> Talk[str | None]:
+        done = yield from console.bash(f"git --no-pager show {revision}:{shlex.quote(path)} 2>/dev/null")
+        return done.output if done.ok and len(done.output) < console.PAGE else None
+
+    def _merge(self, path: str, base: str, theirs: str) -> Talk[str | None]:
+        """HEAD's file with what changes from `base` to `theirs`; None on a conflict."""
+        yield from console.create("/tmp/base", base)
+        yield from console.create("/tmp/theirs", theirs)
+        done = yield from console.bash(f"git merge-file -p {shlex.quote(path)} /tmp/base /tmp/theirs 2>/dev/null")
+        return done.output if done.ok and len(done.output) < console.PAGE else None
+
+    def _needed(self, path: str) -> set[str]:
+        """Names of `path` that another file takes from it."""
+        stem = path.removesuffix("/__init__.py").removesuffix(".py").split("/")[-1]
+        return self.survey.imported_from(stem)

@@ -1,0 +1,28 @@
+"""What the injector is told: everything a prompt would say, as a value."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from selfplay.repository import Suite
+
+Strategy = Literal["removal", "history", "direct"]
+STRATEGIES: tuple[Strategy, ...] = ("removal", "history", "direct")
+SUBMISSION = "/tmp/artifact"
+"""Where the injector leaves the five files, outside the repository."""
+
+
+@dataclass(frozen=True)
+class InjectorTask:
+    """One episode's task. `number` counts the episodes of a run; with `seed` it fixes every random choice.
+
+    `commits`: how far back the history strategy looks.
+    """
+
+    strategy: Strategy
+    seed: int
+    number: int
+    suite: Suite
+    min_passing_tests: int = 5
+    min_changed_files: int = 1
+    min_failing_tests: int = 1
+    commits: int = 200

@@ -1,0 +1,132 @@
+"""From a source to a stored curriculum: what `selfplay curriculum` does, as one function over values."""
+
+import logging
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from selfplay.curriculum import open_curriculum
+from selfplay.curriculum.summary import summarise, write_summary
+from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
+from selfplay.rollout.cost import Meter
+from selfplay.rollout.injection import Injection, Mix
+from selfplay.rollout.local import Progress, make_bugs
+from selfplay.sandbox import Backend
+from selfplay.validators import Thresholds
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core."""
+
+    source: str
+    out: Path
+    bugs: int = 10
+    strategy: Mix = "mix"
+    seed: int = 0
+    workers: int | None = None
+    releases: int = 12
+    setup: str | None = None
+    test: str | None = None
+    thresholds: Thresholds = field(default_factory=Thresholds)
+
+
+class Watcher(Protocol):
+    """Who is told what happens."""
+
+    def say(self, line: str) -> None:
+        """Something a user may want to know while waiting."""
+        ...
+
+    def step(self, step: Progress) -> None:
+        """An episode is finished and stored."""
+        ...
+
+
+def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, Any]:
+    """Make (or go on making) the curriculum in `order.out`. Returns the summary, also written to `summary.json`.
+
+    Raises `SelfplayError` for what the user can mend; a partial run is kept and resumes.
+    """
+    meter = Meter()
+    with open_curriculum(order.out) as pool:
+        pool.settle(_settings(order))
+        prepared = prepare(
+            order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say
+        )
+        pool.settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
+        keep_original(prepared, order.out / "original")
+        suite = measure_suite(
+            prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
+        )
+        meter.lap("prepare")
+        run = _injection(order, prepared, suite, backend)
+        reason = "interrupted"
+        try:
+            reason = make_bugs(run, pool, order.bugs, order.workers or os.cpu_count() or 1, watcher.step)
+        finally:
+            meter.lap("bugs")
+            summary = {**_facts(order, prepared, suite, reason), **summarise(pool), "cost": meter.report(suite)}
+            write_summary(order.out, summary)
+    return summary
+
+
+def _settings(order: Order) -> dict[str, Any]:
+    """What fixes a run's bugs: resuming with other values would mix two curricula."""
+    return {
+        "source": order.source,
+        "strategy": order.strategy,
+        "seed": order.seed,
+        "releases": order.releases,
+        "setup": order.setup,
+        "test": order.test,
+        "thresholds": order.thresholds.to_json(),
+    }
+
+
+def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend) -> Injection:
+    return Injection(
+        prepared=prepared,
+        suite=suite,
+        backend=backend,
+        thresholds=order.thresholds,
+        strategy=order.strategy,
+        seed=order.seed,
+        trajectories=order.out / "trajectories",
+        environment=dict(prepared.recorded),
+    )
+
+
+def _facts(order: Order, prepared: Prepared, suite: Suite, reason: str) -> dict[str, Any]:
+    return {
+        "source": prepared.source,
+        "revision": prepared.revision,
+        "commit": prepared.commit,
+        "tree_hash": prepared.tree_hash,
+        "language": prepared.language,
+        "notes": list(prepared.notes),
+        "wanted": order.bugs,
+        "stopped": reason,
+        "suite": {
+            "tests": len(suite.seconds),
+            "files": len(suite.files),
+            "wall_seconds": round(suite.wall_seconds, 3),
+            "failing_at_head": list(suite.failing),
+            "flaky_at_head": list(suite.flaky),
+            "left_out_files": list(suite.left_out),
+        },
+    }
+
+
+def keep_original(prepared: Prepared, target: Path) -> None:
+    """Write the original tree to `target`, once; a kill leaves it whole or absent."""
+    if target.exists():
+        return
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    write_original(prepared, temporary)
+    temporary.replace(target)

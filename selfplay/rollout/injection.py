@@ -1,0 +1,188 @@
+"""One injection rollout: an injector's episode in a sandbox with history, its artifact checked, the result a value."""
+
+import hashlib
+import logging
+import platform
+import random
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from selfplay import __version__, patches
+from selfplay.agent import EpisodeLimits, Trajectory, run_episode
+from selfplay.agent.trajectory import save as save_trajectory
+from selfplay.artifact import Artifact, ArtifactError, Bug
+from selfplay.curriculum import EpisodeResult
+from selfplay.errors import SelfplayError
+from selfplay.plain import encode, shown
+from selfplay.repository import Prepared, Suite
+from selfplay.roles.injector.collect import collect
+from selfplay.roles.injector.script import scripted_injector
+from selfplay.roles.injector.survey import Notes
+from selfplay.roles.injector.task import InjectorTask, Strategy
+from selfplay.sandbox import Backend, Limits
+from selfplay.validators import Thresholds, Validation, validate
+from selfplay.workbench import RunCache, Workbench
+
+log = logging.getLogger(__name__)
+
+Mix = Literal["removal", "history", "direct", "mix"]
+
+
+class UnknownStrategy(SelfplayError):
+    """A strategy name that does not exist."""
+
+
+def mix_named(name: str) -> Mix:
+    """The strategy of this name. Raises `UnknownStrategy`."""
+    names = get_args(Mix)
+    if name not in names:
+        raise UnknownStrategy(f"there is no strategy {name!r}", f"The strategies are {', '.join(names)}.")
+    return cast(Mix, name)
+
+
+@dataclass(frozen=True)
+class Injection:
+    """Everything the episodes of one run share. `trajectories`: the folder their files go to."""
+
+    prepared: Prepared
+    suite: Suite
+    backend: Backend
+    thresholds: Thresholds
+    strategy: Mix
+    seed: int
+    trajectories: Path
+    environment: dict[str, Any]
+    limits: Limits = field(default_factory=Limits)
+    episode: EpisodeLimits = field(default_factory=EpisodeLimits)
+    cache: RunCache = field(default_factory=RunCache)
+    notes: Notes = field(default_factory=Notes)
+
+
+def inject(run: Injection, number: int) -> EpisodeResult:
+    """Play episode `number` and check what it hands in. What goes wrong in it is the result's status and reason.
+
+    Raises `SandboxError` only when no sandbox can be started at all.
+    """
+    started = time.monotonic()
+    strategy = strategy_of(run.strategy, run.seed, number)
+    trajectory, artifact, why = _play(run, number, strategy)
+    save_trajectory(trajectory, run.trajectories / f"{number:06d}-injector.jsonl")
+    figures: dict[str, Any] = {"episode_seconds": trajectory.seconds, "calls": len(trajectory.steps)}
+    if artifact is None:
+        figures["seconds"] = time.monotonic() - started
+        status = "gave_up" if trajectory.submission is None and not trajectory.error else "failed"
+        return EpisodeResult(number, strategy, status, why, figures)
+    bench = _bench(run, artifact)
+    validation = validate(artifact, bench, run.thresholds)
+    figures |= _figures(artifact, validation) | {"seconds": time.monotonic() - started}
+    return _result(run, number, strategy, artifact, validation, figures, trajectory.policy)
+
+
+def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
+    """The strategy of an episode; under `mix` one of each pair removes and one reverts (the paper's best; 50/50 is
+    ours)."""
+    if mix != "mix":
+        return mix
+    first_removes = random.Random(f"mix:{seed}:{number // 2}").random() < 0.5
+    return "removal" if first_removes == (number % 2 == 0) else "history"
+
+
+def _play(run: Injection, number: int, strategy: Strategy) -> tuple[Trajectory, Artifact | None, str]:
+    task = InjectorTask(
+        strategy=strategy,
+        seed=run.seed,
+        number=number,
+        suite=run.suite,
+        min_passing_tests=run.thresholds.min_passing_tests,
+        min_changed_files=run.thresholds.min_changed_files,
+        min_failing_tests=run.thresholds.min_failing_tests,
+    )
+    policy = scripted_injector(task, run.notes)
+    with run.backend.open(run.prepared.world(history=True), run.limits) as sandbox:
+        trajectory = run_episode(policy, sandbox, "injector", run.episode)
+        try:
+            return trajectory, collect(trajectory, sandbox), ""
+        except ArtifactError as error:
+            return trajectory, None, error.message
+
+
+def _result(
+    run: Injection,
+    number: int,
+    strategy: Strategy,
+    artifact: Artifact,
+    validation: Validation,
+    figures: dict[str, Any],
+    policy: str,
+) -> EpisodeResult:
+    if not validation.valid:
+        check = validation.verdicts[-1].check
+        return EpisodeResult(number, strategy, "invalid", validation.reason, figures, failed_check=check)
+    content = artifact.content_hash()
+    bug = Bug(
+        id=f"{_slug(run.prepared)}.{strategy}.{content[:8]}",
+        strategy=strategy,
+        seed=run.seed,
+        source=run.prepared.source,
+        revision=run.prepared.revision,
+        commit=run.prepared.commit,
+        tree_hash=run.prepared.tree_hash,
+        content_hash=content,
+        fail_to_pass=validation.fail_to_pass,
+        pass_to_pass=validation.pass_to_pass,
+        flaky=validation.flaky,
+        thresholds=run.thresholds.to_json(),
+        verdicts=tuple(verdict.to_json() for verdict in validation.verdicts),
+        environment=run.environment,
+        policy=policy,
+        versions={"selfplay": __version__, "python": platform.python_version()},
+    )
+    return EpisodeResult(
+        number, strategy, "valid", "", figures, tree_key=tree_key(artifact), artifact=artifact, bug=bug
+    )
+
+
+def tree_key(artifact: Artifact) -> str:
+    """Equal for equal buggy trees of one original: the diff's content without what a context line may vary in."""
+    sections = sorted(
+        "\n".join([str(p.paths), str(p.kind), str(p.new_mode), *p.binary_halves, *_changes(p)])
+        for p in patches.parse(artifact.bug_inject)
+    )
+    return hashlib.sha256(encode("\0".join(sections))).hexdigest()
+
+
+def _changes(patch: patches.FilePatch) -> list[str]:
+    return [f"{h.old_start}{line}" for h in patch.hunks for line in h.lines if line[:1] in "+-"]
+
+
+def _figures(artifact: Artifact, validation: Validation) -> dict[str, Any]:
+    sections = patches.parse(artifact.bug_inject) if validation.valid else ()
+    return {
+        "suite_runs": validation.runs,
+        "validation_seconds": validation.seconds,
+        "files": [shown(section.path) for section in sections],
+        "changed_lines": sum(section.added + section.removed for section in sections),
+        "fail_to_pass": len(validation.fail_to_pass),
+    }
+
+
+def _bench(run: Injection, artifact: Artifact) -> Workbench:
+    return Workbench(
+        run.backend,
+        run.prepared.world(),
+        artifact,
+        time_limit=run.thresholds.seconds,
+        limits=run.limits,
+        shared=run.cache,
+    )
+
+
+def _slug(prepared: Prepared) -> str:
+    """A short name of the source: the project's, and the version or the commit."""
+    name = re.split(r"[/:]", prepared.source.removeprefix("pypi:").split("==")[0].rstrip("/"))[-1]
+    name = name.split("@")[0].removesuffix(".git")
+    revision = prepared.revision if prepared.source.startswith("pypi:") else prepared.commit[:8]
+    return re.sub(r"[^a-z0-9.]+", "-", f"{name}-{revision}".lower()).strip("-.")[:60] or "bug"

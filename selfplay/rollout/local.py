@@ -1,0 +1,130 @@
+"""The curriculum loop on one machine: episodes on a few threads, results stored as they come, until there are enough.
+
+Every wait ends: episodes and checks have time limits, a run of episodes without a new bug stops the loop with a
+reason, and so does a run of sandboxes that cannot be started. Ctrl-C and a kill leave a folder that resumes.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from selfplay.artifact import Bug
+from selfplay.curriculum import Curriculum, EpisodeResult
+from selfplay.errors import SelfplayError
+from selfplay.rollout.injection import Injection, inject, strategy_of
+from selfplay.sandbox import SandboxError
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 40
+"""Episodes in a row without a new bug after which the loop stops: the repository has no more to give."""
+LOST_SANDBOXES = 5
+"""Sandboxes in a row that cannot be started after which the loop stops."""
+
+
+class RolloutError(SelfplayError):
+    """The loop cannot go on."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told after every episode."""
+
+    bugs: int
+    wanted: int
+    result: EpisodeResult
+    taken: tuple[Bug, ...]
+
+
+Watch = Callable[[Progress], None]
+
+
+def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch: Watch) -> str:
+    """Play episodes until the pool holds `wanted` bugs. Returns why it stopped.
+
+    Raises `RolloutError` when sandboxes cannot be started, `KeyboardInterrupt` after the running episodes' results
+    that were there are stored.
+    """
+    pool.take(wanted)
+    loop = _Loop(run, pool, wanted, watch)
+    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="episode") as executor:
+        try:
+            return loop.until_done(executor, workers)
+        except BaseException:
+            executor.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+class _Loop:
+    def __init__(self, run: Injection, pool: Curriculum, wanted: int, watch: Watch) -> None:
+        self.run, self.pool, self.wanted, self.watch = run, pool, wanted, watch
+        self.done = pool.finished()
+        self.next_number = 0
+        self.lost = 0
+
+    def until_done(self, executor: ThreadPoolExecutor, workers: int) -> str:
+        running: dict[Future[EpisodeResult], int] = {}
+        while True:
+            reason = self._enough()
+            if reason:
+                return self._drain(running, reason)
+            while len(running) < workers:
+                number = self._next()
+                running[executor.submit(self._episode, number)] = number
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                del running[future]
+                self._store(future.result())
+
+    def _episode(self, number: int) -> EpisodeResult:
+        started = time.monotonic()
+        strategy = strategy_of(self.run.strategy, self.run.seed, number)
+        try:
+            return inject(self.run, number)
+        except SandboxError as error:
+            reason, status = str(error), "lost"
+        except Exception as error:  # one bad episode never ends a run
+            log.exception("episode %d failed", number)
+            reason, status = f"{type(error).__name__}: {error}", "failed"
+        return EpisodeResult(number, strategy, status, reason, {"seconds": time.monotonic() - started})
+
+    def _next(self) -> int:
+        while self.next_number in self.done:
+            self.next_number += 1
+        self.done.add(self.next_number)
+        return self.next_number
+
+    def _store(self, result: EpisodeResult) -> None:
+        if result.status == "lost":
+            self._play_again(result)
+            return
+        self.lost = 0
+        self.pool.stage(result)
+        taken = tuple(self.pool.take(self.wanted))
+        self.watch(Progress(self.pool.count(), self.wanted, result, taken))
+
+    def _play_again(self, result: EpisodeResult) -> None:
+        """An episode whose sandbox failed says nothing of the repository: it is played again, a few times."""
+        self.lost += 1
+        if self.lost >= LOST_SANDBOXES:
+            raise RolloutError(f"{self.lost} sandboxes in a row failed: {result.reason}", "The run can be resumed.")
+        self.done.discard(result.number)
+        self.next_number = min(self.next_number, result.number)
+
+    def _enough(self) -> str:
+        if self.pool.count() >= self.wanted:
+            return "enough bugs"
+        if self.pool.fruitless() >= PATIENCE:
+            return f"the last {PATIENCE} episodes gave no new bug"
+        return ""
+
+    def _drain(self, running: dict[Future[EpisodeResult], int], reason: str) -> str:
+        """Store what is still running: a later run with more bugs starts from it."""
+        for future in running:
+            future.cancel()
+        for result in [future.result() for future in running if not future.cancelled()]:
+            if result.status != "lost":
+                self.pool.stage(result)
+        return reason

@@ -1,0 +1,218 @@
+"""Control groups, v1 and v2, where this process may make them: memory, processes and CPU of a whole sandbox.
+
+Where it may not (an ordinary user without delegation), `find` returns None and limits hold per process only; the
+backend says so. A group is a folder under one that names this process, so that what a killed supervisor left behind is
+recognised and removed by the next one.
+"""
+
+import contextlib
+import itertools
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from selfplay.sandbox.protocol import Limits, SandboxError
+
+PERIOD_US = 100_000
+CONTROLLERS = ("memory", "pids", "cpu")
+PREFIX = "selfplay-"
+OWN_PROCESSES = 2  # bwrap and the agent
+GONE_SECONDS = 2.0
+
+
+@dataclass
+class Cgroups:
+    """Folders in which a sandbox's groups are made, by controller; under v2 it is one and the same."""
+
+    version: int
+    folders: dict[str, Path]
+    _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def create(self, limits: Limits) -> "Group":
+        """A new group with these limits. Raises `SandboxError` naming the file that refused."""
+        name = str(next(self._numbers))
+        folders = tuple(sorted({folder / name for folder in self.folders.values()}))
+        door = "tasks" if self.version == 1 else "cgroup.procs"
+        group = Group(folders, tuple(str(folder / door) for folder in folders))
+        try:
+            for folder in group.folders:
+                folder.mkdir()
+            for controller, settings in self.settings(limits).items():
+                for file, value in settings.items():
+                    write(self.folders[controller] / name / file, value)
+        except OSError as error:
+            group.close()
+            raise SandboxError(f"the control group cannot be made: {error}") from error
+        return group
+
+    def settings(self, limits: Limits) -> dict[str, dict[str, str]]:
+        """Controller -> file -> value. Files that a kernel may lack (swap accounting) are left to `write`."""
+        processes = str(limits.processes + OWN_PROCESSES)
+        memory, quota = str(limits.memory_bytes), int((limits.cpus or 0) * PERIOD_US)
+        if self.version == 1:
+            wanted = {
+                "memory": {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory},
+                "pids": {"pids.max": processes},
+                "cpu": {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": str(quota)} if quota else {},
+            }
+        else:
+            wanted = {
+                "memory": {"memory.max": memory, "memory.swap.max": "0"},
+                "pids": {"pids.max": processes},
+                "cpu": {"cpu.max": f"{quota} {PERIOD_US}"} if quota else {},
+            }
+        return {controller: files for controller, files in wanted.items() if controller in self.folders}
+
+    def mismatch(self, group: "Group", limits: Limits, pid: int) -> str:
+        """How `group` is not what was asked for: a limit, or `pid` not in it. Empty when all holds."""
+        for controller, files in self.settings(limits).items():
+            folder = next(path for path in group.folders if path.parent == self.folders[controller])
+            for file, value in files.items():
+                found = (folder / file).read_text().strip() if (folder / file).exists() else value
+                if found != value:
+                    return f"{file} is {found}, not {value}"
+            if str(pid) not in (folder / "cgroup.procs").read_text().split():
+                return f"the agent is not in the {controller} group"
+        return ""
+
+    def close(self) -> None:
+        """Remove the folders; the groups in them are gone."""
+        for folder in set(self.folders.values()):
+            remove(folder)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One sandbox's group."""
+
+    folders: tuple[Path, ...]
+
+    doors: tuple[str, ...]
+    """Files in which a process that writes `0` enters. Under v1 they are the per-thread ones: moving oneself through
+    them spares the kernel a lock that costs 15 ms."""
+
+    def close(self) -> None:
+        """Remove the group; its processes are dead, though the kernel may take a moment to notice."""
+        for folder in self.folders:
+            remove(folder)
+
+
+def remove(folder: Path) -> None:
+    deadline = time.monotonic() + GONE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(0.001)
+        else:
+            return
+
+
+def write(path: Path, value: str) -> None:
+    """Set one limit. A missing swap limit is not an error: kernels without swap accounting have none to set."""
+    if path.exists() or "sw" not in path.name:
+        path.write_text(value)
+
+
+def find() -> Cgroups | None:
+    """The groups this process may make, None where it may not limit memory. Removes what dead supervisors left."""
+    memberships = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+    own = {controller: path for _, names, path in memberships for controller in names.split(",")}
+    mounted = mounts()
+    folders = {}
+    for controller in CONTROLLERS:
+        if controller in own and controller in mounted:
+            folder = usable(mounted[controller], own[controller], controller="")
+            if folder is not None:
+                folders[controller] = folder
+    if "memory" in folders:
+        return Cgroups(1, folders)
+    unified = usable(mounted[""], own[""], controller="memory") if "" in own and "" in mounted else None
+    if unified is None:
+        return None
+    offered = (unified / "cgroup.controllers").read_text().split()
+    return Cgroups(2, {controller: unified for controller in CONTROLLERS if controller in offered})
+
+
+def mounts() -> dict[str, tuple[Path, str]]:
+    """Controller -> (mount point, the group it shows as its root); v2 under the empty name."""
+    found = {}
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        before, after = line.split(" - ", 1)
+        root, place = before.split()[3:5]
+        kind, _, options = after.split()[:3]
+        if kind == "cgroup2":
+            found[""] = (Path(place), root)
+        elif kind == "cgroup":
+            found |= {option: (Path(place), root) for option in options.split(",") if option in CONTROLLERS}
+    return found
+
+
+def usable(mounted: tuple[Path, str], own: str, controller: str) -> Path | None:
+    """A folder of ours in our own group or the nearest ancestor that lets us; v2 when `controller` must be enabled."""
+    place, root = mounted
+    if own != root and not own.startswith(root.rstrip("/") + "/"):
+        return None
+    base = place / own[len(root.rstrip("/")) :].lstrip("/")
+    while True:
+        with contextlib.suppress(OSError):
+            return claim(base, controller)
+        if base == place:
+            return None
+        base = base.parent
+
+
+def claim(base: Path, controller: str) -> Path:
+    """Make our folder in `base`, with `controller` (v2) enabled for its children. Raises OSError where refused."""
+    sweep(base)
+    if controller:
+        enable(base, controller)
+    folder = base / f"{PREFIX}{identity(os.getpid())}"
+    folder.mkdir(exist_ok=True)
+    try:
+        if controller:
+            enable(folder, controller)
+        trial = folder / "trial"
+        trial.mkdir()
+        trial.rmdir()
+    except OSError:
+        folder.rmdir()
+        raise
+    return folder
+
+
+def enable(folder: Path, needed: str) -> None:
+    """Let the children of a v2 group be limited. Raises OSError when `needed` cannot be; the others are welcome."""
+    control = folder / "cgroup.subtree_control"
+    for controller in CONTROLLERS:
+        if controller in control.read_text().split():
+            continue
+        try:
+            control.write_text(f"+{controller}")
+        except OSError:
+            if controller == needed:
+                raise
+
+
+def sweep(base: Path) -> None:
+    """Remove the folders of supervisors that no longer live."""
+    for folder in base.glob(f"{PREFIX}*-*"):
+        pid = folder.name.removeprefix(PREFIX).split("-")[0]
+        if pid.isdigit() and folder.name != f"{PREFIX}{identity(int(pid))}":
+            with contextlib.suppress(OSError):
+                for group in folder.iterdir():
+                    if group.is_dir():
+                        group.rmdir()
+                folder.rmdir()
+
+
+def identity(pid: int) -> str:
+    """A process's pid and start time, which together no later process has; start time 0 for one that is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return f"{pid}-0"
+    return f"{pid}-{fields[19]}"

@@ -1,0 +1,34 @@
+"""What supervisor and agent say to each other: a message is a list of byte strings, their number and lengths first.
+
+Nothing from inside is ever unpickled, evaluated or used as a path outside. Imported by the agent: nothing but `struct`.
+"""
+
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+COUNT = struct.Struct("!I")
+LENGTH = struct.Struct("!Q")
+RUN = struct.Struct("!dQ?")  # timeout in seconds, bytes kept of each stream, merge stderr
+DONE = struct.Struct("!i??dd")  # exit code, timed out, truncated, wall seconds, cpu seconds
+LIMITS = struct.Struct("!QQQ")  # processes, bytes of one file, bytes of data of one process (0: limited elsewhere)
+MOST_PARTS = 16
+
+
+def pack(parts: "Sequence[bytes]") -> bytes:
+    """One message as bytes."""
+    lengths = b"".join(LENGTH.pack(len(part)) for part in parts)
+    return b"".join((COUNT.pack(len(parts)), lengths, *parts))
+
+
+def unpack(read: "Callable[[int], bytes]", most: int) -> list[bytes]:
+    """One message from `read(n) -> bytes`. Raises ValueError when it is longer than `most` bytes or absurd."""
+    (count,) = COUNT.unpack(read(COUNT.size))
+    if count > MOST_PARTS:
+        raise ValueError(f"a message of {count} parts")
+    lengths = [LENGTH.unpack(read(LENGTH.size))[0] for _ in range(count)]
+    if sum(lengths) > most:
+        raise ValueError(f"a message of {sum(lengths)} bytes where {most} are the most")
+    return [read(length) for length in lengths]

@@ -1,0 +1,211 @@
+"""Where an artifact is put to the test: its oracle tests on variants of the original, each in a fresh sandbox.
+
+Contract: `bash test_script.sh | python test_parser.py` from the repository root, so the log is the standard output
+alone. The script is mounted read-only outside the tree: the tests it runs cannot rewrite it. Diffs are applied by
+`git apply` inside the sandbox, outside any repository: inside one, paths that fall out of it are skipped silently.
+"""
+
+import copy
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from selfplay.artifact import Artifact
+from selfplay.plain import encode
+from selfplay.sandbox import Backend, Completed, Limits, Mount, Sandbox, SandboxError, World
+from selfplay.workbench.cache import RunCache
+from selfplay.workbench.parsing import ParserError, parse_log
+from selfplay.workbench.result import Inspection, Meter, TestRun
+
+ORACLE = "/oracle"
+ORIGINAL = "/original"
+APPLY_SECONDS = 60.0
+TAIL_CHARACTERS = 4000
+_GIT_ENV = {
+    "GIT_CEILING_DIRECTORIES": "/",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "LC_ALL": "C.UTF-8",
+}
+_MISSING = 'while IFS= read -r -d "" path; do [ -f "$path" ] || printf "%s\\0" "$path"; done'
+# each file as the topmost layer has it; a link or file that stands where one of its folders belongs goes first
+_RESTORE = r"""
+set -e
+while IFS= read -r -d "" path; do
+  prefix=""; rest="$path"
+  while [[ "$rest" == */* ]]; do
+    prefix+="${rest%%/*}"; rest="${rest#*/}"
+    if [ -L "$prefix" ] || { [ -e "$prefix" ] && [ ! -d "$prefix" ]; }; then rm -f -- "$prefix"; fi
+    prefix+="/"
+  done
+  if [ -n "$prefix" ] && [ ! -d "$prefix" ]; then mkdir -p -- "$prefix"; fi
+  rm -rf -- "./$path"
+  for layer in "$@"; do
+    if [ -e "$layer/$path" ] || [ -L "$layer/$path" ]; then cp -dp -- "$layer/$path" "./$path"; break; fi
+  done
+done
+"""
+
+
+class _DoesNotApply(Exception):
+    """A diff `git apply` refuses, or a file that could not be restored; becomes the `error` of a run."""
+
+
+class Workbench:
+    """Runs the oracle tests of one artifact on variants of one repository, and meters it.
+
+    `world` is the stripped original (no history). `time_limit` is in seconds and for the script alone. `shared` may
+    be given to every workbench of one repository: runs of the unchanged original are kept there, all others with this
+    workbench. One workbench serves one thread; the shared cache serves many.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        world: World,
+        artifact: Artifact,
+        *,
+        time_limit: float = 90.0,
+        limits: Limits = Limits(),
+        shared: RunCache | None = None,
+    ) -> None:
+        self.artifact = artifact
+        self.time_limit = time_limit
+        self.meter = Meter()
+        self._backend, self._world, self._limits = backend, world, limits
+        self._shared = shared if shared is not None else RunCache()
+        self._own = RunCache()
+        self._left_out: frozenset[str] = frozenset()
+
+    def leaving_out(self, tests: frozenset[str]) -> "Workbench":
+        """This workbench, its runs and its meter, as if `tests` did not exist."""
+        other = copy.copy(self)
+        other._left_out = self._left_out | tests
+        return other
+
+    def run(
+        self,
+        diffs: Sequence[str] = (),
+        *,
+        repeat: int = 0,
+        restore: Sequence[str] = (),
+        time_limit: float | None = None,
+    ) -> TestRun:
+        """The oracle tests on the original plus `diffs`, in order, the files `restore` then as in the original.
+
+        Served from the cache when this very run was made before; another `repeat` asks for one more. A shorter
+        `time_limit` (seconds) may be given for a variant. Raises `SandboxError` when no sandbox can be had; whatever
+        diffs, tests and parser do is a `TestRun`.
+        """
+        seconds = min(self.time_limit, time_limit or self.time_limit)
+        diffs = tuple(diff for diff in diffs if diff)
+        pristine = not diffs  # restoring files of an unchanged tree changes nothing
+        key = (self._identity(), diffs, repeat, () if pristine else tuple(restore))
+        cache = self._shared if pristine else self._own
+        run = cache.get(key, lambda: self._execute(diffs, restore, seconds))
+        return run.leaving_out(self._left_out) if self._left_out else run
+
+    def inspect(self, files: Sequence[str] = (), diffs: Sequence[str] = ()) -> Inspection:
+        """Look at the original without running a test: are these files there, do these diffs apply in this order?"""
+        with self._backend.open(self._world, self._limits) as sandbox:
+            missing = _missing(sandbox, files) if files else ()
+            try:
+                self._apply(sandbox, diffs)
+            except _DoesNotApply as error:
+                return Inspection(missing, str(error))
+        return Inspection(missing)
+
+    def _identity(self) -> tuple[object, ...]:
+        """What decides the outcome of a run beside its diffs: the world, the limits, script and parser."""
+        world = (self._world.tree, self._world.mounts, tuple(sorted(self._world.env.items())))
+        return (world, self._limits, self.time_limit, self.artifact.test_script, self.artifact.test_parser)
+
+    def _execute(self, diffs: Sequence[str], restore: Sequence[str], seconds: float) -> TestRun:
+        with tempfile.TemporaryDirectory(prefix="selfplay-oracle-") as folder:
+            script = Path(folder, "test_script.sh")
+            script.write_bytes(encode(self.artifact.test_script))
+            script.chmod(0o644)
+            script.parent.chmod(0o755)  # the sandbox's user must be able to read it
+            mounts = [Mount(script.parent, ORACLE)]
+            if restore:
+                mounts += [Mount(layer, f"{ORIGINAL}/{index}") for index, layer in enumerate(self._world.tree)]
+            world = replace(self._world, mounts=(*self._world.mounts, *mounts))
+            with self._backend.open(world, self._limits) as sandbox:
+                return self._test(sandbox, diffs, restore, seconds)
+
+    def _test(self, sandbox: Sandbox, diffs: Sequence[str], restore: Sequence[str], seconds: float) -> TestRun:
+        """Apply, restore, run the script, then parse: each failing step ends the run with its reason."""
+        try:
+            self._apply(sandbox, diffs)
+            self._restore(sandbox, restore)
+        except _DoesNotApply as error:
+            return TestRun(stage="apply", error=str(error))
+        self.meter.runs += 1
+        try:
+            done = sandbox.run(["bash", f"{ORACLE}/test_script.sh"], timeout=seconds)
+        except SandboxError as error:
+            return TestRun(stage="script", error=f"test_script.sh took its sandbox down: {error.message}")
+        finally:
+            sandbox.close()  # frees its memory before the parser's sandbox starts
+        self.meter.seconds += done.seconds
+        self.meter.cpu_seconds += done.cpu_seconds
+        run = _described(done)
+        try:
+            log = done.stdout
+            return replace(run, outcomes=parse_log(*self._place(), self.artifact.test_parser, log))
+        except ParserError as error:
+            return replace(run, stage="parser", error=str(error))
+
+    def _place(self) -> tuple[Backend, World, Limits]:
+        return self._backend, self._world, self._limits
+
+    def _apply(self, sandbox: Sandbox, diffs: Sequence[str]) -> None:
+        command = ["git", "apply", "--whitespace=nowarn", "-"]
+        for diff in diffs:
+            done = _prepare(sandbox, command, encode(diff))
+            if done.exit_code != 0 or done.timed_out:
+                reason = done.text.strip().partition("\n")[0][:300] or f"exit code {done.exit_code}"
+                raise _DoesNotApply(f"{self._name(diff)} does not apply: {reason}")
+
+    def _restore(self, sandbox: Sandbox, paths: Sequence[str]) -> None:
+        if not paths:
+            return
+        layers = [f"{ORIGINAL}/{index}" for index in reversed(range(len(self._world.tree)))]
+        stdin = b"".join(encode(path) + b"\0" for path in paths)
+        command = ["bash", "-c", _RESTORE, "restore", *layers]
+        done = _prepare(sandbox, command, stdin)
+        if done.exit_code != 0 or done.timed_out:
+            raise _DoesNotApply(f"the test files cannot be restored: {done.text.strip()[-300:]}")
+
+    def _name(self, diff: str) -> str:
+        names = {self.artifact.bug_inject: "bug_inject.diff", self.artifact.test_weaken: "test_weaken.diff"}
+        return names.get(diff, "the diff")
+
+
+def _missing(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
+    stdin = b"".join(encode(path) + b"\0" for path in paths)
+    done = sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin)
+    if done.exit_code != 0 or done.timed_out:
+        raise SandboxError("the files of the original cannot be looked at", done.text[-300:])
+    absent = set(done.stdout.split(b"\0"))
+    return tuple(path for path in paths if encode(path) in absent)
+
+
+def _prepare(sandbox: Sandbox, command: list[str], stdin: bytes) -> Completed:
+    """A step before the script; a sandbox that a diff filled or broke is the diff's failure."""
+    try:
+        return sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=_GIT_ENV)
+    except SandboxError as error:
+        raise _DoesNotApply(error.message) from error
+
+
+def _described(done: Completed) -> TestRun:
+    return TestRun(
+        exit_code=done.exit_code,
+        seconds=done.seconds,
+        cpu_seconds=done.cpu_seconds,
+        timed_out=done.timed_out,
+        truncated=done.truncated,
+        log_tail=done.text[-TAIL_CHARACTERS:],
+    )

@@ -1,0 +1,43 @@
+"""Runs that many artifacts share: the original, once per script. One thread runs, the others wait for it."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from threading import Lock
+
+from selfplay.workbench.result import TestRun
+
+
+class RunCache:
+    """Thread-safe, bounded; the entries used longest ago go first."""
+
+    def __init__(self, entries: int = 256) -> None:
+        self._entries = entries
+        self._runs: OrderedDict[Hashable, Future[TestRun]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, compute: Callable[[], TestRun]) -> TestRun:
+        """The run behind `key`, computed at most once at a time.
+
+        What `compute` raises reaches every waiting thread and is not kept: the next caller tries again.
+        """
+        with self._lock:
+            future, mine = self._runs.get(key), False
+            if future is None:
+                future, mine = Future(), True
+                self._runs[key] = future
+            self._runs.move_to_end(key)
+            while len(self._runs) > self._entries:
+                self._runs.popitem(last=False)
+        if mine:
+            self._fill(key, future, compute)
+        return future.result()
+
+    def _fill(self, key: Hashable, future: Future[TestRun], compute: Callable[[], TestRun]) -> None:
+        try:
+            future.set_result(compute())
+        except BaseException as error:
+            with self._lock:
+                if self._runs.get(key) is future:
+                    del self._runs[key]
+            future.set_exception(error)

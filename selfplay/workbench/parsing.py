@@ -1,0 +1,64 @@
+"""From the raw log of a test script to outcomes: the artifact's parser in a sandbox of its own.
+
+The tests never share a sandbox with the parser, so they cannot change it; the parser sees the log and nothing of the
+repository. What it prints is read strictly: one JSON object, test id to "passed" or "failed", not empty.
+"""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from selfplay.plain import encode
+from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError, World
+from selfplay.workbench.result import Outcome
+
+PARSER_SECONDS = 15.0
+
+
+class ParserError(Exception):
+    """Why a parser gave no outcomes; becomes the `error` of a run, never an error of the program."""
+
+
+def parse_log(backend: Backend, world: World, limits: Limits, parser: str, log: bytes) -> dict[str, Outcome]:
+    """Outcomes by test id. Raises `ParserError` with one line that names what the parser did wrong."""
+    with backend.open(replace(world, tree=()), limits) as sandbox:
+        try:
+            sandbox.write_file(f"{WORKDIR}/test_parser.py", encode(parser))
+            done = sandbox.run(["python3", "test_parser.py"], timeout=PARSER_SECONDS, stdin=log)
+        except SandboxError as error:
+            raise ParserError(f"test_parser.py took its sandbox down: {error.message}") from error
+    if done.timed_out:
+        raise ParserError(f"test_parser.py did not end within {PARSER_SECONDS:g} s")
+    if done.exit_code != 0:
+        last = done.stderr.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1][:300]
+        raise ParserError(f"test_parser.py ended with exit code {done.exit_code}" + (f": {last}" if last else ""))
+    if done.truncated:
+        raise ParserError(f"test_parser.py printed more than {limits.output_bytes} bytes")
+    return read_outcomes(done.stdout)
+
+
+def read_outcomes(printed: bytes) -> dict[str, Outcome]:
+    """The JSON map a parser printed. Raises `ParserError` for anything else, `{}` included."""
+    try:
+        value = json.loads(printed.decode("utf-8"), object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        shown = printed[:60].decode("utf-8", "replace")
+        raise ParserError(f"test_parser.py printed no JSON: {shown!r} ({error})") from error
+    if not isinstance(value, dict):
+        raise ParserError(f"test_parser.py printed a JSON {type(value).__name__}, not an object")
+    if not value:
+        raise ParserError("test_parser.py found no test in the log: it printed {}")
+    for test, outcome in value.items():
+        if outcome not in ("passed", "failed"):
+            raise ParserError(f'test_parser.py says {outcome!r} of {test!r}; only "passed" and "failed" are known')
+        if not test.strip() or any("\ud800" <= character <= "\udfff" for character in test):
+            raise ParserError(f"test_parser.py names a test {test!r}, which is not text")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} occurs twice")
+    return value

@@ -1,0 +1,62 @@
+"""What one run of an artifact's oracle tests on one variant of the repository showed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Outcome = Literal["passed", "failed"]
+Stage = Literal["apply", "script", "parser"]
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """Outcomes by test id, and what the run cost.
+
+    `stage` is None when the run gave outcomes; else it says which step did not work and `error` why, in one line:
+    `apply` (a diff does not fit), `script` (the sandbox did not survive the script), `parser` (no outcomes came out).
+    `seconds` and `cpu_seconds` are those of the script. `truncated`: the script wrote more than is kept.
+    `log_tail` is the end of what it wrote, for people.
+    """
+
+    __test__ = False  # the name is the field's; pytest must not collect it
+
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    exit_code: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    timed_out: bool = False
+    truncated: bool = False
+    log_tail: str = ""
+    stage: Stage | None = None
+    error: str = ""
+
+    @property
+    def passed(self) -> frozenset[str]:
+        return frozenset(test for test, outcome in self.outcomes.items() if outcome == "passed")
+
+    @property
+    def failed(self) -> frozenset[str]:
+        return frozenset(test for test, outcome in self.outcomes.items() if outcome == "failed")
+
+    def leaving_out(self, tests: frozenset[str]) -> "TestRun":
+        """The same run as if `tests` did not exist."""
+        kept = {test: outcome for test, outcome in self.outcomes.items() if test not in tests}
+        return replace(self, outcomes=kept)
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """`missing`: the files asked for that are not regular files (or links to such) of the original. `refusal`: why the
+    diffs do not apply to it, in one line; empty when they do."""
+
+    missing: tuple[str, ...] = ()
+    refusal: str = ""
+
+
+@dataclass
+class Meter:
+    """What a workbench has spent: suite runs that really happened, and their wall and processor seconds."""
+
+    runs: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0

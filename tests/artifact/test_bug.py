@@ -1,0 +1,71 @@
+"""`bug.json`: written whole, read strictly, and consistent in itself."""
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from selfplay.artifact import ArtifactError, Bug, Verdict, load_bug, save_bug
+
+FIELDS = {
+    "id": "b-0001",
+    "strategy": "removal",
+    "seed": 7,
+    "source": "pypi:demo==1.0",
+    "revision": "1.0",
+    "commit": "c" * 40,
+    "tree_hash": "d" * 40,
+    "content_hash": "e" * 64,
+    "fail_to_pass": ("a [é]",),
+    "pass_to_pass": ("b", "c"),
+    "flaky": ("d",),
+    "verdicts": (Verdict("bug", True, "1 test fails", 0.5, 1, {"failing": 1}).to_json(),),
+    "policy": "scripted",
+}
+
+
+def test_saved_and_loaded(tmp_path):
+    bug = Bug(**FIELDS)
+    save_bug(bug, tmp_path)
+    assert load_bug(tmp_path) == bug
+    assert "a [é]" in (tmp_path / "bug.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"id": "../x"}, "id:"),
+        ({"order": 3}, "order:"),
+        ({"seed": None}, "seed:"),
+        ({"extra": 1}, "extra:"),
+        ({"schema_version": 2}, "schema_version:"),
+        ({"order": 2}, "a bug of order 2 has a parent, one of order 1 has none"),
+        ({"parent": "b-0000"}, "a bug of order 2 has a parent, one of order 1 has none"),
+        ({"pass_to_pass": ["a [é]"]}, "'a [é]' is in more than one of"),
+        ({"flaky": ["b"]}, "'b' is in more than one of"),
+        ({"fail_to_pass": []}, "fail_to_pass:"),
+    ],
+)
+def test_what_is_wrong_is_named(change, says, tmp_path):
+    (tmp_path / "bug.json").write_text(json.dumps(FIELDS | change))
+    with pytest.raises(ArtifactError) as caught:
+        load_bug(tmp_path)
+    assert says in caught.value.message
+    assert str(tmp_path) in caught.value.message
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])
+def test_corrupt_documents(content, tmp_path):
+    (tmp_path / "bug.json").write_bytes(content)
+    with pytest.raises(ArtifactError, match=r"bug\.json"):
+        load_bug(tmp_path)
+
+
+def test_missing_document(tmp_path):
+    with pytest.raises(ArtifactError, match="is missing"):
+        load_bug(tmp_path)
+
+
+def test_a_bug_does_not_change():
+    with pytest.raises(ValidationError, match="frozen"):
+        Bug(**FIELDS).seed = 8

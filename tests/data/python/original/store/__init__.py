@@ -1,0 +1,1 @@
+"""A small shop: prices, labels, codes, a report, a logo and plugins."""

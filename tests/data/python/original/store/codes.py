@@ -1,0 +1,1 @@
+COUNTRIES = {"de": 49, "fr": 33, "pl": 48}

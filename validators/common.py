@@ -1,0 +1,52 @@
+"""What several checks share: verdicts, short lists for people, and runs of variants."""
+
+from collections.abc import Collection
+from typing import Any
+
+from selfplay.artifact import Verdict
+from selfplay.workbench import TestRun, Workbench
+
+
+def passes(check: str, reason: str, **details: Any) -> Verdict:
+    return Verdict(check, True, reason, details=details)
+
+
+def fails(check: str, reason: str, **details: Any) -> Verdict:
+    return Verdict(check, False, reason, details=details)
+
+
+def count(number: int, noun: str) -> str:
+    """`1 test`, `2 tests`."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def few(items: Collection[str], shown: int = 3) -> str:
+    """The first items in order, and how many more there are: reasons stay one line."""
+    names = sorted(items)
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(repr(name) for name in names[:shown]) + more
+
+
+def variant(bench: Workbench, *diffs: str, repeat: int = 0) -> TestRun:
+    """A run of a changed tree, stopped once it takes ten times as long as the original and ten seconds more.
+
+    Ours, not the paper's: a bug that makes the suite hang would otherwise cost the whole limit in every check.
+    """
+    return bench.run(diffs, repeat=repeat, time_limit=10 * bench.run().seconds + 10)
+
+
+def unusable(run: TestRun, where: str) -> str:
+    """Why a run of a variant tells nothing, in one line; empty when it does."""
+    if run.stage == "apply":
+        return run.error
+    if run.timed_out:
+        return f"the test script does not end {where}: it was stopped after {run.seconds:.0f} s"
+    return f"{where}, {run.error}" if run.stage else ""
+
+
+def failing(bench: Workbench, bug: str) -> frozenset[str]:
+    """F: the tests that pass on the original and do not under the full bug, failed or gone alike.
+
+    Gone counts as failing because grading asks for "present and passed".
+    """
+    return bench.run().passed - variant(bench, bug).passed

@@ -1,0 +1,56 @@
+"""Check 8. The original and the buggy tree are run again; tests whose outcome varies are quarantined.
+
+An artifact is rejected when an earlier verdict needed one of them: those checks are made again on the same runs with
+the quarantined tests left out, which costs no further run. Tests that fail at random are the exploit the paper names.
+
+Two runs show a test that fails half of the time only half of the time, so once any test varies, both trees are run
+`MORE` times again: steady suites, nearly all, do not pay for it.
+"""
+
+from types import ModuleType
+
+from selfplay.artifact import Artifact, Verdict
+from selfplay.validators import bug, inverse_mutation, test_script, weakening
+from selfplay.validators.common import count, fails, few, passes, unusable, variant
+from selfplay.validators.thresholds import Thresholds
+from selfplay.workbench import TestRun, Workbench
+
+NAME = "determinism"
+MORE = 2
+OUTCOME_CHECKS: tuple[ModuleType, ...] = (test_script, bug, weakening, inverse_mutation)
+
+
+def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdict:
+    for runs, where in _runs(bench, thresholds.repeats):
+        for index, run in enumerate(runs):
+            if reason := unusable(run, f"{where}, run {index + 1}"):
+                return fails(NAME, reason, log_tail=run.log_tail)
+    flaky = flaky_tests(bench, thresholds)
+    if not flaky:
+        return passes(NAME, f"{thresholds.repeats} runs of each tree agree", flaky=[])
+    steady = bench.leaving_out(flaky)
+    for module in OUTCOME_CHECKS:
+        again: Verdict = module.check(artifact, steady, thresholds)
+        if not again.passed:
+            reason = f"without {count(len(flaky), 'flaky test')} ({few(flaky, 2)}) {module.NAME} fails: {again.reason}"
+            return fails(NAME, reason, flaky=sorted(flaky))
+    return passes(NAME, f"{count(len(flaky), 'flaky test')} left out: {few(flaky)}", flaky=sorted(flaky))
+
+
+def flaky_tests(bench: Workbench, thresholds: Thresholds) -> frozenset[str]:
+    """Ids whose outcome differs between runs of one tree; being absent is an outcome."""
+    flaky = frozenset.union(*(_varying(runs) for runs, _ in _runs(bench, thresholds.repeats)))
+    if not flaky:
+        return flaky
+    return frozenset.union(*(_varying(runs) for runs, _ in _runs(bench, thresholds.repeats + MORE)))
+
+
+def _runs(bench: Workbench, times: int) -> tuple[tuple[list[TestRun], str], ...]:
+    originals = [bench.run(repeat=index) for index in range(times)]
+    buggy = [variant(bench, bench.artifact.bug_inject, repeat=index) for index in range(times)]
+    return (originals, "on the original"), (buggy, "under the bug")
+
+
+def _varying(runs: list[TestRun]) -> frozenset[str]:
+    tests = {test for run in runs for test in run.outcomes}
+    return frozenset(test for test in tests if len({run.outcomes.get(test) for run in runs}) > 1)

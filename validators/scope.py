@@ -1,0 +1,37 @@
+"""Check 4. The bug changes enough files, all of them code, and leaves no hint of what it changed.
+
+Hard here where the paper only prompts for it: no test file (by path or by `test_files.txt`), no symbolic link (it is
+not code, and could stand in for a test file), no commented-out original.
+Whether the diff applies is seen by the next check before it runs a test.
+"""
+
+from selfplay.artifact import Artifact, Verdict
+from selfplay.patches import PatchError, is_test_file, parse
+from selfplay.validators.common import count, fails, few, passes
+from selfplay.validators.hints import find_hint
+from selfplay.validators.thresholds import Thresholds
+from selfplay.workbench import Workbench
+
+NAME = "scope"
+
+
+def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdict:
+    try:
+        patches = parse(artifact.bug_inject)
+    except PatchError as error:
+        return fails(NAME, f"bug_inject.diff: {error.message}")
+    touched = {path for patch in patches for path in patch.paths}
+    listed = set(artifact.test_files)
+    if tests := [path for path in touched if path in listed or is_test_file(path)]:
+        return fails(NAME, f"bug_inject.diff touches the test file {few(tests)}")
+    if links := [patch.path for patch in patches if patch.symlink]:
+        return fails(NAME, f"bug_inject.diff makes or changes the symbolic link {few(links)}")
+    files = {patch.path for patch in patches}
+    if len(files) < thresholds.min_changed_files:
+        changed = count(len(files), "file")
+        return fails(NAME, f"bug_inject.diff changes {changed}; at least {thresholds.min_changed_files} are asked")
+    if hint := find_hint(patches):
+        return fails(NAME, f"bug_inject.diff {hint}")
+    lines = sum(patch.added + patch.removed for patch in patches)
+    reason = f"{count(len(files), 'code file')} and {count(lines, 'line')} changed"
+    return passes(NAME, reason, files=len(files), lines=lines)
