@@ -17,7 +17,9 @@ from selfplay.repository.prepared import Suite
 PARSER = text("test_parser.py")
 """`test_parser.py`: the raw log of a rendered script on stdin -> `{test id: "passed" | "failed"}` on stdout."""
 TEST_SECONDS = 10.0
-"""What one test may take before it is failed; after three such tests the run stops."""
+"""What one test may take before it is failed."""
+MAX_TIMEOUTS = 3
+"""How many such tests stop a run: a change that makes everything hang is known by then."""
 COVERAGE_TOOLS = "/tools/coverage"
 FALLBACK_PATTERNS = "python_files=test*.py *_test.py *_tests.py tests.py"
 _OPTIONS = ("--continue-on-collection-errors", "--maxfail=0", "-q", "--no-header", "--tb=short", "--color=no")
@@ -50,6 +52,7 @@ def render_script(
     options: Sequence[str] = (),
     command: str | None = None,
     test_seconds: float = TEST_SECONDS,
+    max_timeouts: int = MAX_TIMEOUTS,
 ) -> str:
     """`test_script.sh`: runs the tests of `files` less the `excluded` ids (with `only`: just those ids).
 
@@ -61,6 +64,7 @@ def render_script(
         "only": sorted(only),
         "files": sorted(files) if command else [],
         "test_seconds": test_seconds,
+        "max_timeouts": max_timeouts,
     }
     lines = [
         "#!/usr/bin/env bash",

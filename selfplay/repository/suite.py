@@ -6,6 +6,7 @@ that hangs or takes the process down is left out and the rest run again; a suite
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -34,8 +35,9 @@ LIMITS = Limits(output_bytes=32 * MIB)
 COLLECT_SECONDS = 120.0
 ROOM = 0.8
 """Share of the time limit a cut suite may fill, so that a slower moment does not exceed it."""
-MAX_CULPRITS = 8
-MEASURING_TEST_SECONDS = 30.0
+MAX_MEASURING = 6
+"""How many time limits the first measurement may take, over all its runs."""
+MEASURING_TEST_SECONDS = 15.0
 COVERAGE_OUTPUT = "/tmp/selfplay-coverage.json"
 Progress = Callable[[str], None]
 
@@ -52,14 +54,18 @@ class _Measurement:
     left_out: list[str] = field(default_factory=list)
 
     def run(self, script: str, timeout: float) -> Completed:
-        """One run in a fresh sandbox."""
+        """One run in a fresh sandbox; of a run that was killed at `timeout`, the records written until then."""
         with self.backend.open(self.prepared.world(), LIMITS) as sandbox:
-            return sandbox.run(script, timeout=timeout, merge_stderr=True)
+            done = sandbox.run(script, timeout=timeout, merge_stderr=True)
+            if not done.timed_out:
+                return done
+            rescued = sandbox.run("cat /tmp/tmp.*/record", timeout=30.0)
+            return replace(done, stdout=done.stdout + b"\n" + rescued.stdout)
 
     def script(self, files: Iterable[str], excluded: Iterable[str] = ()) -> str:
         return render_script(
             sorted(files), sorted(excluded), options=self.options, command=self.command,
-            test_seconds=min(MEASURING_TEST_SECONDS, self.time_limit / 2),
+            test_seconds=min(MEASURING_TEST_SECONDS, self.time_limit / 4), max_timeouts=1000,
         )  # fmt: skip
 
 
@@ -151,27 +157,34 @@ def _discover_by_command(work: _Measurement) -> list[str]:
 
 
 def _first_run(work: _Measurement, files: list[str], progress: Progress) -> tuple[list[Record], float, bytes]:
-    """Records of one run to the end, its seconds and log; files that keep it from its end are left out on the way."""
-    remaining = list(files)
-    for _ in range(MAX_CULPRITS):
+    """Records of whole files, the seconds they took, and the last log.
+
+    Files that keep a run from its end are left out, and those not reached yet are run next.
+    """
+    remaining, known, seconds, log = list(files), list[Record](), 0.0, b""
+    deadline = time.monotonic() + MAX_MEASURING * work.time_limit
+    while remaining and time.monotonic() < deadline:
         done = work.run(work.script(remaining), 2 * work.time_limit)
-        records = parse_records(done.stdout)
+        records, seconds, log = parse_records(done.stdout), seconds + done.seconds, done.stdout
         culprits = _culprits(records, done)
-        if not culprits or len(culprits) == len(remaining):
-            return records, done.seconds, done.stdout
-        progress(f"leaving out {', '.join(sorted(culprits))}: a test hangs, crashes or takes too long")
+        if not culprits and finished(done.stdout) is not None:
+            return known + records, seconds, log
+        if culprits:
+            progress(f"leaving out {', '.join(sorted(culprits))}: a test in it hangs or crashes, or the time was over")
+        reached = {file_of(record.id) for record in records} or set(remaining)
         work.left_out += sorted(culprits)
-        remaining = [file for file in remaining if file not in culprits]
-    return records, done.seconds, done.stdout
+        known += [record for record in records if file_of(record.id) not in culprits]
+        remaining = [file for file in remaining if file not in reached]
+    work.left_out += remaining
+    return known, seconds, log
 
 
 def _culprits(records: list[Record], done: Completed) -> set[str]:
-    """Files during which the run died or stopped."""
-    died = {file_of(record.id) for record in records if record.seconds is None and record.kind == "test"}
-    if died:
-        return died & {file_of(record.id) for record in records if record.outcome == "failed"}
-    slow = {file_of(record.id) for record in records if (record.seconds or 0) >= MEASURING_TEST_SECONDS}
-    return slow if slow or finished(done.stdout) is not None else set()
+    """Files during which the run died or was killed."""
+    died = {file_of(record.id) for record in records if record.outcome == "failed" and record.seconds is None}
+    collected = {file_of(record.id) for record in records if record.kind == "collect"}
+    last = {file_of(records[-1].id)} if records and finished(done.stdout) is None else set()
+    return (died - collected) | last
 
 
 def _fit(work: _Measurement, records: list[Record], wall: float) -> set[str]:

@@ -16,7 +16,6 @@ import pytest
 
 FOLDER = os.environ["SELFPLAY_DIR"]
 RECORD = os.path.join(FOLDER, "record")
-MAX_TIMEOUTS = 3
 BLOCKED = {
     "pytest_cov": (
         "--cov --cov-report --cov-config --cov-fail-under --cov-context",
@@ -26,6 +25,7 @@ BLOCKED = {
     "randomly": ("--randomly-seed", "--randomly-dont-reorganize --randomly-dont-reset-seed"),
     "random_order": ("--random-order-bucket --random-order-seed", "--random-order"),
 }
+MARKS = ("no_cover", "xdist_group(name)", "random_order(disabled)")
 OPTIONAL = {
     "pytest_timeout": ("--timeout --timeout-method --session-timeout", ""),
     "pytest_rerunfailures": ("--reruns --reruns-delay", ""),
@@ -56,7 +56,10 @@ def pytest_addoption(parser):
             group._addoption(option, action="store_true", dest="selfplay_ignored_flag")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
+    for mark in MARKS:
+        config.addinivalue_line("markers", mark + ": of a plugin that is switched off")
     if os.environ.get("SELFPLAY_PLUGIN"):
         config.pluginmanager.register(Recorder(read("selection.json")), "selfplay-recorder")
 
@@ -69,6 +72,7 @@ class Recorder:
         self.only = selection["only"] and set(selection["only"])
         self.files = selection["files"] and set(selection["files"])
         self.limit = selection["test_seconds"]
+        self.max_timeouts = selection["max_timeouts"]
         self.coverage = coverage
         self.tests = []
         self.pid = os.getpid()
@@ -133,7 +137,7 @@ class Recorder:
     def pytest_runtest_logfinish(self, nodeid, location):
         seconds = round(time.perf_counter() - self.began, 4)
         self.write(', "outcome": %s, "seconds": %s}\n' % (json.dumps(self.outcome or "failed"), seconds))
-        if self.timeouts >= MAX_TIMEOUTS and self.session is not None:
+        if self.timeouts >= self.max_timeouts and self.session is not None:
             self.session.shouldstop = "%d tests exceeded %s s" % (self.timeouts, self.limit)
 
     @pytest.hookimpl(hookwrapper=True)

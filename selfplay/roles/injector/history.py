@@ -1,8 +1,9 @@
 """The history strategy (SSR section 5): bring back what past commits replaced, by whole file or by some hunks.
 
-Three versions meet: `new` (the file at a past commit), `old` (at its parent) and the file at HEAD. The chosen hunks
-are turned back in `new`, and the result is merged into HEAD with `new` as the common base (`git merge-file`), so
-later work on other lines survives. Names that other files still import from the file are kept (`keep_defined`).
+Two versions of a file meet: `new`, as a past commit left it, and the file at HEAD. The chosen hunks of that commit are
+turned back, each put where its lines and their context still stand in HEAD, or merged by `git merge-file` where the
+context has changed, so later work on other lines survives. Names that other files still take from the file are kept
+(`keep_defined`).
 """
 
 import ast
@@ -12,64 +13,108 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from selfplay.roles.injector.cuts import Change, Cut, split_lines
-
-Opcode = tuple[str, int, int, int, int]
+from selfplay import patches
+from selfplay.roles.injector.cuts import Change, Cut, apply_cuts, split_lines
 
 
 @dataclass(frozen=True)
 class Revert:
-    """What to merge into HEAD: `base` is the past version, `theirs` the same with some hunks turned back."""
+    """Hunks of one past commit to turn back: cuts of `base`, the file as the commit left it."""
 
     base: str
-    theirs: str
+    cuts: tuple[Cut, ...]
     what: str
 
+    @property
+    def theirs(self) -> str:
+        """`base` with the hunks turned back."""
+        return apply_cuts(self.base, self.cuts)
 
-def reverts(old: str, new: str, label: str, rng: random.Random) -> list[Revert]:
-    """The whole file back, and single or neighbouring hunks of it, in random order."""
-    old_lines, new_lines = split_lines(old), split_lines(new)
-    matcher = difflib.SequenceMatcher(None, new_lines, old_lines, autojunk=False)
-    codes = matcher.get_opcodes()
-    hunks = [number for number, code in enumerate(codes) if code[0] != "equal" and _matters(code, new_lines, old_lines)]
-    groups = [{h} for h in hunks] + [set(pair) for pair in itertools.pairwise(hunks)]
-    if len(hunks) > 2:
-        groups += [set(hunks[i : i + 4]) for i in range(0, len(hunks), 2)]
-        groups.append(set(hunks))
+
+def reverts(diff: str, new: str, label: str, rng: random.Random) -> list[Revert]:
+    """The whole commit's change of a file back, and single or neighbouring hunks of it, in random order.
+
+    `diff`: git's diff of the commit for this file, without context; `new`: the file as the commit left it.
+    """
+    cuts = [cut for cut in _turned_back(diff, new) if cut is not None]
+    if any(cut.end > len(split_lines(new)) for cut in cuts):
+        return []
+    groups: list[tuple[Cut, ...]] = [*((cut,) for cut in cuts), *itertools.pairwise(cuts)]
+    if len(cuts) > 2:
+        groups += [tuple(cuts[i : i + 4]) for i in range(0, len(cuts), 2)]
+        groups.append(tuple(cuts))
+    groups = list(dict.fromkeys(groups))
     rng.shuffle(groups)
-    texts = {_turned_back(codes, group, new_lines, old_lines): len(group) for group in groups}
     return [
-        Revert(new, text, f"brought back {count} hunk{'s' * (count > 1)} of {label}") for text, count in texts.items()
+        Revert(new, group, f"brought back {len(group)} hunk{'s' * (len(group) > 1)} of {label}") for group in groups
     ]
 
 
-def _matters(code: Opcode, new: Sequence[str], old: Sequence[str]) -> bool:
-    """Whether a hunk changes more than comments, blank lines and version numbers."""
-    _, i, j, k, m = code
-    text = [line.strip() for line in [*new[i:j], *old[k:m]]]
-    code_lines = [line for line in text if line and not line.startswith("#")]
-    return any("version" not in line.lower() for line in code_lines)
+def _turned_back(diff: str, new: str) -> Iterator[Cut | None]:
+    """Each hunk that changes code as the cut of `new` that undoes it."""
+    try:
+        sections = patches.parse(diff) if diff.strip() else ()
+    except patches.PatchError:
+        return
+    for hunk in (hunk for section in sections for hunk in section.hunks):
+        removed = tuple(line[1:] for line in hunk.lines if line.startswith("-"))
+        added = [line[1:] for line in hunk.lines if line.startswith("+")]
+        if any(line.startswith("\\") for line in hunk.lines) or not _matters([*removed, *added]):
+            continue
+        start = hunk.new_start if hunk.new_count else hunk.new_start + 1
+        yield Cut(start, start + hunk.new_count - 1, removed)
 
 
-def _turned_back(codes: Sequence[Opcode], chosen: set[int], new: Sequence[str], old: Sequence[str]) -> str:
-    parts: list[str] = []
-    for number, (_, i, j, k, m) in enumerate(codes):
-        parts.extend(old[k:m] if number in chosen else new[i:j])
-    return "".join(parts)
+def _matters(lines: Sequence[str]) -> bool:
+    """Whether lines are more than comments, blank lines and version numbers."""
+    code = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
+    return any("version" not in line.lower() for line in code)
 
 
-def reverted_change(path: str, head: str, merged: str, what: str) -> Change | None:
+def carry(head: str, revert: Revert) -> tuple[Cut, ...] | None:
+    """The revert as cuts of HEAD, each where its lines stand exactly once; None when one is not found.
+
+    A merge without a tool call, for the usual case that HEAD still has those lines.
+    """
+    lines, base = split_lines(head), split_lines(revert.base)
+    carried = []
+    for cut in revert.cuts:
+        place = _place(lines, base, cut.start - 1, cut.end)
+        if place is None:
+            return None
+        carried.append(Cut(place + 1, place + cut.end - cut.start + 1, cut.lines))
+    apart = all(a.end < b.start for a, b in itertools.pairwise(sorted(carried, key=lambda cut: cut.start)))
+    return tuple(carried) if apart else None
+
+
+def _place(lines: Sequence[str], base: Sequence[str], i: int, j: int) -> int | None:
+    """Where base[i:j] stands in `lines`, told by up to three lines of context; None unless there is one place."""
+    for context in (3, 2, 1):
+        start, end = max(0, i - context), min(len(base), j + context)
+        wanted = list(base[start:end])
+        starts = [n for n, line in enumerate(lines) if wanted and line == wanted[0]]
+        found = [n for n in starts if lines[n : n + len(wanted)] == wanted]
+        if len(found) == 1:
+            return found[0] + (i - start)
+    return None
+
+
+def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
+    """What turns HEAD into `merged`, as cuts of HEAD."""
+    before, after = split_lines(head), split_lines(merged)
+    codes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return tuple(
+        Cut(i + 1, j, tuple(line.rstrip("\n") for line in after[k:m])) for tag, i, j, k, m in codes if tag != "equal"
+    )
+
+
+def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], what: str) -> Change | None:
     """The merged text as a change of HEAD; None when it does not parse or changes no code."""
     try:
         if ast.dump(_without_docstrings(head)) == ast.dump(_without_docstrings(merged)):
             return None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    before, after = split_lines(head), split_lines(merged)
-    codes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    cuts = tuple(
-        Cut(i + 1, j, tuple(line.rstrip("\n") for line in after[k:m])) for tag, i, j, k, m in codes if tag != "equal"
-    )
     return Change(path, head, merged, cuts, what)
 
 

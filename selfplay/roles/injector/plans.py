@@ -12,10 +12,17 @@ from typing import Protocol
 from selfplay.patches import is_test_file
 from selfplay.roles.injector import console
 from selfplay.roles.injector.console import Talk
-from selfplay.roles.injector.cuts import Change, Cut, change, split_lines
+from selfplay.roles.injector.cuts import Change, Cut, apply_cuts, change, split_lines
 from selfplay.roles.injector.direct import direct_cuts
 from selfplay.roles.injector.helpers import helper_cuts, override_cuts
-from selfplay.roles.injector.history import keep_defined, reverted_change, reverts
+from selfplay.roles.injector.history import (
+    Revert,
+    carry,
+    cuts_between,
+    keep_defined,
+    reverted_change,
+    reverts,
+)
 from selfplay.roles.injector.names import Function
 from selfplay.roles.injector.removal import compose, removal_cuts
 from selfplay.roles.injector.survey import Survey, Target
@@ -31,6 +38,8 @@ WHOLE_SHARE = 0.5
 """How often a definition that can go as a whole goes as a whole."""
 
 
+MOST_REVERTS = 8
+"""Hunks and groups of hunks of one past change that are tried."""
 MOST_TESTS = 60
 """Tests that may run the changed lines: where more do, a bug is mostly too loud, and looking at it costs more."""
 
@@ -79,7 +88,7 @@ class _Base:
         self.task, self.survey, self.rng = task, survey, rng
 
     def tests_of(self, change: Change) -> frozenset[int]:
-        return frozenset().union(*(self.survey.tests_of_cut(change.path, cut) for cut in change.cuts))
+        return self.survey.tests_of_cuts(change.path, change.cuts)
 
 
 class FunctionPlanner(_Base):
@@ -194,30 +203,40 @@ class HistoryPlanner(_Base):
         return pairs
 
     def _change(self, commit: str, path: str) -> Talk[Change | None]:
-        head = self.survey.texts[path]
-        old = yield from self._version(f"{commit}^", path)
-        new = yield from self._version(commit, path)
-        if old is None or new is None:
+        place = shlex.quote(path)
+        diff = yield from self._said(f"git --no-pager diff --no-color --no-ext-diff -U0 {commit}^ {commit} -- {place}")
+        new = yield from self._said(f"git --no-pager show {commit}:{place}")
+        if diff is None or new is None:
             return None
-        for revert in reverts(old, new, f"{path} before {commit[:8]}", self.rng)[:4]:
-            merged = revert.theirs if new == head else (yield from self._merge(path, revert.base, revert.theirs))
-            if merged is None:
-                continue
-            repaired = keep_defined(head, merged, self._needed(path))
-            made = reverted_change(path, head, repaired, revert.what)
-            if made and 0 < len(self.tests_of(made)) <= MOST_TESTS:
+        found = reverts(diff, new, f"{path} before {commit[:8]}", self.rng)[:MOST_REVERTS]
+        head = self.survey.texts[path]
+        for revert in found:
+            cuts = carry(head, revert)
+            made = self._made(path, apply_cuts(head, cuts), cuts, revert.what) if cuts else None
+            if made:
                 return made
-        return None
+        return (yield from self._merged(path, found[0])) if found else None
 
-    def _version(self, revision: str, path: str) -> Talk[str | None]:
-        done = yield from console.bash(f"git --no-pager show {revision}:{shlex.quote(path)} 2>/dev/null")
-        return done.output if done.ok and len(done.output) < console.PAGE else None
+    def _made(self, path: str, merged: str, cuts: tuple[Cut, ...], what: str) -> Change | None:
+        """The change, if a fair number of tests run it; what it lost and others need is put back first."""
+        if not 0 < len(self.survey.tests_of_cuts(path, cuts)) <= MOST_TESTS:
+            return None
+        head = self.survey.texts[path]
+        repaired = keep_defined(head, merged, self._needed(path))
+        return reverted_change(path, head, repaired, cuts if repaired == merged else cuts_between(head, repaired), what)
 
-    def _merge(self, path: str, base: str, theirs: str) -> Talk[str | None]:
-        """HEAD's file with what changes from `base` to `theirs`; None on a conflict."""
-        yield from console.create("/tmp/base", base)
-        yield from console.create("/tmp/theirs", theirs)
-        done = yield from console.bash(f"git merge-file -p {shlex.quote(path)} /tmp/base /tmp/theirs 2>/dev/null")
+    def _merged(self, path: str, revert: Revert) -> Talk[Change | None]:
+        """The revert by a three-way merge, where HEAD has moved on too far for its context; None on a conflict."""
+        yield from console.create("/tmp/base", revert.base)
+        yield from console.create("/tmp/theirs", revert.theirs)
+        merged = yield from self._said(f"git merge-file -p {shlex.quote(path)} /tmp/base /tmp/theirs")
+        if merged is None:
+            return None
+        return self._made(path, merged, cuts_between(self.survey.texts[path], merged), revert.what)
+
+    def _said(self, command: str) -> Talk[str | None]:
+        """What a command prints, None when it fails or prints more than one page."""
+        done = yield from console.bash(f"{command} 2>/dev/null")
         return done.output if done.ok and len(done.output) < console.PAGE else None
 
     def _needed(self, path: str) -> set[str]:

@@ -9,7 +9,7 @@ import base64
 import threading
 import zlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,6 +78,10 @@ class Survey:
     def tests_of_cut(self, path: str, cut: Cut) -> frozenset[int]:
         """Tests that run a line the cut replaces, or for an insertion the line it comes before."""
         return self.tests_of(path, cut.start, max(cut.start, cut.end))
+
+    def tests_of_cuts(self, path: str, cuts: Iterable[Cut]) -> frozenset[int]:
+        """Tests that run a line of any of the cuts."""
+        return frozenset().union(*(self.tests_of_cut(path, cut) for cut in cuts))
 
     @cached_property
     def _imports(self) -> dict[str, set[str]]:
