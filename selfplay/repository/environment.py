@@ -9,10 +9,10 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 from selfplay.repository import inside
 from selfplay.repository.cache import copy_regular, give
+from selfplay.repository.errors import BuildFailed
 from selfplay.repository.indexes import configured, for_sandbox
 from selfplay.repository.installing import ENV, TOOLS, Building, Progress, Request, collect, pretend, steps
 from selfplay.repository.interpreters import Interpreter
@@ -52,7 +52,7 @@ def _world(staging: Path, request: Request) -> tuple[World, dict[str, str]]:
         mounts += (Mount(staging / "env", ENV, writable=True), Mount(staging / "tools", TOOLS, writable=True))
         mounts += python_mounts(request.interpreter)
         env |= {
-            "PATH": f"{ENV}/bin:{SYSTEM_PATH}", "VIRTUAL_ENV": ENV, "UV_CACHE_DIR": f"{ENV}/.uv-cache",
+            "PATH": f"{ENV}/bin:/build:{SYSTEM_PATH}", "VIRTUAL_ENV": ENV, "UV_CACHE_DIR": f"{ENV}/.uv-cache",
             "UV_PYTHON_DOWNLOADS": "never", "UV_NO_PROGRESS": "1", "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
     return World(tree=(staging / "tree",), mounts=mounts, env=env, network=True), env
@@ -69,7 +69,7 @@ def _uv() -> Path:
     return Path(find_uv_bin())
 
 
-def _after(building: Building) -> dict[str, Any]:
+def _after(building: Building) -> dict[str, list[str]]:
     """Remove copies of the project, move generated files out, and say what happened."""
     request = building.request
     site = ""
@@ -86,12 +86,21 @@ def _after(building: Building) -> dict[str, Any]:
     building.must(
         "checking the build", [python, "/tmp/after_build.py", "/tmp/manifest.json", f"{OUT}/new", "/tmp/report"]
     )
-    report: dict[str, Any] = json.loads(building.sandbox.read_file("/tmp/report"))
+    report = _report(building.sandbox.read_file("/tmp/report"))
     building.run("removing the download cache", ["rm", "-rf", f"{ENV}/.uv-cache"])
     return report
 
 
-def _merge(staging: Path, report: dict[str, Any], building: Building) -> None:
+def _report(data: bytes) -> dict[str, list[str]]:
+    """The checking program's lists of paths. Its interpreter was the project's to change: trust the form of nothing."""
+    try:
+        value = json.loads(data)
+        return {name: [str(path) for path in value[name]] for name in ("changed", "generated", "removed", "strays")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise BuildFailed("the environment's interpreter does not run our programs as they are") from error
+
+
+def _merge(staging: Path, report: dict[str, list[str]], building: Building) -> None:
     """Generated files become part of the tree; changes to tracked ones were left in the sandbox."""
     if (staging / "out" / "new").is_dir() and not (staging / "out" / "new").is_symlink():
         copy_regular(staging / "out" / "new", staging / "tree")

@@ -103,6 +103,7 @@ def steps(building: Building) -> None:
         "--python",
         str(request.interpreter.executable),
     ]
+    make += ["--seed"] if request.setup else []  # a user's own command will say `pip`
     building.must("making the environment", make)
     if request.setup:
         building.progress("running the setup command")
