@@ -48,6 +48,7 @@ def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch
     that were there are stored.
     """
     pool.take(wanted)
+    run.seen.update(pool.tree_keys())
     loop = _Loop(run, pool, wanted, watch)
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="episode") as executor:
         try:
@@ -103,6 +104,7 @@ class _Loop:
         self.lost = 0
         self.pool.stage(result)
         taken = tuple(self.pool.take(self.wanted))
+        self.run.seen.update(self.pool.tree_keys())
         self.watch(Progress(self.pool.count(), self.wanted, result, taken))
 
     def _play_again(self, result: EpisodeResult) -> None:

@@ -147,7 +147,8 @@ class _Behaviour(ast.NodeTransformer):
 
 
 def _behaviour(text: str) -> str:
-    return ast.dump(_Behaviour().visit(ast.parse(text)))
+    tree = ast.parse(text)
+    return ast.dump(_Behaviour().visit(tree) or tree)
 
 
 def keep_defined(head: str, merged: str, needed: set[str]) -> str:
