@@ -63,6 +63,16 @@ class EpisodeResult:
     bug: Bug | None = None
 
 
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told after every episode."""
+
+    bugs: int
+    wanted: int
+    result: EpisodeResult
+    taken: tuple[Bug, ...]
+
+
 class Curriculum:
     """The pool in `folder`. One process at a time; one thread of it writes."""
 

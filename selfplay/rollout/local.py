@@ -8,10 +8,8 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 
-from selfplay.artifact import Bug
-from selfplay.curriculum import Curriculum, EpisodeResult
+from selfplay.curriculum import Curriculum, EpisodeResult, Progress
 from selfplay.errors import SelfplayError
 from selfplay.rollout.injection import Injection, inject, strategy_of
 from selfplay.sandbox import SandboxError
@@ -26,16 +24,6 @@ LOST_SANDBOXES = 5
 
 class RolloutError(SelfplayError):
     """The loop cannot go on."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a watcher is told after every episode."""
-
-    bugs: int
-    wanted: int
-    result: EpisodeResult
-    taken: tuple[Bug, ...]
 
 
 Watch = Callable[[Progress], None]
