@@ -41,6 +41,9 @@ CREATE TABLE IF NOT EXISTS bugs (
 """
 
 
+DUPLICATE = "the same buggy tree as an earlier bug"
+
+
 class CurriculumError(SelfplayError):
     """A run folder that cannot be used: busy, made with other settings, or damaged."""
 
@@ -58,6 +61,16 @@ class EpisodeResult:
     tree_key: str | None = None
     artifact: Artifact | None = None
     bug: Bug | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told after every episode."""
+
+    bugs: int
+    wanted: int
+    result: EpisodeResult
+    taken: tuple[Bug, ...]
 
 
 class Curriculum:
@@ -142,9 +155,9 @@ class Curriculum:
         if self._db.execute("SELECT 1 FROM bugs WHERE tree_key = ?", (tree_key,)).fetchone():
             with self._db:
                 self._db.execute(
-                    "UPDATE episodes SET status = 'duplicate', reason = 'the same buggy tree as an earlier bug'"
+                    "UPDATE episodes SET status = 'duplicate', reason = ?"
                     " WHERE number = ? AND number NOT IN (SELECT episode FROM bugs)",
-                    (number,),
+                    (DUPLICATE, number),
                 )
             shutil.rmtree(self._staging(number), ignore_errors=True)
             return None
@@ -175,6 +188,10 @@ class Curriculum:
         rows = self._db.execute(f"SELECT {columns} FROM episodes WHERE taken = 1 ORDER BY number").fetchall()
         names = columns.split(", ")
         return [{**dict(zip(names, row, strict=True)), "figures": json.loads(row[-1])} for row in rows]
+
+    def tree_keys(self) -> set[str]:
+        """The keys of the buggy trees in the pool."""
+        return {row[0] for row in self._db.execute("SELECT tree_key FROM bugs")}
 
     def bugs(self) -> list[Bug]:
         """The bugs of the pool, in episode order."""

@@ -8,10 +8,8 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 
-from selfplay.artifact import Bug
-from selfplay.curriculum import Curriculum, EpisodeResult
+from selfplay.curriculum import Curriculum, EpisodeResult, Progress
 from selfplay.errors import SelfplayError
 from selfplay.rollout.injection import Injection, inject, strategy_of
 from selfplay.sandbox import SandboxError
@@ -28,16 +26,6 @@ class RolloutError(SelfplayError):
     """The loop cannot go on."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """What a watcher is told after every episode."""
-
-    bugs: int
-    wanted: int
-    result: EpisodeResult
-    taken: tuple[Bug, ...]
-
-
 Watch = Callable[[Progress], None]
 
 
@@ -48,6 +36,7 @@ def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch
     that were there are stored.
     """
     pool.take(wanted)
+    run.seen.update(pool.tree_keys())
     loop = _Loop(run, pool, wanted, watch)
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="episode") as executor:
         try:
@@ -103,6 +92,7 @@ class _Loop:
         self.lost = 0
         self.pool.stage(result)
         taken = tuple(self.pool.take(self.wanted))
+        self.run.seen.update(self.pool.tree_keys())
         self.watch(Progress(self.pool.count(), self.wanted, result, taken))
 
     def _play_again(self, result: EpisodeResult) -> None:
