@@ -19,6 +19,8 @@ from typing import Any
 from selfplay.artifact import Artifact, Bug, save, save_bug
 from selfplay.errors import SelfplayError
 
+DATABASE = "curriculum.sqlite"
+OWN_FOLDERS = ("bugs", "staging", "original", "trajectories")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS episodes (
@@ -72,8 +74,12 @@ class Curriculum:
     def settle(self, settings: dict[str, Any]) -> None:
         """Record the settings that fix a run's bugs, or check that they are those recorded.
 
+        They bind once an episode is stored: before that a mistyped source or a missing `--test` may be mended.
         Raises `CurriculumError` naming the first difference.
         """
+        if not self.finished():
+            with self._db:
+                self._db.execute("DELETE FROM run")
         for key, value in settings.items():
             row = self._db.execute("SELECT value FROM run WHERE key = ?", (key,)).fetchone()
             if row is not None and json.loads(row[0]) != value:
@@ -117,13 +123,14 @@ class Curriculum:
                 row,
             )
 
-    def take(self, wanted: int) -> list[Bug]:
+    def take(self, wanted: int, patience: int | None = None) -> list[Bug]:
         """Turn staged results into bugs, in episode order without gaps, until the pool holds `wanted`.
 
+        It ends too where `patience` episodes in a row gave no new bug, however many results are staged behind them.
         Returns the bugs taken now. A buggy tree that is in the pool already makes its episode a duplicate.
         """
         taken: list[Bug] = []
-        while self.count() < wanted:
+        while self.count() < wanted and (patience is None or self.fruitless() < patience):
             row = self._db.execute(
                 "SELECT number, status, tree_key, bug FROM episodes WHERE taken = 0 AND number ="
                 " (SELECT COALESCE(MAX(number), -1) + 1 FROM episodes WHERE taken = 1)"
@@ -216,7 +223,7 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
 
     Raises `CurriculumError` when another process holds it or its database is damaged.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    _check_free(folder)
     lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
@@ -225,7 +232,7 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
             raise CurriculumError(
                 f"another process works on {folder}", "Wait for it, stop it, or give another --out."
             ) from None
-        database = _connect(folder / "curriculum.sqlite")
+        database = _connect(folder / DATABASE)
         try:
             curriculum = Curriculum(folder, database)
             curriculum._recover()
@@ -236,6 +243,20 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
         os.close(lock)
 
 
+def _check_free(folder: Path) -> None:
+    """Make the folder. Opening removes what belongs to no row, so a folder that never was a run's is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CurriculumError(f"{folder} cannot be used: {error.strerror}", "Give another --out.") from error
+    taken = [name for name in OWN_FOLDERS if (folder / name).exists()]
+    if taken and not (folder / DATABASE).exists():
+        raise CurriculumError(
+            f"{folder} holds {taken[0]}/ but no {DATABASE}: it is not a run's folder",
+            "Give another --out; nothing in it was touched.",
+        )
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     database = sqlite3.connect(path)
     try:
@@ -244,5 +265,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         database.executescript(SCHEMA)
     except sqlite3.DatabaseError as error:
         database.close()
-        raise CurriculumError(f"{path} is not a curriculum: {error}", "Move it away to start anew.") from error
+        raise CurriculumError(
+            f"{path} is not a curriculum: {error}", "Give another --out; the bugs beside it stay as they are."
+        ) from error
     return database

@@ -47,7 +47,7 @@ def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch
     Raises `RolloutError` when sandboxes cannot be started, `KeyboardInterrupt` after the running episodes' results
     that were there are stored.
     """
-    pool.take(wanted)
+    pool.take(wanted, PATIENCE)
     loop = _Loop(run, pool, wanted, watch)
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="episode") as executor:
         try:
@@ -102,7 +102,7 @@ class _Loop:
             return
         self.lost = 0
         self.pool.stage(result)
-        taken = tuple(self.pool.take(self.wanted))
+        taken = tuple(self.pool.take(self.wanted, PATIENCE))
         self.watch(Progress(self.pool.count(), self.wanted, result, taken))
 
     def _play_again(self, result: EpisodeResult) -> None:

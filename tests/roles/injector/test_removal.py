@@ -104,7 +104,8 @@ def test_a_branch_stays_when_its_condition_binds_a_name_that_is_read_later() -> 
 
 
 def test_error_handling_goes_and_its_body_stays() -> None:
-    source = "def f(a):\n    try:\n        a = g(a)\n    except E as e:\n        a = e\n    finally:\n        h()\n    return a\n"
+    source = "def f(a):\n    try:\n        a = g(a)\n    except E as e:\n        a = e\n    finally:\n        h()\n"
+    source += "    return a\n"
     assert outcomes(source, "removed error handling")[0] == "def f(a):\n    a = g(a)\n    return a\n"
 
 
