@@ -5,6 +5,7 @@ taken from the staged results in the order of episode numbers, so the pool does 
 A folder without a row is a kill's leftover and is removed on opening; its episode is played again.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -20,6 +21,7 @@ from selfplay.artifact import Artifact, Bug, save, save_bug
 from selfplay.errors import SelfplayError
 
 DATABASE = "curriculum.sqlite"
+RESUME = "What was stored before is kept: mend it, and the same command resumes."
 OWN_FOLDERS = ("bugs", "staging", "original", "trajectories")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -77,10 +79,7 @@ class Curriculum:
         They bind once an episode is stored: before that a mistyped source or a missing `--test` may be mended.
         Raises `CurriculumError` naming the first difference.
         """
-        if not self.finished():
-            with self._db:
-                self._db.execute("DELETE FROM run")
-        for key, value in settings.items():
+        for key, value in settings.items() if self.finished() else ():
             row = self._db.execute("SELECT value FROM run WHERE key = ?", (key,)).fetchone()
             if row is not None and json.loads(row[0]) != value:
                 raise CurriculumError(
@@ -89,7 +88,7 @@ class Curriculum:
                 )
         with self._db:
             self._db.executemany(
-                "INSERT OR IGNORE INTO run VALUES (?, ?)", [(key, json.dumps(v)) for key, v in settings.items()]
+                "INSERT OR REPLACE INTO run VALUES (?, ?)", [(key, json.dumps(v)) for key, v in settings.items()]
             )
 
     # -- episodes ----------------------------------------------------------------------------------------------
@@ -138,29 +137,24 @@ class Curriculum:
             if row is None:
                 break
             number, status, tree_key, text = row
-            bug = self._take(number, tree_key, Bug.model_validate_json(text)) if status == "valid" else None
+            with self._db:  # one transaction: a bug is in the pool if and only if its episode is taken
+                bug = self._take(number, tree_key, Bug.model_validate_json(text)) if status == "valid" else None
+                self._db.execute("UPDATE episodes SET taken = 1 WHERE number = ?", (number,))
             if bug is not None:
                 taken.append(bug)
-            with self._db:
-                self._db.execute("UPDATE episodes SET taken = 1 WHERE number = ?", (number,))
         return taken
 
     def _take(self, number: int, tree_key: str, bug: Bug) -> Bug | None:
         if self._db.execute("SELECT 1 FROM bugs WHERE tree_key = ?", (tree_key,)).fetchone():
-            with self._db:
-                self._db.execute(
-                    "UPDATE episodes SET status = 'duplicate', reason = 'the same buggy tree as an earlier bug'"
-                    " WHERE number = ? AND number NOT IN (SELECT episode FROM bugs)",
-                    (number,),
-                )
+            why = "the same buggy tree as an earlier bug"
+            self._db.execute("UPDATE episodes SET status = 'duplicate', reason = ? WHERE number = ?", (why, number))
             shutil.rmtree(self._staging(number), ignore_errors=True)
             return None
         target = self.folder / "bugs" / bug.id
         if self._staging(number).exists():
             target.parent.mkdir(exist_ok=True)
             self._staging(number).replace(target)
-        with self._db:
-            self._db.execute("INSERT INTO bugs (id, episode, tree_key) VALUES (?, ?, ?)", (bug.id, number, tree_key))
+        self._db.execute("INSERT INTO bugs (id, episode, tree_key) VALUES (?, ?, ?)", (bug.id, number, tree_key))
         return bug
 
     # -- reading -----------------------------------------------------------------------------------------------
@@ -237,6 +231,12 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
             curriculum = Curriculum(folder, database)
             curriculum._recover()
             yield curriculum
+        except sqlite3.Error as error:
+            raise CurriculumError(f"{folder / DATABASE}: {error}", RESUME) from error
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise CurriculumError(f"{error.strerror} while writing {error.filename or folder}", RESUME) from error
         finally:
             database.close()
     finally:
@@ -263,6 +263,9 @@ def _connect(path: Path) -> sqlite3.Connection:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
         database.executescript(SCHEMA)
+        damage = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if damage != "ok":
+            raise sqlite3.DatabaseError(damage)
     except sqlite3.DatabaseError as error:
         database.close()
         raise CurriculumError(
