@@ -1,7 +1,6 @@
 """A source -> one commit with its past in a store of ours. Nothing of the source's code or configuration runs."""
 
 import os
-import posixpath
 import shutil
 import stat
 from collections.abc import Callable
@@ -226,5 +225,5 @@ def _copy_plain(source: Path, target: Path) -> list[str]:
                     continue
             except OSError:
                 pass
-            left_out.append(posixpath.join(Path(folder).relative_to(source).as_posix(), name))
+            left_out.append(path.relative_to(source).as_posix())
     return left_out

@@ -175,11 +175,11 @@ class GitDir:
 
 
 def failure(error: GitCommandError) -> str:
-    """The last telling line git wrote."""
+    """The first telling line git wrote."""
     lines = [line.strip(" '") for line in str(error.stderr).replace("stderr:", "").splitlines()]
     lines = [line for line in lines if line]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", "ERROR:"))]
-    return (telling or lines or [f"git exited {error.status}"])[-1]
+    return (telling or lines or [f"git exited {error.status}"])[0]
 
 
 def require_commit(store: GitDir, revision: str, source: str) -> str:

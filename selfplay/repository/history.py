@@ -83,10 +83,19 @@ def _submodules(checkout: Checkout, index: Path) -> tuple[str, ...]:
             reason = _bring(checkout, entry, _urls(store, tree))
             _drop(store, index, [entry.path])
             if reason is None:
-                store.run("read-tree", f"--prefix={entry.path}/", f"{entry.oid}^{{tree}}", index=index)
+                _graft(store, index, entry)
             else:
                 notes.append(f"the submodule {entry.path} is missing: {reason}")
     return tuple(notes)
+
+
+def _graft(store: GitDir, index: Path, submodule: Entry) -> None:
+    """Add the files of a submodule's commit below its path."""
+    records = b"".join(
+        f"{entry.mode} {entry.oid}\t".encode() + os.fsencode(f"{submodule.path}/{entry.path}") + b"\0"
+        for entry in store.entries(submodule.oid)
+    )
+    store.run("update-index", "-z", "--index-info", index=index, stdin=records)
 
 
 def _urls(store: GitDir, tree: str) -> dict[str, str]:

@@ -109,18 +109,19 @@ def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
 
 
 def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], what: str) -> Change | None:
-    """The merged text as a change of HEAD; None when it does not parse or changes no code."""
+    """The merged text as a change of HEAD; None when it does not parse or does the same."""
     try:
-        if ast.dump(_without_docstrings(head)) == ast.dump(_without_docstrings(merged)):
+        if _behaviour(head) == _behaviour(merged):
             return None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return Change(path, head, merged, cuts, what)
 
 
-def _without_docstrings(text: str) -> ast.Module:
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
+class _Behaviour(ast.NodeTransformer):
+    """Leaves what a program does: no docstrings, no annotations, no imports for the sake of types."""
+
+    def visit(self, node: ast.AST) -> ast.AST | None:
         body = getattr(node, "body", None)
         if (
             isinstance(body, list)
@@ -129,7 +130,24 @@ def _without_docstrings(text: str) -> ast.Module:
             and isinstance(body[0].value, ast.Constant)
         ):
             body[0] = ast.Pass()
-    return tree
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                node.returns = None
+            case ast.arg():
+                node.annotation = None
+            case ast.ImportFrom(module="__future__" | "typing" | "typing_extensions" | "collections.abc"):
+                return None
+            case ast.AnnAssign(value=None):
+                return None
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                return self.generic_visit(ast.Assign([target], value))
+            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+                return None
+        return self.generic_visit(node)
+
+
+def _behaviour(text: str) -> str:
+    return ast.dump(_Behaviour().visit(ast.parse(text)))
 
 
 def keep_defined(head: str, merged: str, needed: set[str]) -> str:

@@ -38,6 +38,8 @@ WHOLE_SHARE = 0.5
 """How often a definition that can go as a whole goes as a whole."""
 
 
+PAIRS = 5
+"""Past changes of a file looked through in one try, per file the bug must touch."""
 MOST_REVERTS = 8
 """Hunks and groups of hunks of one past change that are tried."""
 MOST_TESTS = 60
@@ -173,7 +175,7 @@ class HistoryPlanner(_Base):
         start = (HAND * self.task.number + number) % len(self.past)
         order = [pair for pair in self.past[start:] + self.past[:start] if pair not in self.tried]
         changes: list[Change] = []
-        for commit, path in order[: 2 + 4 * (self.task.min_changed_files - 1)]:
+        for commit, path in order[: PAIRS * self.task.min_changed_files]:
             if any(path == made.path for made in changes):
                 continue
             made = yield from self._change(commit, path)

@@ -34,6 +34,8 @@ def describe(item, call):
     indices = dict(getattr(callspec, "indices", {})) if callspec else {}
     name = getattr(item, "originalname", None) or item.name.split("[")[0]
     late = bool(call.excinfo) and "the test exceeded" in str(call.excinfo.value)
+    if late:  # nobody wants a bug that hangs: the rest need not run
+        item.session.shouldstop = "a test hangs"
     return {"late": late, "path": path, "line": (line or 0) + 1, "name": name, "crash": crash, "indices": indices}
 
 
