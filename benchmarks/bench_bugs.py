@@ -36,9 +36,9 @@ BUGS, BUGS_OF_TWO = 10, 4
 BARE_RUNS = 3
 MOST_RUNS, LEAST_VALID, LEAST_LINES = 6, 75, 8
 FLOOR = (
-    "A suite run is the core seconds of a bare, warm run of the project's own suite, in this very benchmark. The floor is "
-    "3 runs (bug, bug weakened, bug repeated) and one look of the injector at a part of the tests. Above it: more "
-    "looks, the survey and two clean runs shared by all bugs, pytest's start in each of these, the sandboxes."
+    "A suite run is the core seconds of a bare, warm run of the project's own suite, in this very benchmark. "
+    "The floor is 3 runs (bug, bug weakened, bug repeated) and one look of the injector at a part of the tests. "
+    "Above it: more looks, the survey and two clean runs shared by all bugs, pytest's start in each, the sandboxes."
 )
 
 
