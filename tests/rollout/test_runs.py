@@ -143,7 +143,7 @@ def test_a_run_that_is_stopped_resumes_to_the_same_bugs(
     stopped = time.monotonic()
     _, said = process.communicate(timeout=BUDGET)
     assert time.monotonic() - stopped < 20
-    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}[how]
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: -15, signal.SIGKILL: -9}[how]
     if how == signal.SIGINT:
         assert said.endswith("selfplay: interrupted; the same command resumes\n")
     stored = sqlite3.connect(tmp_path / "curriculum.sqlite").execute("SELECT COUNT(*) FROM episodes").fetchone()[0]

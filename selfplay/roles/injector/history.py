@@ -147,7 +147,9 @@ class _Behaviour(ast.NodeTransformer):
 
 
 def _behaviour(text: str) -> str:
-    return ast.dump(_Behaviour().visit(ast.parse(text)))
+    tree = ast.parse(text)
+    _Behaviour().visit(tree)
+    return ast.dump(tree)
 
 
 def keep_defined(head: str, merged: str, needed: set[str]) -> str:
