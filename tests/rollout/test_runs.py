@@ -132,7 +132,7 @@ def started(selfplay: Command, shop: Path, out: Path) -> subprocess.Popen[str]:
     raise AssertionError(process.communicate())
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_run_that_is_stopped_resumes_to_the_same_bugs(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path, how: signal.Signals
 ) -> None:

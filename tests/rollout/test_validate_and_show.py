@@ -139,7 +139,11 @@ def test_show_survives_hostile_content(selfplay: Command, run: Path) -> None:
     record["source"] = "[bold]source\x1b[31m"
     record["verdicts"] = [{"check": "[/x]\x1b[1m", "passed": True, "reason": "[/green]\r\x1b[8m"}]
     (folder / "bug.json").write_text(json.dumps(record))
-    rewrite(folder / "bug_inject.diff", lambda text: re.sub(r"\n([+-])(?![+-])", r"\n\1\x1b[2J[/]", text, count=1))
+    evil = "\x1b[2J[/]"
+    rewrite(
+        folder / "bug_inject.diff",
+        lambda text: re.sub(r"\n([+-])(?![+-])", lambda found: f"\n{found[1]}{evil}", text, count=1),
+    )
     done = selfplay("show", folder)
     assert done.code == 0, done.err
     assert not any(c in done.out for c in ("\x1b", "\x07", "\r", "\u202e"))
@@ -195,16 +199,33 @@ def test_an_artifact_runs_by_hand(
         assert set(left.values()) == {"passed"} and set(bug.pass_to_pass) <= set(left)
 
 
+def opinions_agree(backend: Backend, run: Path, folders: list[Path]) -> None:
+    """The naive checks, which share no code with the product's, find every bug valid, with the same tests."""
+    from selfplay.repository import rebuild
+
+    for folder in folders:
+        bug = load_bug(folder)
+        world = rebuild(run / "original", bug.environment, backend=backend).world()
+        found = naive_checks.opinion(run / "original", folder, *naive_checks.sandboxed(backend, world))
+        assert (found.failed, found.reason) == (None, ""), bug.id
+        assert found.fail_to_pass == set(bug.fail_to_pass) and found.pass_to_pass == set(bug.pass_to_pass), bug.id
+
+
 def test_a_second_opinion_agrees(
     backend: Backend, selfplay: Command, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from selfplay.repository import rebuild
-
     monkeypatch.setenv("SELFPLAY_CACHE", str(selfplay.cache))
-    folder = first_bug(run)
-    bug = load_bug(folder)
-    world = rebuild(run / "original", bug.environment, backend=backend).world()
-    tests, parser = naive_checks.sandboxed(backend, world)
-    found = naive_checks.opinion(run / "original", folder, tests, parser)
-    assert (found.failed, found.reason) == (None, "")
-    assert found.fail_to_pass == set(bug.fail_to_pass) and found.pass_to_pass == set(bug.pass_to_pass)
+    opinions_agree(backend, run, [first_bug(run)])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_bugs_of_a_real_project_pass_a_second_opinion(
+    backend: Backend, selfplay: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SELFPLAY_CACHE", str(selfplay.cache))
+    done = selfplay("curriculum", "pypi:sqlparse==0.5.3", "--out", tmp_path, "--bugs", 4, "--releases", 4)
+    assert done.code == 0, done.err
+    folders = sorted((tmp_path / "bugs").iterdir())
+    assert len(folders) == 4
+    opinions_agree(backend, tmp_path, folders)
