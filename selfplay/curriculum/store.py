@@ -45,6 +45,9 @@ CREATE TABLE IF NOT EXISTS bugs (
 """
 
 
+DUPLICATE = "the same buggy tree as an earlier bug"
+
+
 class CurriculumError(SelfplayError):
     """A run folder that cannot be used: busy, made with other settings, or damaged."""
 
@@ -62,6 +65,16 @@ class EpisodeResult:
     tree_key: str | None = None
     artifact: Artifact | None = None
     bug: Bug | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told after every episode."""
+
+    bugs: int
+    wanted: int
+    result: EpisodeResult
+    taken: tuple[Bug, ...]
 
 
 class Curriculum:
@@ -146,8 +159,9 @@ class Curriculum:
 
     def _take(self, number: int, tree_key: str, bug: Bug) -> Bug | None:
         if self._db.execute("SELECT 1 FROM bugs WHERE tree_key = ?", (tree_key,)).fetchone():
-            why = "the same buggy tree as an earlier bug"
-            self._db.execute("UPDATE episodes SET status = 'duplicate', reason = ? WHERE number = ?", (why, number))
+            self._db.execute(
+                "UPDATE episodes SET status = 'duplicate', reason = ? WHERE number = ?", (DUPLICATE, number)
+            )
             shutil.rmtree(self._staging(number), ignore_errors=True)
             return None
         target = self.folder / "bugs" / bug.id
@@ -163,6 +177,10 @@ class Curriculum:
         """Bugs in the pool."""
         return int(self._db.execute("SELECT COUNT(*) FROM bugs").fetchone()[0])
 
+    def waiting(self) -> int:
+        """Valid bugs staged behind an episode that is not finished."""
+        return int(self._db.execute("SELECT COUNT(*) FROM episodes WHERE taken = 0 AND status = 'valid'").fetchone()[0])
+
     def fruitless(self) -> int:
         """Episodes since the last new bug (all when there is none)."""
         last = "SELECT COALESCE(MAX(episode), -1) FROM bugs"
@@ -176,6 +194,10 @@ class Curriculum:
         rows = self._db.execute(f"SELECT {columns} FROM episodes WHERE taken = 1 ORDER BY number").fetchall()
         names = columns.split(", ")
         return [{**dict(zip(names, row, strict=True)), "figures": json.loads(row[-1])} for row in rows]
+
+    def tree_keys(self) -> set[str]:
+        """The keys of the buggy trees in the pool."""
+        return {row[0] for row in self._db.execute("SELECT tree_key FROM bugs")}
 
     def bugs(self) -> list[Bug]:
         """The bugs of the pool, in episode order."""

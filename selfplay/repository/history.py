@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urljoin
 
-from git.exc import GitCommandError
-
 from selfplay.repository.fetch import DEPTH, Checkout
-from selfplay.repository.gitdir import EPOCH, Entry, GitDir
+from selfplay.repository.gitdir import EPOCH, Entry, GitDir, GitError
 
 SUBMODULE, LINK = "160000", "120000"
 MAX_NESTING = 3
@@ -102,7 +100,7 @@ def _urls(store: GitDir, tree: str) -> dict[str, str]:
     """Submodule path -> URL, from `.gitmodules` as data."""
     try:
         text = os.fsdecode(store.run("cat-file", "blob", f"{tree}:.gitmodules"))
-    except GitCommandError:
+    except GitError:
         return {}
     config = RawConfigParser(strict=False, allow_no_value=True)
     try:
@@ -135,7 +133,7 @@ def _bring(checkout: Checkout, entry: Entry, urls: dict[str, str]) -> str | None
             store.run("fetch", "--quiet", "--no-tags", "--depth=1", "--end-of-options", location, entry.oid,
                       settings=settings, user_config=not local)  # fmt: skip
             return None
-        except GitCommandError:
+        except GitError:
             continue
     return f"{url} cannot be fetched" if url else "no URL is given for it"
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from selfplay.curriculum import open_curriculum
+from selfplay.curriculum import Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.rollout.cost import Meter
 from selfplay.rollout.injection import Injection, Mix
-from selfplay.rollout.local import Progress, make_bugs
+from selfplay.rollout.local import make_bugs
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds
 

@@ -148,8 +148,7 @@ class _Behaviour(ast.NodeTransformer):
 
 def _behaviour(text: str) -> str:
     tree = ast.parse(text)
-    _Behaviour().visit(tree)
-    return ast.dump(tree)
+    return ast.dump(_Behaviour().visit(tree) or tree)
 
 
 def keep_defined(head: str, merged: str, needed: set[str]) -> str:

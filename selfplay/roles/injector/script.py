@@ -100,8 +100,8 @@ class _Episode:
 
     def play(self) -> Talk[None]:
         yield from console.install_probe()
-        for number in range(TRIES):
-            changes = yield from self.planner.propose(number)
+        for _ in range(TRIES):
+            changes = yield from self.planner.propose()
             if not changes:
                 continue
             planted = yield from self._plant(changes)
