@@ -135,6 +135,10 @@ class Backend(Protocol):
         """A started sandbox, closed when the context ends. Raises `SandboxError`."""
         ...
 
+    def close(self) -> None:
+        """End every live sandbox; their users get `SandboxError`. A later `open` starts afresh."""
+        ...
+
     def owner(self) -> tuple[int, int]:
         """(uid, gid) that must own a folder for the sandbox to write to it; trees and environments are given to it."""
         ...

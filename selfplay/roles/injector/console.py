@@ -119,7 +119,7 @@ def _failure(found: dict[str, Any]) -> Failure:
         line=int(found.get("line") or 0),
         name=str(found.get("name")),
         crash=found.get("crash"),
-        indices=tuple(found.get("indices") or ()),
+        indices=dict(found.get("indices") or {}),
     )
 
 

@@ -58,9 +58,10 @@ def _changes(node: ast.AST, lines: Sequence[str]) -> Iterator[Cut]:
 
 
 def _constant(node: ast.Constant, text: str, lines: Sequence[str]) -> Iterator[Cut]:
-    here = lines[node.lineno - 1].encode()[node.col_offset : node.end_col_offset]
-    if node.end_col_offset is not None and node.end_lineno == node.lineno and _stands_for(here, node.value):
-        yield _replaced(node.lineno, node.col_offset, node.end_col_offset, text, "changed a constant", lines)
+    start, end = node.col_offset, node.end_col_offset or 0
+    here = lines[node.lineno - 1].encode()[start:end]
+    if node.end_lineno == node.lineno and _stands_for(here, node.value):
+        yield _replaced(node.lineno, start, end, text, "changed a constant", lines)
 
 
 def _stands_for(literal: bytes, value: object) -> bool:

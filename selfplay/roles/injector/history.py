@@ -194,11 +194,19 @@ def _source(statement: ast.stmt, text: str) -> str:
     return "".join(split_lines(text)[start - 1 : statement.end_lineno]).rstrip("\n")
 
 
+def _top(tree: ast.Module) -> int:
+    """The last line before the code: of the docstring, or of the comments above the first statement."""
+    first = tree.body[0] if tree.body else None
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return first.end_lineno or 0
+    return min([first.lineno, *(d.lineno for d in getattr(first, "decorator_list", []))]) - 1 if first else 0
+
+
 def _insert_imports(text: str, tree: ast.Module, imports: Sequence[str]) -> str:
     if not imports:
         return text
     firsts = [s for s in tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
     place = next((s.end_lineno or 0 for s in firsts if getattr(s, "module", "") != "__future__"), 0)
-    place = place or (firsts[-1].end_lineno or 0 if firsts else 0)
+    place = place or (firsts[-1].end_lineno or 0 if firsts else _top(tree))
     lines = split_lines(text)
     return "".join([*lines[:place], *(f"{line}\n" for line in imports), *lines[place:]])
