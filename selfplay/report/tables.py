@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from selfplay.artifact import Verdict
+from selfplay.plain import printable
 
 
 def safe(value: object) -> Text:
     """Text without markup or control characters, whatever a repository put into it."""
-    return Text("".join(c if c.isprintable() or c == "\n" else "�" for c in str(value)))
+    return Text(printable(str(value)))
 
 
 def bug_table(rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -69,5 +70,5 @@ def verdict_table(title: str, verdicts: Sequence[Verdict]) -> Table:
         table.add_column(name, justify="right" if name in ("seconds", "runs") else "left")
     for verdict in verdicts:
         said = Text("passed", style="green") if verdict.passed else Text("failed", style="bold red")
-        table.add_row(verdict.check, said, f"{verdict.seconds:.2f}", str(verdict.runs), safe(verdict.reason))
+        table.add_row(safe(verdict.check), said, f"{verdict.seconds:.2f}", str(verdict.runs), safe(verdict.reason))
     return table
