@@ -1,6 +1,7 @@
 """Edits of one source file as values: line ranges and what stands there afterwards."""
 
 import ast
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -71,11 +72,17 @@ def change(path: str, text: str, cuts: Sequence[Cut]) -> Change | None:
     """The change these cuts make, or None when what comes out does not parse or is the same program."""
     after = apply_cuts(text, cuts)
     try:
-        same = ast.dump(ast.parse(after)) == ast.dump(ast.parse(text))
+        same = ast.dump(ast.parse(after)) == _program(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     what = "; ".join(dict.fromkeys(cut.what for cut in cuts if cut.what))
     return None if same else Change(path, text, after, tuple(cuts), what)
+
+
+@functools.lru_cache(maxsize=64)
+def _program(text: str) -> str:
+    """What a source says to Python. Kept, because one file is changed in many ways."""
+    return ast.dump(ast.parse(text))
 
 
 def indent_of(line: str) -> str:

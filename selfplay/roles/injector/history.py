@@ -31,8 +31,9 @@ class Revert:
         return apply_cuts(self.base, self.cuts)
 
 
-def reverts(diff: str, new: str, label: str, rng: random.Random) -> list[Revert]:
-    """The whole commit's change of a file back, and single or neighbouring hunks of it, in random order.
+def reverts(diff: str, new: str, label: str, wanted: int, rng: random.Random) -> list[Revert]:
+    """The whole commit's change of a file back, and single or neighbouring hunks of it, those of about `wanted`
+    changed lines first.
 
     `diff`: git's diff of the commit for this file, without context; `new`: the file as the commit left it.
     """
@@ -43,11 +44,14 @@ def reverts(diff: str, new: str, label: str, rng: random.Random) -> list[Revert]
     if len(cuts) > 2:
         groups += [tuple(cuts[i : i + 4]) for i in range(0, len(cuts), 2)]
         groups.append(tuple(cuts))
-    groups = list(dict.fromkeys(groups))
-    rng.shuffle(groups)
+    groups = sorted(dict.fromkeys(groups), key=lambda group: abs(_size(group) - wanted) + rng.uniform(0, wanted))
     return [
         Revert(new, group, f"brought back {len(group)} hunk{'s' * (len(group) > 1)} of {label}") for group in groups
     ]
+
+
+def _size(group: Sequence[Cut]) -> int:
+    return sum(cut.size for cut in group)
 
 
 def _turned_back(diff: str, new: str) -> Iterator[Cut | None]:

@@ -97,6 +97,10 @@ class _Base:
     def tests_of(self, change: Change) -> frozenset[int]:
         return self.survey.tests_of_cuts(change.path, change.cuts)
 
+    def _wanted(self) -> int:
+        """How many changed lines to aim at this time."""
+        return round(2 ** self.rng.uniform(*SIZES))
+
 
 class FunctionPlanner(_Base):
     """Removal and direct: one function after the other; with several files, companions other tests reach."""
@@ -138,7 +142,7 @@ class FunctionPlanner(_Base):
 
     def _removal(self, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
         """Cuts of about the wanted size: in the target, and where it is too small, in its nearest neighbours too."""
-        wanted = round(2 ** self.rng.uniform(*SIZES))
+        wanted = self._wanted()
         function = self.survey.function_at(target)
         whole = self._whole(target, function, lines)
         if whole and self.rng.random() < WHOLE_SHARE:
@@ -214,7 +218,7 @@ class HistoryPlanner(_Base):
         new = yield from self._said(f"git --no-pager show {commit}:{place}")
         if diff is None or new is None:
             return None
-        found = reverts(diff, new, f"{path} before {commit[:8]}", self.rng)[:MOST_REVERTS]
+        found = reverts(diff, new, f"{path} before {commit[:8]}", self._wanted(), self.rng)[:MOST_REVERTS]
         head = self.survey.texts[path]
         for revert in found:
             cuts = carry(head, revert)

@@ -35,7 +35,7 @@ def git_diff(old: str, new: str, folder: Path) -> str:
 
 
 def all_reverts(old: str, new: str, folder: Path) -> list[Revert]:
-    return reverts(git_diff(old, new, folder), new, "f.py", random.Random(0))
+    return reverts(git_diff(old, new, folder), new, "f.py", 10, random.Random(0))
 
 
 def test_hunks_turn_back_alone_in_pairs_and_all_together(tmp_path: Path) -> None:
@@ -54,13 +54,13 @@ def test_hunks_turn_back_alone_in_pairs_and_all_together(tmp_path: Path) -> None
 def test_comments_blank_lines_and_versions_are_no_history(tmp_path: Path) -> None:
     new = OLD.replace("import os\n", "import os\n# why\n\n__version__ = '2'\n")
     assert all_reverts(OLD, new, tmp_path) == []
-    assert reverts("", NEW, "f.py", random.Random(0)) == []
-    assert reverts("not a diff at all", NEW, "f.py", random.Random(0)) == []
+    assert reverts("", NEW, "f.py", 10, random.Random(0)) == []
+    assert reverts("not a diff at all", NEW, "f.py", 10, random.Random(0)) == []
 
 
 def test_a_diff_of_another_text_gives_nothing(tmp_path: Path) -> None:
     diff = git_diff(OLD, NEW, tmp_path)
-    assert reverts(diff, "short = 1\n", "f.py", random.Random(0)) == []
+    assert reverts(diff, "short = 1\n", "f.py", 10, random.Random(0)) == []
 
 
 def test_crlf_comes_back_as_crlf(tmp_path: Path) -> None:
@@ -121,3 +121,18 @@ def test_what_does_not_parse_or_differs_in_docstrings_only_is_no_change() -> Non
     merged = text.replace("1", "2")
     made = reverted_change("f.py", text, merged, cuts_between(text, merged), "w")
     assert made is not None and made.after == merged and made.size == 2
+
+
+def test_hunks_of_about_the_wanted_size_come_first(tmp_path: Path) -> None:
+    """Two hunks: one changes 2 lines (1 out, 1 in), one 20. Asked for 2, the small one leads; asked for 20, it never
+    does: its distance is 18, plus at most 20 drawn, against 0 plus at most 20 for the large, 2 for both."""
+    same = "".join(f"k{n} = {n}\n" for n in range(8))
+    old = "a = 1\n" + same + "".join(f"x{n} = {n}\n" for n in range(10))
+    new = "a = 2\n" + same + "".join(f"x{n} = {n + 1}\n" for n in range(10))
+    diff = git_diff(old, new, tmp_path)
+    sizes = [
+        [sum(cut.size for cut in reverts(diff, new, "f.py", wanted, random.Random(seed))[0].cuts) for seed in range(50)]
+        for wanted in (2, 20)
+    ]
+    assert set(sizes[0]) == {2}
+    assert sizes[1].count(2) < 10
