@@ -30,9 +30,9 @@ from selfplay.roles.injector.survey import Survey, Target
 from selfplay.roles.injector.task import InjectorTask
 
 GOLDEN = (5**0.5 - 1) / 2
-SIZES = (3.0, 5.3)
-"""Powers of two between which the wanted number of changed lines is drawn: 8 to 40."""
-NEIGHBOURS = 4
+SIZES = (3.5, 5.3)
+"""Powers of two between which the wanted number of changed lines is drawn: 11 to 40."""
+NEIGHBOURS = 6
 """Functions of one file one removal may touch."""
 WHOLE_SHARE = 0.5
 """How often a definition that can go as a whole goes as a whole."""
@@ -141,20 +141,18 @@ class FunctionPlanner(_Base):
         return change(target.path, text, cuts) if cuts else None
 
     def _removal(self, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
-        """Cuts of about the wanted size: in the target, and where it is too small, in its nearest neighbours too."""
+        """About the wanted size: cuts in the target, and where they are too small, in its nearest neighbours too."""
         wanted = self._wanted()
         function = self.survey.function_at(target)
         whole = self._whole(target, function, lines)
-        if whole and self.rng.random() < WHOLE_SHARE:
-            return whole
-        chosen: tuple[Cut, ...] = ()
+        chosen = whole if whole and self.rng.random() < WHOLE_SHARE else ()
         near = [t for t in self.survey.targets if t.path == target.path]
         for one in sorted(near, key=lambda t: abs(t.start - target.start))[:NEIGHBOURS]:
             room = wanted - sum(cut.size for cut in chosen)
             if chosen and room <= wanted // 3:
                 break
             found = self._reached(one, removal_cuts(self.survey.function_at(one), lines))
-            chosen += compose(found, room, self.rng)
+            chosen += compose([cut for cut in found if not any(map(cut.overlaps, chosen))], room, self.rng)
         return chosen
 
     def _whole(self, target: Target, function: Function, lines: Sequence[str]) -> tuple[Cut, ...]:
