@@ -13,3 +13,7 @@ class PredictionError(SelfplayError):
     def __init__(self, reason: str, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
         self.reason = reason
+
+
+class OracleError(SelfplayError):
+    """A bug that cannot be graded, whatever the prediction: its original does not pass its own tests."""

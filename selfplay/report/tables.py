@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from selfplay.artifact import Verdict
+from selfplay.oracle.grade import Grade
 
 
 def safe(value: object) -> Text:
@@ -71,3 +72,16 @@ def verdict_table(title: str, verdicts: Sequence[Verdict]) -> Table:
         said = Text("passed", style="green") if verdict.passed else Text("failed", style="bold red")
         table.add_row(verdict.check, said, f"{verdict.seconds:.2f}", str(verdict.runs), safe(verdict.reason))
     return table
+
+
+def grade_table(title: str, grade: Grade) -> RenderableType:
+    """What each layer said of a prediction, and what came of it."""
+    table = Table(title=safe(title), title_justify="left", header_style="bold")
+    for name in ("layer", "said", "reason"):
+        table.add_column(name)
+    styles = {"passed": "green", "caught": "bold red"}
+    for layer in grade.layers:
+        table.add_row(layer.name, Text(layer.state, style=styles.get(layer.state, "yellow")), safe(layer.reason))
+    end = Text("resolved" if grade.resolved else "not resolved", style="bold green" if grade.resolved else "bold red")
+    cost = f" ({grade.runs} suite runs, {grade.seconds:.1f} s)"
+    return Group(table, Text.assemble(end, safe(f": {grade.reason}: {grade.detail}{cost}")))

@@ -49,7 +49,7 @@ def revalidate(path: Path, backend: Backend) -> Iterator[Revalidated]:
             raise ArtifactError(f"{folder}: the five files are not those bug.json was written for")
         key = (bug.tree_hash, str(bug.environment))
         if key not in prepared:
-            prepared[key] = (_prepared(folder, bug, backend), RunCache())
+            prepared[key] = (prepared_for(folder, bug, backend), RunCache())
         yield Revalidated(bug, _validate(artifact, bug, *prepared[key], backend))
 
 
@@ -63,8 +63,10 @@ def bug_folders(path: Path) -> list[Path]:
     return found
 
 
-def _prepared(folder: Path, bug: Bug, backend: Backend) -> Prepared:
-    """The original of a bug: the run's copy where there is one, else the source itself."""
+def prepared_for(folder: Path, bug: Bug, backend: Backend) -> Prepared:
+    """The original of a bug: the run's copy where there is one, else the source itself.
+
+    Raises `ArtifactError` when the source has changed since, `SelfplayError` when it cannot be had."""
     original = folder.resolve().parent.parent / "original"
     if original.is_dir():
         return rebuild(original, bug.environment, backend=backend)

@@ -1,0 +1,64 @@
+"""From a bug's folder to what grades it: what `selfplay grade` and every later room does with a stored bug."""
+
+from pathlib import Path
+
+from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
+from selfplay.oracle.calibrate import Oracle
+from selfplay.oracle.errors import PredictionError
+from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.prediction import MAX_BYTES
+from selfplay.oracle.world import Task
+from selfplay.plain import decode
+from selfplay.repository import Prepared
+from selfplay.rollout.revalidation import prepared_for
+from selfplay.sandbox import Backend, World
+from selfplay.validators import Thresholds
+
+ATTEMPT_FILE = "attempt.diff"
+"""Beside the five files of a second-order bug: the failed attempt that is part of it."""
+
+
+def load_checked(folder: Path) -> tuple[Bug, Artifact]:
+    """The bug and its five files. Raises `ArtifactError` when one is damaged or they do not belong together."""
+    bug, artifact = load_bug(folder), load(folder)
+    if artifact.content_hash() != bug.content_hash:
+        raise ArtifactError(f"{folder}: the five files are not those bug.json was written for")
+    return bug, artifact
+
+
+def task_of(folder: Path, bug: Bug, artifact: Artifact, world: World) -> Task:
+    """The task of a stored bug. Raises `ArtifactError` for one of order 2 whose failed attempt is not there."""
+    if bug.order == 1:
+        return Task(world, artifact)
+    path = folder / ATTEMPT_FILE
+    if not path.is_file():
+        raise ArtifactError(f"{path} is missing", "A bug of order 2 holds the failed attempt it was made from.")
+    return Task(world, artifact, (decode(path.read_bytes()),))
+
+
+def oracle_of(bug: Bug) -> Oracle:
+    """What decides about a stored bug; ids found flaky are in neither set."""
+    return Oracle(frozenset(bug.fail_to_pass), frozenset(bug.pass_to_pass), Thresholds(**bug.thresholds).seconds)
+
+
+def grader_for(
+    folder: Path, backend: Backend, *, prepared: Prepared | None = None, counterfactual: bool = True
+) -> Grader:
+    """A grader for the bug in `folder`; `prepared` saves finding its environment again.
+
+    Raises `SelfplayError` for a damaged bug, or one whose environment is gone and cannot be built again."""
+    bug, artifact = load_checked(folder)
+    world = (prepared or prepared_for(folder, bug, backend)).world()
+    return Grader(backend, task_of(folder, bug, artifact, world), oracle_of(bug), counterfactual=counterfactual)
+
+
+def grade_file(folder: Path, patch: Path, backend: Backend, *, counterfactual: bool = True) -> Grade:
+    """Grade the prediction in a file. Raises `PredictionError` when the file cannot be read at all."""
+    try:
+        with patch.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise PredictionError(
+            "unreadable", f"{patch} cannot be read: {error.strerror}", "Name a file with a diff."
+        ) from error
+    return grader_for(folder, backend, counterfactual=counterfactual).grade(data)
