@@ -85,7 +85,8 @@ def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Lim
             break
     else:
         why = trial.error or f"{len(oracle.wanted - trial.passed)} of its tests do not pass"
-        raise OracleError(f"the original cannot be graded against: {why}", "Run `selfplay validate` on the bug.")
+        tail = trial.log[-1000:].decode("utf-8", "replace")
+        raise OracleError(f"the original cannot be graded against: {why}", f"Run `selfplay validate`. Its log:\n{tail}")
     ruined = Order((), oracle.seconds, files=impossible(originals, oracle.fail_to_pass))
     hopeless = run_trial(backend, task.world, task.artifact, ruined, limits)
     seen = {test for test, outcome in (trial.witness or {}).items() if outcome == "passed"}

@@ -55,20 +55,20 @@ def word(odd: bool) -> Word:
 
 def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]) -> Instrumented:
     """Canaries and twins in a few of the test files, those that hold F2P tests first; for a shell suite beside them."""
-    files: dict[str, TestFile] = {}
-    must_pass: list[str] = []
-    must_fail: list[str] = []
-    twins: dict[str, str] = {}
+    made = Instrumented()
     ranked = sorted(originals, key=lambda path: (not any(path in test for test in fail_to_pass), path))
     for path in [path for path in ranked if holds_tests(path, originals[path])][:MOST_FILES]:
-        words = [word(False), word(True), word(False), word(True)]
-        made, copied = _canaries(path, originals[path], words, fail_to_pass, MOST_TWINS - len(twins))
-        if made:
-            files |= made
-            twins |= copied
-            must_pass += [one.text for one in words if one.odd]
-            must_fail += [one.text for one in words if not one.odd]
-    return Instrumented(files, tuple(must_pass), tuple(must_fail), twins)
+        made = _joined(made, _canaries(path, originals[path], fail_to_pass, MOST_TWINS - len(made.twins)))
+    return made
+
+
+def _joined(first: Instrumented, second: Instrumented) -> Instrumented:
+    return Instrumented(
+        {**first.files, **second.files},
+        first.must_pass + second.must_pass,
+        first.must_fail + second.must_fail,
+        {**first.twins, **second.twins},
+    )
 
 
 def impossible(originals: Mapping[str, TestFile], fail_to_pass: Collection[str]) -> Mapping[str, TestFile]:
@@ -91,25 +91,47 @@ def holds_tests(path: str, file: TestFile) -> bool:
     return suffix in _SHELL
 
 
-def _canaries(
-    path: str, file: TestFile, words: Sequence[Word], fail_to_pass: Sequence[str], most_twins: int
-) -> tuple[dict[str, TestFile], dict[str, str]]:
+def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most_twins: int) -> Instrumented:
     text = file.content.decode("utf-8", "surrogateescape")
     suffix = PurePosixPath(path).suffix
+    words = [word(False), word(True), word(False), word(True)]
+    must_pass, must_fail = tuple(one.text for one in words if one.odd), tuple(one.text for one in words if not one.odd)
     if suffix == ".py":
-        made, twins = python_tests.canaries(path, text, [one.text for one in words], fail_to_pass, most_twins)
-        return ({path: _with(file, made)}, twins) if made else ({}, {})
+        texts = [one.text for one in words]
+        made, twins, false = python_tests.canaries(path, text, texts, fail_to_pass, most_twins)
+        files = {path: _with(file, made)} if made else {}
+        return Instrumented(files, must_pass, (*must_fail, *false), twins) if files else Instrumented()
     if suffix in _JS:
-        return {path: _with(file, text + _javascript(text, words))}, {}
+        added, wrong = _javascript(text, words)
+        return Instrumented({path: _with(file, text + added)}, must_pass, (*must_fail, *wrong))
     if suffix == ".bats":
         added = "".join(f'\n@test "{one.text}" {{ {_shell_check(one)}; }}\n' for one in words)
-        return {path: _with(file, text + added)}, {}
+        return Instrumented({path: _with(file, text + added)}, must_pass, must_fail)
+    return _beside(path, file, text, words, any(path in test for test in fail_to_pass))
+
+
+def _beside(path: str, file: TestFile, text: str, words: Sequence[Word], holds_bug: bool) -> Instrumented:
+    """Copies of a shell test, each with a check at its end: what the test loads is loaded before the check, too.
+
+    An F2P test has no copy that must pass but a twin: the test itself under a secret name.
+    """
+    chosen = [one for one in words if not (holds_bug and one.odd)]
     folder, name = PurePosixPath(path).parent, PurePosixPath(path).name
-    beside = {}
-    for one in words:
-        stem = re.sub(r"[A-Za-z0-9]+(?=[^A-Za-z0-9]*\.\w+$)", one.text, name, count=1)
-        beside[str(folder / stem)] = TestFile(f"#!/bin/bash\n{_shell_check(one)}\n".encode(), file.executable)
-    return beside, {}
+    files = {}
+    for one in chosen:
+        files[str(folder / _renamed(name, one.text))] = _with(file, f"{text.rstrip()}\n{_shell_check(one)}\n")
+    twins = {}
+    if holds_bug:
+        twin = word(True).text
+        files[str(folder / _renamed(name, twin))] = file
+        twins[twin] = path
+    odd = tuple(one.text for one in chosen if one.odd)
+    return Instrumented(files, odd, tuple(one.text for one in chosen if not one.odd), twins)
+
+
+def _renamed(name: str, secret: str) -> str:
+    """`test_count.sh` becomes `test_SECRET.sh`."""
+    return re.sub(r"[A-Za-z0-9]+(?=[^A-Za-z0-9]*\.\w+$)", secret, name, count=1)
 
 
 def _with(file: TestFile, text: str) -> TestFile:
@@ -120,8 +142,22 @@ def _shell_check(one: Word) -> str:
     return f"x=$(printf %s {one.text} | sha256sum); [ $(( 0x${{x:56:8}} % 2 )) -eq 1 ]"
 
 
-def _javascript(text: str, words: Sequence[Word]) -> str:
-    """Tests for whatever runner the file uses: `node:test` by name, else the globals of jest, mocha and vitest."""
+_FALSE_CLAIMS = {
+    "equal": "assert.equal('w', 0)", "strictEqual": "assert.strictEqual('w', 0)",
+    "deepEqual": "assert.deepEqual(['w'], [0])", "deepStrictEqual": "assert.deepStrictEqual(['w'], [0])",
+    "notEqual": "assert.notEqual(1, 1)", "notStrictEqual": "assert.notStrictEqual(1, 1)", "ok": "assert.ok(0)",
+    "match": "assert.match('w', /^$/)", "throws": "assert.throws(() => {})",
+    "doesNotThrow": "assert.doesNotThrow(() => { throw new Error('w'); })",
+    "toBe": "expect('w').toBe(0)", "toEqual": "expect(['w']).toEqual([0])", "toThrow": "expect(() => {}).toThrow()",
+    "toStrictEqual": "expect(['w']).toStrictEqual([0])",
+}  # fmt: skip
+
+
+def _javascript(text: str, words: Sequence[Word]) -> tuple[str, tuple[str, ...]]:
+    """Tests for whatever runner the file uses: `node:test` by name, else the globals of jest, mocha and vitest.
+
+    Also the words of tests that make a false claim by each assertion that the file itself uses.
+    """
     module = re.search(r"(?m)^\s*(?:import|export)\b", text) is not None
     node, tag = "node:test" in text, secrets.token_hex(4)
     lines = [""]
@@ -136,7 +172,11 @@ def _javascript(text: str, words: Sequence[Word]) -> str:
         parity = f"parseInt(h{tag}('sha256').update('{one.text}').digest('hex').slice(-1), 16) % 2"
         check = f"a{tag}.strictEqual({parity}, 1)" if number % 2 else f"if ({parity} !== 1) throw new TypeError('no')"
         lines.append(f"{runner}('{one.text}', () => {{ {check}; }});")
-    return "\n".join(lines) + "\n"
+    wrong: list[str] = []
+    for name in sorted(set(re.findall(r"\b(?:assert\.|\)\.)(\w+)\(", text)) & _FALSE_CLAIMS.keys()):
+        wrong.append(secrets.token_hex(6))
+        lines.append(f"{runner}('{wrong[-1]}', () => {{ {_FALSE_CLAIMS[name]}; }});")
+    return "\n".join(lines) + "\n", tuple(wrong)
 
 
 def _sabotaged(path: str, text: str, fail_to_pass: Collection[str]) -> str:

@@ -14,25 +14,32 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def canaries(
     path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most_twins: int
-) -> tuple[str, dict[str, str]]:
-    """The file with one test per word and twins of its F2P tests; word in a twin's id -> name of the copied function.
+) -> tuple[str, dict[str, str], list[str]]:
+    """The file with one test per word and twins of its F2P tests; word in a twin's id -> name of the copied function;
+    words in the ids of twins that claim something wrong.
 
     An empty text for a file that is no Python.
     """
     tree = _parsed(text)
     if tree is None:
-        return "", {}
+        return "", {}, []
     lines = text.splitlines(keepends=True)
     end = _before_main(tree, len(lines))
     added = [_canaries(words)]
     twins: dict[str, str] = {}
+    wrong: list[str] = []
     for function, owner in _tests(tree):
         if len(twins) < most_twins and _wanted(function, owner, path, fail_to_pass):
             name = f"test_{secrets.token_hex(6)}"
             twins[name] = function.name
-            added.append(_twin(function, owner, lines, name, path))
+            source = _source(function, lines)
+            added.append(_twin(source, function, owner, name, path))
+            false, other = _wrong(source), f"test_{secrets.token_hex(6)}"
+            if false:
+                wrong.append(other)
+                added.append(_twin(false, function, owner, other, path))
     head, tail = "".join(lines[:end]), "".join(lines[end:])
-    return f"{head}\n\n{''.join(added)}\n{tail}", twins
+    return f"{head}\n\n{''.join(added)}\n{tail}", twins, wrong
 
 
 def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
@@ -120,13 +127,67 @@ def _canaries(words: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _twin(function: _Function, owner: ast.ClassDef | None, lines: Sequence[str], name: str, path: str) -> str:
-    """Code that compiles a copy of the function as if it stood in a file of another name."""
+def _source(function: _Function, lines: Sequence[str]) -> str:
     first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
-    source = textwrap.dedent("".join(lines[first - 1 : function.end_lineno]))
+    return textwrap.dedent("".join(lines[first - 1 : function.end_lineno]))
+
+
+def _twin(source: str, function: _Function, owner: ast.ClassDef | None, name: str, path: str) -> str:
+    """Code that compiles a copy of the function as if it stood in a file of another name."""
     source = re.sub(rf"\bdef\s+{function.name}\b", f"def {name}", source, count=1)
     file = posixpath.join(posixpath.dirname(path), f"{name}.py")
     move = f"setattr({owner.name}, {name!r}, globals().pop({name!r}))\n" if owner else ""
     return f"\ntry:\n    exec(compile({source!r}, {file!r}, 'exec'), globals())\nexcept Exception:\n    pass\n" + (
         f"else:\n    {move}" if move else ""
     )
+
+
+def _wrong(source: str) -> str:
+    """The function with each of its claims made false, so that it must fail; empty when it makes none we know."""
+    tree = _parsed(source)
+    if tree is None:
+        return ""
+    claims = _Claims()
+    changed = claims.visit(tree)
+    return ast.unparse(ast.fix_missing_locations(changed)) + "\n" if claims.found else ""
+
+
+class _Claims(ast.NodeTransformer):
+    """What a test claims, of another value: an object nothing honest equals, an exception nothing raises."""
+
+    found = False
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        self.found = True
+        claim = node.test
+        if isinstance(claim, ast.Compare) and len(claim.ops) == 1:
+            if _literal(claim.left):
+                claim.left = ast.parse("object()", mode="eval").body
+            else:
+                claim.comparators[0] = ast.parse("object()", mode="eval").body
+        else:
+            node.test = ast.UnaryOp(ast.Not(), claim)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if not node.args or not (name.startswith("assert") or name == "raises"):
+            return node
+        self.found = True
+        if name in ("raises", "assertRaises", "assertRaisesRegex"):
+            node.args[0] = ast.parse("type('Never', (Exception,), {})", mode="eval").body
+        elif name in ("assertTrue", "assertFalse"):
+            node.args[0] = ast.UnaryOp(ast.Not(), node.args[0])
+        else:
+            at = 0 if len(node.args) == 1 or _literal(node.args[0]) else 1
+            node.args[at] = ast.parse("object()", mode="eval").body
+        return node
+
+
+def _literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    return True
