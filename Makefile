@@ -1,21 +1,27 @@
-# The README's commands. Everything is installed into .venv; nothing outside this folder is touched but caches.
-PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
+# The README's commands. Everything is installed into .venv; built environments of repositories go to the user's cache.
+PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11; do \
+	"$$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$name" && break; done)
+BIN := .venv/bin
+DEMO := runs/demo
 
 .PHONY: setup demo test test-fast lint bench clean
 
-setup: $(VENV)/.ready
+setup: .venv/.ready
 
-$(VENV)/.ready: pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "selfplay needs Python 3.11 or newer")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]'
-	touch $@
+.venv/.ready: pyproject.toml
+	@test -n "$(PYTHON)" || { echo "selfplay needs Python 3.11 or newer with its venv module: apt-get install python3-venv" >&2; exit 2; }
+	@command -v git >/dev/null || { echo "selfplay needs git: apt-get install git" >&2; exit 2; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.5,<1'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[dev]'
+	@touch $@
 
 demo: setup
-	$(BIN)/selfplay curriculum pypi:sqlparse==0.5.3 --out runs/demo --bugs 10
+	$(BIN)/selfplay curriculum pypi:sqlparse==0.5.3 --out $(DEMO) --bugs 10
+	@bug=$$(ls -d $(DEMO)/bugs/* | head -n 1); \
+	echo; echo "Look at one:        $(BIN)/selfplay show $$bug"; \
+	echo "Check it again:     $(BIN)/selfplay validate $$bug"; \
+	echo "Your own code:      $(BIN)/selfplay curriculum PATH --out runs/mine --bugs 10"
 
 test: setup lint
 	$(BIN)/python -m pytest
@@ -24,7 +30,8 @@ test-fast: setup
 	$(BIN)/python -m pytest -m 'not slow'
 
 lint: setup
-	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -32,4 +39,4 @@ bench: setup
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) runs build dist *.egg-info
+	rm -rf .venv runs build dist *.egg-info

@@ -7,6 +7,7 @@ both see the same noise.
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -66,7 +67,9 @@ def measure(backend: Backend, world: World) -> Iterator[Figure]:
         yield below("a bash command (:)", median(COMMANDS, lambda: sandbox.run(":", timeout=30)), 2, "ms")
         yield Figure("the same, bare subprocess", median(COMMANDS, lambda: subprocess.run(["true"])), "ms")
         yield Figure("a small file read", median(COMMANDS, lambda: sandbox.read_file("folder0/file0")), "ms")
-    yield below("a real suite, inside / bare", suite_ratio(backend, world), 1.05, "x")
+    wall, cpu = suite_ratios(backend, world)
+    yield below("a real suite, inside / bare, wall time", wall, 1.05, "x")
+    yield Figure("the same, CPU time", cpu, "x")
     yield from many_alive(backend, world)
     yield Figure("whole lives, one thread", throughput(backend, world, threads=1), "1/s")
     yield Figure("whole lives, four threads", throughput(backend, world, threads=4), "1/s")
@@ -111,23 +114,34 @@ def lives(backend: Backend, world: World) -> tuple[list[float], list[float]]:
     return starts, ends
 
 
-def suite_ratio(backend: Backend, world: World) -> float:
-    """Tests of Python's own standard library, inside and bare, by turns; the ratio of the medians."""
+def suite_ratios(backend: Backend, world: World) -> tuple[float, float]:
+    """Tests of Python's own standard library, inside and bare, by turns: ratios of the median wall and CPU times."""
     python = Path(os.path.realpath(getattr(sys, "_base_executable", sys.executable)))
     command = [str(python), "-I", "-B", "-m", "unittest", "-q", *(f"test.{name}" for name in SUITE)]
     mounts = () if PREFIX.is_relative_to("/usr") else (Mount(PREFIX, str(PREFIX)),)
-    seen = World(tree=world.tree, mounts=mounts)
     inside, bare = [], []
-    with tempfile.TemporaryDirectory() as folder, backend.open(seen) as sandbox:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        backend.open(World(tree=world.tree, mounts=mounts)) as sandbox,
+    ):
         env = {"PATH": os.environ["PATH"], "HOME": folder, "LANG": "C.UTF-8"}
         for _ in range(SUITES):
             done = sandbox.run(command, timeout=300)
             if done.exit_code != 0:
                 raise SystemExit(f"the suite fails inside:\n{done.text[-2000:]}")
-            inside.append(done.seconds)
-            run = lambda: subprocess.run(command, cwd=folder, env=env, capture_output=True, check=True)  # noqa: E731
-            bare.append(timed(run) / 1000)
-    return statistics.median(inside) / statistics.median(bare)
+            inside.append((done.seconds, done.cpu_seconds))
+            started, used = time.perf_counter(), children_cpu()
+            subprocess.run(command, cwd=folder, env=env, capture_output=True, check=True)
+            bare.append((time.perf_counter() - started, children_cpu() - used))
+    wall, cpu = (
+        statistics.median(run[i] for run in inside) / statistics.median(run[i] for run in bare) for i in (0, 1)
+    )
+    return wall, cpu
+
+
+def children_cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def many_alive(backend: Backend, world: World) -> Iterator[Figure]:

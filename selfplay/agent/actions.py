@@ -46,6 +46,13 @@ class Observation:
         return f"{self.output.rstrip()}{status}\n{self.budget.text}"
 
 
+def readable(turn: object) -> Call:
+    """`turn` where it is a call; else a call of no tool that says what came, so that it is answered and kept."""
+    if isinstance(turn, Call) and isinstance(turn.tool, str) and isinstance(turn.arguments, dict):
+        return turn
+    return Call("(not a call)", {"turn": repr(turn)[:1000]})
+
+
 def cap(text: str, limit: int) -> str:
     """At most `limit` characters of `text`: its head and its tail, with a line saying how much was cut between."""
     if len(text) <= limit:

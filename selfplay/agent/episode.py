@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-from selfplay.agent.actions import Budget, Call, Observation
+from selfplay.agent.actions import Budget, Call, Observation, readable
 from selfplay.agent.tools import use
 from selfplay.agent.trajectory import Finish, Step, Trajectory
 from selfplay.sandbox import Sandbox, SandboxError
@@ -80,7 +80,7 @@ class _Episode:
             if self._budget().calls <= 0:
                 return Finish.OUT_OF_CALLS
             try:
-                observation = self._step(call)
+                observation = self._step(readable(call))
             except SandboxError as error:
                 self.error = str(error)
                 return Finish.SANDBOX_LOST

@@ -4,6 +4,7 @@ The names and limits are CWM's (120 s a command, capped observations). Deviation
 of one place, and says why it did nothing, since small models repair a named mistake and repeat an unnamed one.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +46,18 @@ def _text(arguments: Mapping[str, Any], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str):
         raise BadCall(f"needs {name!r}, a text")
+    if "\0" in value and name != "content":
+        raise BadCall(f"{name!r} holds a NUL character")
+    try:
+        encode(value)
+    except UnicodeEncodeError as error:
+        raise BadCall(f"{name!r} cannot be encoded: {error.reason}") from error
     return value
+
+
+def _most(seconds_left: float) -> float:
+    """What one call may take: its own limit or the episode's rest, with a moment for the last one."""
+    return min(COMMAND_SECONDS, max(seconds_left, 1.0))
 
 
 def _inside(path: str) -> str:
@@ -54,7 +66,10 @@ def _inside(path: str) -> str:
 
 def bash(arguments: Mapping[str, Any], sandbox: Sandbox, seconds_left: float) -> ToolResult:
     """Run a command from the repository root; stdout and stderr come back in the order written."""
-    timeout = min(COMMAND_SECONDS, float(arguments.get("timeout", COMMAND_SECONDS)), max(seconds_left, 1.0))
+    asked = arguments.get("timeout", COMMAND_SECONDS)
+    if not isinstance(asked, int | float) or not asked > 0:
+        raise BadCall("'timeout' is a number of seconds above 0")
+    timeout = min(_most(seconds_left), asked)
     done = sandbox.run(_text(arguments, "command"), timeout=timeout, merge_stderr=True)
     output = cap(decode(done.stdout), OBSERVATION_CHARS)
     if done.timed_out:
@@ -66,18 +81,18 @@ def edit(arguments: Mapping[str, Any], sandbox: Sandbox, seconds_left: float) ->
     """Replace the one place where `old` stands in `path` by `new`."""
     path, old, new = _inside(_text(arguments, "path")), _text(arguments, "old"), _text(arguments, "new")
     content = _read(sandbox, path)
-    count = content.count(old) if old else 0
+    count = len(re.findall(f"(?={re.escape(old)})", content)) if old else 0
     if count != 1:
         found = "is not in" if count == 0 else f"stands {count} times in"
         raise BadCall(f"`old` {found} {path}; it must stand there exactly once")
-    _write(sandbox, path, content.replace(old, new))
+    _write(sandbox, path, content.replace(old, new), seconds_left)
     return ToolResult(f"edited {path}")
 
 
 def create(arguments: Mapping[str, Any], sandbox: Sandbox, seconds_left: float) -> ToolResult:
     """Write `content` to `path`, replacing what was there."""
     path = _inside(_text(arguments, "path"))
-    _write(sandbox, path, _text(arguments, "content"))
+    _write(sandbox, path, _text(arguments, "content"), seconds_left)
     return ToolResult(f"wrote {path}")
 
 
@@ -95,10 +110,10 @@ def _read(sandbox: Sandbox, path: str) -> str:
         raise BadCall(error.message) from error
 
 
-def _write(sandbox: Sandbox, path: str, content: str) -> None:
+def _write(sandbox: Sandbox, path: str, content: str, seconds_left: float) -> None:
     """Through a redirection, so that a file that exists keeps its mode (and a diff shows no change of it)."""
     command = ["sh", "-c", 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"', "sh", path]
-    done = sandbox.run(command, timeout=COMMAND_SECONDS, stdin=encode(content), merge_stderr=True)
+    done = sandbox.run(command, timeout=_most(seconds_left), stdin=encode(content), merge_stderr=True)
     if done.exit_code != 0:
         raise BadCall(f"{path} cannot be written: {decode(done.stdout).strip()[-300:]}")
 

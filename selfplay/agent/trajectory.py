@@ -47,7 +47,7 @@ def save(trajectory: Trajectory, path: Path) -> None:
     """Write the trajectory as JSON lines, atomically."""
     head = {k: v for k, v in asdict(trajectory).items() if k != "steps"}
     lines = [head, *(asdict(step) for step in trajectory.steps)]
-    text = "".join(json.dumps(line) + "\n" for line in lines)
+    text = "".join(json.dumps(line, default=repr) + "\n" for line in lines)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text.encode())
 

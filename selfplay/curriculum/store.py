@@ -5,6 +5,7 @@ taken from the staged results in the order of episode numbers, so the pool does 
 A folder without a row is a kill's leftover and is removed on opening; its episode is played again.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -19,6 +20,9 @@ from typing import Any
 from selfplay.artifact import Artifact, Bug, save, save_bug
 from selfplay.errors import SelfplayError
 
+DATABASE = "curriculum.sqlite"
+RESUME = "What was stored before is kept: mend it, and the same command resumes."
+OWN_FOLDERS = ("bugs", "staging", "original", "trajectories")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS episodes (
@@ -41,6 +45,9 @@ CREATE TABLE IF NOT EXISTS bugs (
 """
 
 
+DUPLICATE = "the same buggy tree as an earlier bug"
+
+
 class CurriculumError(SelfplayError):
     """A run folder that cannot be used: busy, made with other settings, or damaged."""
 
@@ -60,6 +67,16 @@ class EpisodeResult:
     bug: Bug | None = None
 
 
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told after every episode."""
+
+    bugs: int
+    wanted: int
+    result: EpisodeResult
+    taken: tuple[Bug, ...]
+
+
 class Curriculum:
     """The pool in `folder`. One process at a time; one thread of it writes."""
 
@@ -72,9 +89,10 @@ class Curriculum:
     def settle(self, settings: dict[str, Any]) -> None:
         """Record the settings that fix a run's bugs, or check that they are those recorded.
 
+        They bind once an episode is stored: before that a mistyped source or a missing `--test` may be mended.
         Raises `CurriculumError` naming the first difference.
         """
-        for key, value in settings.items():
+        for key, value in settings.items() if self.finished() else ():
             row = self._db.execute("SELECT value FROM run WHERE key = ?", (key,)).fetchone()
             if row is not None and json.loads(row[0]) != value:
                 raise CurriculumError(
@@ -83,7 +101,7 @@ class Curriculum:
                 )
         with self._db:
             self._db.executemany(
-                "INSERT OR IGNORE INTO run VALUES (?, ?)", [(key, json.dumps(v)) for key, v in settings.items()]
+                "INSERT OR REPLACE INTO run VALUES (?, ?)", [(key, json.dumps(v)) for key, v in settings.items()]
             )
 
     # -- episodes ----------------------------------------------------------------------------------------------
@@ -117,13 +135,14 @@ class Curriculum:
                 row,
             )
 
-    def take(self, wanted: int) -> list[Bug]:
+    def take(self, wanted: int, patience: int | None = None) -> list[Bug]:
         """Turn staged results into bugs, in episode order without gaps, until the pool holds `wanted`.
 
+        It ends too where `patience` episodes in a row gave no new bug, however many results are staged behind them.
         Returns the bugs taken now. A buggy tree that is in the pool already makes its episode a duplicate.
         """
         taken: list[Bug] = []
-        while self.count() < wanted:
+        while self.count() < wanted and (patience is None or self.fruitless() < patience):
             row = self._db.execute(
                 "SELECT number, status, tree_key, bug FROM episodes WHERE taken = 0 AND number ="
                 " (SELECT COALESCE(MAX(number), -1) + 1 FROM episodes WHERE taken = 1)"
@@ -131,29 +150,25 @@ class Curriculum:
             if row is None:
                 break
             number, status, tree_key, text = row
-            bug = self._take(number, tree_key, Bug.model_validate_json(text)) if status == "valid" else None
+            with self._db:  # one transaction: a bug is in the pool if and only if its episode is taken
+                bug = self._take(number, tree_key, Bug.model_validate_json(text)) if status == "valid" else None
+                self._db.execute("UPDATE episodes SET taken = 1 WHERE number = ?", (number,))
             if bug is not None:
                 taken.append(bug)
-            with self._db:
-                self._db.execute("UPDATE episodes SET taken = 1 WHERE number = ?", (number,))
         return taken
 
     def _take(self, number: int, tree_key: str, bug: Bug) -> Bug | None:
         if self._db.execute("SELECT 1 FROM bugs WHERE tree_key = ?", (tree_key,)).fetchone():
-            with self._db:
-                self._db.execute(
-                    "UPDATE episodes SET status = 'duplicate', reason = 'the same buggy tree as an earlier bug'"
-                    " WHERE number = ? AND number NOT IN (SELECT episode FROM bugs)",
-                    (number,),
-                )
+            self._db.execute(
+                "UPDATE episodes SET status = 'duplicate', reason = ? WHERE number = ?", (DUPLICATE, number)
+            )
             shutil.rmtree(self._staging(number), ignore_errors=True)
             return None
         target = self.folder / "bugs" / bug.id
         if self._staging(number).exists():
             target.parent.mkdir(exist_ok=True)
             self._staging(number).replace(target)
-        with self._db:
-            self._db.execute("INSERT INTO bugs (id, episode, tree_key) VALUES (?, ?, ?)", (bug.id, number, tree_key))
+        self._db.execute("INSERT INTO bugs (id, episode, tree_key) VALUES (?, ?, ?)", (bug.id, number, tree_key))
         return bug
 
     # -- reading -----------------------------------------------------------------------------------------------
@@ -161,6 +176,10 @@ class Curriculum:
     def count(self) -> int:
         """Bugs in the pool."""
         return int(self._db.execute("SELECT COUNT(*) FROM bugs").fetchone()[0])
+
+    def waiting(self) -> int:
+        """Valid bugs staged behind an episode that is not finished."""
+        return int(self._db.execute("SELECT COUNT(*) FROM episodes WHERE taken = 0 AND status = 'valid'").fetchone()[0])
 
     def fruitless(self) -> int:
         """Episodes since the last new bug (all when there is none)."""
@@ -175,6 +194,10 @@ class Curriculum:
         rows = self._db.execute(f"SELECT {columns} FROM episodes WHERE taken = 1 ORDER BY number").fetchall()
         names = columns.split(", ")
         return [{**dict(zip(names, row, strict=True)), "figures": json.loads(row[-1])} for row in rows]
+
+    def tree_keys(self) -> set[str]:
+        """The keys of the buggy trees in the pool."""
+        return {row[0] for row in self._db.execute("SELECT tree_key FROM bugs")}
 
     def bugs(self) -> list[Bug]:
         """The bugs of the pool, in episode order."""
@@ -216,7 +239,7 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
 
     Raises `CurriculumError` when another process holds it or its database is damaged.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    _check_free(folder)
     lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
@@ -225,15 +248,35 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
             raise CurriculumError(
                 f"another process works on {folder}", "Wait for it, stop it, or give another --out."
             ) from None
-        database = _connect(folder / "curriculum.sqlite")
+        database = _connect(folder / DATABASE)
         try:
             curriculum = Curriculum(folder, database)
             curriculum._recover()
             yield curriculum
+        except sqlite3.Error as error:
+            raise CurriculumError(f"{folder / DATABASE}: {error}", RESUME) from error
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise CurriculumError(f"{error.strerror} while writing {error.filename or folder}", RESUME) from error
         finally:
             database.close()
     finally:
         os.close(lock)
+
+
+def _check_free(folder: Path) -> None:
+    """Make the folder. Opening removes what belongs to no row, so a folder that never was a run's is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CurriculumError(f"{folder} cannot be used: {error.strerror}", "Give another --out.") from error
+    taken = [name for name in OWN_FOLDERS if (folder / name).exists()]
+    if taken and not (folder / DATABASE).exists():
+        raise CurriculumError(
+            f"{folder} holds {taken[0]}/ but no {DATABASE}: it is not a run's folder",
+            "Give another --out; nothing in it was touched.",
+        )
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -242,7 +285,12 @@ def _connect(path: Path) -> sqlite3.Connection:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
         database.executescript(SCHEMA)
+        damage = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if damage != "ok":
+            raise sqlite3.DatabaseError(damage)
     except sqlite3.DatabaseError as error:
         database.close()
-        raise CurriculumError(f"{path} is not a curriculum: {error}", "Move it away to start anew.") from error
+        raise CurriculumError(
+            f"{path} is not a curriculum: {error}", "Give another --out; the bugs beside it stay as they are."
+        ) from error
     return database

@@ -11,12 +11,13 @@ from selfplay.curriculum.store import Curriculum
 
 
 def summarise(pool: Curriculum) -> dict[str, Any]:
-    """Counts, medians and one row per bug. `submitted`: episodes that handed in an artifact."""
+    """Counts, medians and one row per bug. `submitted`: episodes that handed in an artifact;
+    `valid_share`: of those, duplicates of earlier bugs aside, how many passed every check."""
     episodes = pool.episodes()
     by_number = {episode["number"]: episode for episode in episodes}
     bugs = [_row(bug, by_number[number]) for bug, number in pool.bugs_with_episodes()]
     submitted = [e for e in episodes if e["status"] in ("valid", "invalid", "duplicate")]
-    valid = [e for e in submitted if e["status"] in ("valid", "duplicate")]
+    judged = [e for e in submitted if e["status"] != "duplicate"]
     return {
         "bugs": bugs,
         "figures": {
@@ -24,7 +25,7 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
             "by_strategy": dict(Counter(bug["strategy"] for bug in bugs)),
             "episodes": len(episodes),
             "submitted": len(submitted),
-            "valid_share": round(len(valid) / len(submitted), 3) if submitted else None,
+            "valid_share": round(len(bugs) / len(judged), 3) if judged else None,
             "statuses": dict(Counter(e["status"] for e in episodes)),
             "failed_checks": dict(Counter(e["failed_check"] for e in episodes if e["failed_check"])),
             "median_changed_lines": _median([bug["changed_lines"] for bug in bugs]),

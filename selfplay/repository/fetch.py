@@ -1,18 +1,16 @@
 """A source -> one commit with its past in a store of ours. Nothing of the source's code or configuration runs."""
 
 import os
-import posixpath
 import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from git.exc import GitCommandError
 from packaging.version import InvalidVersion, Version
 
 from selfplay.repository.errors import SourceError
-from selfplay.repository.gitdir import GitDir, failure, require_commit
+from selfplay.repository.gitdir import GitDir, GitError, failure, require_commit
 from selfplay.repository.source import GitSource, PathSource, PypiSource, Source
 
 DEPTH = 200
@@ -57,7 +55,7 @@ def fetch_git(source: GitSource, store: GitDir) -> Checkout:
     try:
         _fetch(store, source.url, wanted, depth=DEPTH + 1)
         commit = require_commit(store, "FETCH_HEAD", str(source))
-    except GitCommandError as error:
+    except GitError as error:
         if source.rev is None:
             raise SourceError(
                 f"{source} cannot be fetched: {failure(error)}", "Check the URL and your access to it."
@@ -72,7 +70,7 @@ def _fetch_everything(source: GitSource, store: GitDir) -> str:
     """The way to an abbreviated commit, which no server looks up: fetch all branches and tags, then resolve here."""
     try:
         _fetch(store, source.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
-    except GitCommandError as error:
+    except GitError as error:
         raise SourceError(
             f"{source} cannot be fetched: {failure(error)}", "Check the URL and your access to it."
         ) from error
@@ -89,7 +87,7 @@ def _version_from_tags(store: GitDir, url: str, commit: str) -> str | None:
     try:
         listing = os.fsdecode(store.run("ls-remote", "--tags", "--end-of-options", url, user_config=True))
         past = set(store.line("rev-list", commit).split())
-    except GitCommandError:
+    except GitError:
         return None
     tags: dict[str, str] = {}
     for line in listing.splitlines():
@@ -117,8 +115,8 @@ def fetch_path(source: PathSource, store: GitDir) -> Checkout:
         return _plain_folder(path, store, ())
     try:
         _fetch(store, root.as_uri(), "HEAD", depth=None if path != root else DEPTH + 1)
-    except GitCommandError as error:
-        if "couldn't find remote ref HEAD" in str(error.stderr):
+    except GitError as error:
+        if "couldn't find remote ref HEAD" in error.stderr:
             return _plain_folder(path, store, (f"{path} has no commit yet: its files were taken as they are",))
         raise SourceError(f"{path} cannot be read as a git repository: {failure(error)}") from error
     head = require_commit(store, "FETCH_HEAD", str(path))
@@ -162,7 +160,7 @@ def _uncommitted(store: GitDir, head: str, root: Path, inside: str = ".") -> tup
                             work_tree=root, index=index)  # fmt: skip
         new = store.run("ls-files", "--others", "--exclude-standard", "--directory", "-z", "--", inside,
                         work_tree=root, index=index)  # fmt: skip
-    except GitCommandError:
+    except GitError:
         return ()
     finally:
         index.unlink(missing_ok=True)
@@ -182,7 +180,7 @@ def _subfolder_history(store: GitDir, head: str, inside: str) -> str | None:
     for commit in commits:
         try:
             tree = store.line("rev-parse", "--verify", "--quiet", f"{commit}:{inside}")
-        except GitCommandError:
+        except GitError:
             continue  # this commit deleted the folder
         raw = store.run("cat-file", "commit", commit)
         headers, _, message = raw.partition(b"\n\n")
@@ -226,5 +224,5 @@ def _copy_plain(source: Path, target: Path) -> list[str]:
                     continue
             except OSError:
                 pass
-            left_out.append(posixpath.join(Path(folder).relative_to(source).as_posix(), name))
+            left_out.append(path.relative_to(source).as_posix())
     return left_out

@@ -10,9 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from git import Git
-from git.exc import GitCommandError
-
 from selfplay.repository.errors import SourceError
 
 RAW_ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -eol -export-ignore -export-subst\n"
@@ -46,6 +43,14 @@ def settings_env(settings: Mapping[str, str]) -> dict[str, str]:
     for number, (key, value) in enumerate(settings.items()):
         env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return env
+
+
+class GitError(Exception):
+    """A git command failed: its exit `status` and what it wrote to `stderr`."""
+
+    def __init__(self, status: int, stderr: str) -> None:
+        super().__init__(f"git exited {status}: {stderr}")
+        self.status, self.stderr = status, stderr
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,7 @@ class GitDir:
         """stdout of one git command.
 
         `settings` override `SETTINGS`; `user_config` keeps the user's own configuration (credentials, proxies) for
-        fetches. Raises `git.exc.GitCommandError` unless `strict` is False.
+        fetches. Raises `GitError` unless `strict` is False.
         """
         variables = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_ATTR_NOSYSTEM": "1", "LC_ALL": "C"}
         variables |= settings_env({**SETTINGS, **(settings or {})}) | dict(env or {})
@@ -109,17 +114,7 @@ class GitDir:
         if index is not None:
             variables["GIT_INDEX_FILE"] = os.fspath(index)
         cwd = work_tree or self.path.parent
-        with tempfile.TemporaryFile() as stream:
-            stream.write(stdin or b"")
-            stream.seek(0)
-            return Git(os.fspath(cwd)).execute(
-                ["git", *options, *args],
-                istream=stream,
-                env=variables,
-                stdout_as_string=False,
-                strip_newline_in_stdout=False,
-                with_exceptions=strict,
-            )
+        return _execute(["git", *options, *args], cwd, stdin or b"", variables, strict)
 
     def line(self, *args: str, **kwargs: object) -> str:
         """The one line a command prints, as text."""
@@ -129,7 +124,7 @@ class GitDir:
         """The commit `revision` names here, or None."""
         try:
             return self.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        except GitCommandError:
+        except GitError:
             return None
 
     def entries(self, treeish: str) -> Iterator[Entry]:
@@ -174,12 +169,28 @@ class GitDir:
             self.run("checkout-index", "--all", "--force", "--quiet", work_tree=folder, index=index)
 
 
-def failure(error: GitCommandError) -> str:
-    """The last telling line git wrote."""
-    lines = [line.strip(" '") for line in str(error.stderr).replace("stderr:", "").splitlines()]
-    lines = [line for line in lines if line]
+def _execute(command: list[str], cwd: Path, stdin: bytes, env: Mapping[str, str], strict: bool) -> bytes:
+    from git import Git  # slow to import, and not needed to show a help text
+    from git.exc import GitCommandError
+
+    with tempfile.TemporaryFile() as stream:
+        stream.write(stdin)
+        stream.seek(0)
+        try:
+            return Git(os.fspath(cwd)).execute(
+                command, istream=stream, env=env, stdout_as_string=False, strip_newline_in_stdout=False,
+                with_exceptions=strict,
+            )  # fmt: skip
+        except GitCommandError as error:
+            text = str(error.stderr).replace("stderr:", "").strip().strip("'")
+            raise GitError(error.status if isinstance(error.status, int) else -1, text) from error
+
+
+def failure(error: GitError) -> str:
+    """The first telling line git wrote."""
+    lines = [line.strip() for line in error.stderr.splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", "ERROR:"))]
-    return (telling or lines or [f"git exited {error.status}"])[-1]
+    return (telling or lines or [f"git exited {error.status}"])[0]
 
 
 def require_commit(store: GitDir, revision: str, source: str) -> str:

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urljoin
 
-from git.exc import GitCommandError
-
 from selfplay.repository.fetch import DEPTH, Checkout
-from selfplay.repository.gitdir import EPOCH, Entry, GitDir
+from selfplay.repository.gitdir import EPOCH, Entry, GitDir, GitError
 
 SUBMODULE, LINK = "160000", "120000"
 MAX_NESTING = 3
@@ -83,17 +81,26 @@ def _submodules(checkout: Checkout, index: Path) -> tuple[str, ...]:
             reason = _bring(checkout, entry, _urls(store, tree))
             _drop(store, index, [entry.path])
             if reason is None:
-                store.run("read-tree", f"--prefix={entry.path}/", f"{entry.oid}^{{tree}}", index=index)
+                _graft(store, index, entry)
             else:
                 notes.append(f"the submodule {entry.path} is missing: {reason}")
     return tuple(notes)
+
+
+def _graft(store: GitDir, index: Path, submodule: Entry) -> None:
+    """Add the files of a submodule's commit below its path."""
+    records = b"".join(
+        f"{entry.mode} {entry.oid}\t".encode() + os.fsencode(f"{submodule.path}/{entry.path}") + b"\0"
+        for entry in store.entries(submodule.oid)
+    )
+    store.run("update-index", "-z", "--index-info", index=index, stdin=records)
 
 
 def _urls(store: GitDir, tree: str) -> dict[str, str]:
     """Submodule path -> URL, from `.gitmodules` as data."""
     try:
         text = os.fsdecode(store.run("cat-file", "blob", f"{tree}:.gitmodules"))
-    except GitCommandError:
+    except GitError:
         return {}
     config = RawConfigParser(strict=False, allow_no_value=True)
     try:
@@ -126,7 +133,7 @@ def _bring(checkout: Checkout, entry: Entry, urls: dict[str, str]) -> str | None
             store.run("fetch", "--quiet", "--no-tags", "--depth=1", "--end-of-options", location, entry.oid,
                       settings=settings, user_config=not local)  # fmt: skip
             return None
-        except GitCommandError:
+        except GitError:
             continue
     return f"{url} cannot be fetched" if url else "no URL is given for it"
 

@@ -11,8 +11,6 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import Any
 
-from poetry.core.factory import Factory
-
 
 @dataclass
 class Metadata:
@@ -97,6 +95,8 @@ def _optional(constraint: Any) -> bool:
 
 def _poetry_requirements(table: Mapping[str, Any]) -> tuple[str, ...]:
     """Poetry's constraints as PEP 508 requirements; paths and what cannot be read are skipped."""
+    from poetry.core.factory import Factory  # slow to import, and few projects need it
+
     found = []
     for name, constraint in table.items():
         for one in constraint if isinstance(constraint, list) else [constraint]:

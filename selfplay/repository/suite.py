@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from selfplay.artifact.files import write_atomically
 from selfplay.repository.errors import NoPassingTests, NoTests
 from selfplay.repository.inside import text
 from selfplay.repository.prepared import Prepared, Suite
@@ -35,7 +34,7 @@ LIMITS = Limits(output_bytes=32 * MIB)
 COLLECT_SECONDS = 120.0
 ROOM = 0.8
 """Share of the time limit a cut suite may fill, so that a slower moment does not exceed it."""
-MAX_MEASURING = 6
+MAX_MEASURING = 3
 """How many time limits the first measurement may take, over all its runs."""
 MEASURING_TEST_SECONDS = 15.0
 COVERAGE_OUTPUT = "/tmp/selfplay-coverage.json"
@@ -91,7 +90,7 @@ def measure_suite(
     if kept.is_file():
         return _load(kept)
     suite = _measure(_Measurement(prepared, backend, time_limit, command), progress or (lambda line: None))
-    write_atomically(kept, json.dumps(asdict(suite)).encode())
+    _keep(kept, json.dumps(asdict(suite)).encode())
     return suite
 
 
@@ -109,8 +108,8 @@ def _measure(work: _Measurement, progress: Progress) -> Suite:
     done = work.run(work.script(chosen, failing), 2 * work.time_limit)
     second = parse_records(done.stdout)
     again = {record.id for record in second if record.outcome == "passed"}
-    flaky = (passed ^ again) | {record.id for record in second if record.outcome == "failed" and record.id in passed}
-    times = {record.id: record.seconds or 0.0 for record in second if record.id in passed & again}
+    steady, flaky = passed & again, passed ^ again
+    times = {record.id: record.seconds or 0.0 for record in second if record.id in steady}
     if not times:
         raise NoPassingTests(
             f"no test of {work.prepared.source} passes twice\n{_tail(done.stdout)}", "See the log above."
@@ -224,7 +223,7 @@ def measure_coverage(prepared: Prepared, suite: Suite, backend: Backend, *, time
         except FileNotFoundError:
             raise NoTests(f"the traced run wrote no coverage from {COVERAGE_TOOLS}\n{_tail(done.stdout)}") from None
     result = parse_coverage(data)
-    write_atomically(kept, data)
+    _keep(kept, data)
     return result
 
 
@@ -232,6 +231,12 @@ def _kept(prepared: Prepared, kind: str, parts: list[object]) -> Path:
     """Where a measurement of this environment with these settings and this version of our programs is kept."""
     content = json.dumps([parts, text("selfplay_tests.py"), script_for.__module__], sort_keys=True)
     return prepared.tree.parent / f"{kind}-{hashlib.sha256(content.encode()).hexdigest()[:16]}.json"
+
+
+def _keep(path: Path, data: bytes) -> None:
+    from selfplay.artifact.files import write_atomically  # brings pydantic, slow to import
+
+    write_atomically(path, data)
 
 
 def _load(path: Path) -> Suite:

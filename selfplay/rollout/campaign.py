@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from selfplay.curriculum import open_curriculum
+from selfplay.curriculum import Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.rollout.cost import Meter
 from selfplay.rollout.injection import Injection, Mix
-from selfplay.rollout.local import Progress, make_bugs
+from selfplay.rollout.local import make_bugs
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds
 
@@ -59,10 +59,10 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
             order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say
         )
         pool.settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
-        keep_original(prepared, order.out / "original")
         suite = measure_suite(
             prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
         )
+        keep_original(prepared, order.out / "original", anew=not pool.finished())
         meter.lap("prepare")
         run = _injection(order, prepared, suite, backend)
         reason = "interrupted"
@@ -122,11 +122,16 @@ def _facts(order: Order, prepared: Prepared, suite: Suite, reason: str) -> dict[
     }
 
 
-def keep_original(prepared: Prepared, target: Path) -> None:
-    """Write the original tree to `target`, once; a kill leaves it whole or absent."""
-    if target.exists():
+def keep_original(prepared: Prepared, target: Path, anew: bool) -> None:
+    """Write the original tree to `target`, once, or `anew` while no bug needs the old one.
+
+    A kill leaves it whole or absent.
+    """
+    if target.exists() and not anew:
         return
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     shutil.rmtree(temporary, ignore_errors=True)
     write_original(prepared, temporary)
+    if target.exists():
+        shutil.rmtree(target)
     temporary.replace(target)

@@ -14,7 +14,7 @@ from selfplay import __version__, patches
 from selfplay.agent import EpisodeLimits, Trajectory, run_episode
 from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, ArtifactError, Bug
-from selfplay.curriculum import EpisodeResult
+from selfplay.curriculum import DUPLICATE, EpisodeResult
 from selfplay.errors import SelfplayError
 from selfplay.plain import encode, shown
 from selfplay.repository import Prepared, Suite
@@ -45,7 +45,10 @@ def mix_named(name: str) -> Mix:
 
 @dataclass(frozen=True)
 class Injection:
-    """Everything the episodes of one run share. `trajectories`: the folder their files go to."""
+    """Everything the episodes of one run share. `trajectories`: the folder their files go to.
+
+    `seen`: tree keys of the bugs in the pool; an artifact with one of them is a duplicate whatever the checks say.
+    """
 
     prepared: Prepared
     suite: Suite
@@ -57,6 +60,7 @@ class Injection:
     environment: dict[str, Any]
     limits: Limits = field(default_factory=Limits)
     episode: EpisodeLimits = field(default_factory=EpisodeLimits)
+    seen: set[str] = field(default_factory=set)
     cache: RunCache = field(default_factory=RunCache)
     notes: Notes = field(default_factory=Notes)
 
@@ -75,6 +79,8 @@ def inject(run: Injection, number: int) -> EpisodeResult:
         figures["seconds"] = time.monotonic() - started
         status = "gave_up" if trajectory.submission is None and not trajectory.error else "failed"
         return EpisodeResult(number, strategy, status, why, figures)
+    if _key_or_none(artifact) in run.seen:
+        return EpisodeResult(number, strategy, "duplicate", DUPLICATE, figures)
     bench = _bench(run, artifact)
     validation = validate(artifact, bench, run.thresholds)
     figures |= _figures(artifact, validation) | {"seconds": time.monotonic() - started}
@@ -152,6 +158,14 @@ def tree_key(artifact: Artifact) -> str:
         for p in patches.parse(artifact.bug_inject)
     )
     return hashlib.sha256(encode("\0".join(sections))).hexdigest()
+
+
+def _key_or_none(artifact: Artifact) -> str | None:
+    """The tree key; None for a diff that cannot be read, which is for the checks to say."""
+    try:
+        return tree_key(artifact)
+    except patches.PatchError:
+        return None
 
 
 def _changes(patch: patches.FilePatch) -> list[str]:

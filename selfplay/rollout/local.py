@@ -8,10 +8,8 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 
-from selfplay.artifact import Bug
-from selfplay.curriculum import Curriculum, EpisodeResult
+from selfplay.curriculum import Curriculum, EpisodeResult, Progress
 from selfplay.errors import SelfplayError
 from selfplay.rollout.injection import Injection, inject, strategy_of
 from selfplay.sandbox import SandboxError
@@ -28,16 +26,6 @@ class RolloutError(SelfplayError):
     """The loop cannot go on."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """What a watcher is told after every episode."""
-
-    bugs: int
-    wanted: int
-    result: EpisodeResult
-    taken: tuple[Bug, ...]
-
-
 Watch = Callable[[Progress], None]
 
 
@@ -47,13 +35,15 @@ def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch
     Raises `RolloutError` when sandboxes cannot be started, `KeyboardInterrupt` after the running episodes' results
     that were there are stored.
     """
-    pool.take(wanted)
+    pool.take(wanted, PATIENCE)
+    run.seen.update(pool.tree_keys())
     loop = _Loop(run, pool, wanted, watch)
     with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="episode") as executor:
         try:
             return loop.until_done(executor, workers)
         except BaseException:
             executor.shutdown(wait=False, cancel_futures=True)
+            run.backend.close()  # what still runs loses its sandbox and ends; its episodes are played again
             raise
 
 
@@ -70,13 +60,17 @@ class _Loop:
             reason = self._enough()
             if reason:
                 return self._drain(running, reason)
-            while len(running) < workers:
+            while len(running) < workers and self._may_be_short(len(running)):
                 number = self._next()
                 running[executor.submit(self._episode, number)] = number
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 del running[future]
                 self._store(future.result())
+
+    def _may_be_short(self, running: int) -> bool:
+        """Whether the bugs at hand and the episodes that run could still be too few: one more would else be waste."""
+        return self.pool.count() + self.pool.waiting() + running < self.wanted or running == 0
 
     def _episode(self, number: int) -> EpisodeResult:
         started = time.monotonic()
@@ -102,7 +96,8 @@ class _Loop:
             return
         self.lost = 0
         self.pool.stage(result)
-        taken = tuple(self.pool.take(self.wanted))
+        taken = tuple(self.pool.take(self.wanted, PATIENCE))
+        self.run.seen.update(self.pool.tree_keys())
         self.watch(Progress(self.pool.count(), self.wanted, result, taken))
 
     def _play_again(self, result: EpisodeResult) -> None:

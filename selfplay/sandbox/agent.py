@@ -1,7 +1,8 @@
 """The process inside a sandbox: pid 1 of its namespace, one request after another over one socket.
 
 It runs on a bare interpreter (`-I -S`) with two modules of its own handed over with it, so it imports only what starts
-in microseconds; `json` alone would double the start time. The supervisor does not import it.
+in microseconds: `posix` for `os`, and no `json`, which alone would double the start time. The supervisor does not
+import it.
 
 Being pid 1 makes three promises cheap: no signal from inside can kill or stop it, `kill(-1)` reaches every process a
 command left behind, and `wait` reports each of them. It is not dumpable, so commands (which share its uid) cannot read
@@ -10,12 +11,12 @@ its memory or its socket through `/proc` and forge an answer.
 
 import _ctypes
 import _signal as signal  # type: ignore[import-not-found]  # the public module costs 5 ms: it makes enumerations
-import os
+import posix
 import resource
 import select
-import stat
 import sys
 import time
+from _stat import S_ISREG
 
 from selfplay.sandbox.messages import COUNT, DONE, LENGTH, LIMITS, RUN, pack, unpack
 from selfplay.sandbox.streams import Streams
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from io import BufferedReader
 
 ENOENT = 2
+LONGEST_WAIT = 3600.0
 OPEN_FILES = 4096
 SOCKET = 0
 PR_SET_DUMPABLE = 4
@@ -57,29 +59,29 @@ def spawn(argv: list[bytes], env: dict[bytes, bytes], cwd: bytes, streams: "Stre
     `posix_spawn` does not copy this process as a fork would; in exchange, what it cannot set is set here and
     inherited: the folder, the search path, and a place at the head of the kernel's out-of-memory queue.
     """
-    dup2 = [(os.POSIX_SPAWN_DUP2, end, target) for target, end in enumerate(streams.ends)]
-    os.environb[b"PATH"] = env.get(b"PATH", b"/usr/bin:/bin")
-    os.pwrite(first_killed, b"500", 0)
+    dup2 = [(posix.POSIX_SPAWN_DUP2, end, target) for target, end in enumerate(streams.ends)]
+    posix.putenv(b"PATH", env.get(b"PATH", b"/usr/bin:/bin"))
+    posix.pwrite(first_killed, b"500", 0)
     try:
-        os.chdir(cwd)
-        return os.posix_spawnp(
+        posix.chdir(cwd)
+        return posix.posix_spawnp(
             argv[0], argv, env, file_actions=dup2, setsid=True, setsigdef=(signal.SIGPIPE, signal.SIGXFSZ)
         )
     finally:
-        os.pwrite(first_killed, b"0", 0)
+        posix.pwrite(first_killed, b"0", 0)
         streams.handed_over()
 
 
 def kill_all() -> float:
     """Kill every other process of the namespace and reap it; returns the cpu seconds they had used."""
     try:
-        os.kill(-1, signal.SIGKILL)
+        posix.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
         pass
     used = 0.0
     while True:
         try:
-            _, _, usage = os.wait4(-1, 0)
+            _, _, usage = posix.wait4(-1, 0)
         except ChildProcessError:
             return used
         used += usage.ru_utime + usage.ru_stime
@@ -102,7 +104,7 @@ def run(first_killed: int, command: bytes, env: bytes, cwd: bytes, stdin: bytes,
         used += kill_all()
     streams.drain()
     timed_out = status is None
-    code = -signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
+    code = -signal.SIGKILL if status is None else posix.waitstatus_to_exitcode(status)
     truncated = streams.out.truncated or streams.err.truncated
     done = DONE.pack(code, timed_out, truncated, time.monotonic() - started, used)
     return [b"done", done, streams.out.kept(), streams.err.kept()]
@@ -111,47 +113,57 @@ def run(first_killed: int, command: bytes, env: bytes, cwd: bytes, stdin: bytes,
 def could_not_start(error: OSError, streams: Streams) -> int:
     """The wait status a shell would have given: 127 for a program that is not there, 126 for one that will not run."""
     kept = streams.out if streams.merged else streams.err
-    kept.add(b"%s: %s\n" % (os.fsencode(error.filename or b"?"), os.fsencode(error.strerror or "failed")))
+    kept.add(b"%s: %s\n" % (error.filename or b"?", (error.strerror or "failed").encode()))
     return (127 if error.errno == ENOENT else 126) << 8
 
 
 def wait(child: int, streams: Streams, deadline: float) -> "tuple[int | None, float]":
     """(wait status, cpu seconds) once `child` ends; status None when the deadline passes first."""
-    ended = os.pidfd_open(child)
+    ended = posix.pidfd_open(child)
     streams.poll.register(ended, select.POLLIN)
     try:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
                 return None, 0.0
-            ready = [end for end, _ in streams.poll.poll(left * 1000)]
+            ready = [end for end, _ in streams.poll.poll(min(left, LONGEST_WAIT) * 1000)]
             for end in ready:
                 streams.serve(end)
             if ended in ready:
-                _, status, usage = os.wait4(child, 0)
+                _, status, usage = posix.wait4(child, 0)
                 return status, usage.ru_utime + usage.ru_stime
     finally:
-        os.close(ended)
+        posix.close(ended)
 
 
 def read_file(path: bytes, limit: bytes) -> list[bytes]:
     (most,) = LENGTH.unpack(limit)
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    descriptor = posix.open(path, posix.O_RDONLY | posix.O_NONBLOCK | posix.O_NOCTTY)
+    with open(descriptor, "rb") as stream:
+        if not S_ISREG(posix.fstat(descriptor).st_mode):
             return [b"refused", b"is not a regular file"]
         data = stream.read(most + 1)
     return [b"refused", b"is larger than %d bytes" % most] if len(data) > most else [b"data", data]
 
 
+def make_folders(path: bytes) -> None:
+    """Every folder that an absolute path goes through. A file in the way is for the opening to report."""
+    names = path.split(b"/")
+    for count in range(2, len(names)):
+        try:
+            posix.mkdir(b"/".join(names[:count]))
+        except FileExistsError:
+            pass
+
+
 def write_file(path: bytes, permissions: bytes, data: bytes) -> list[bytes]:
     (mode,) = COUNT.unpack(permissions)
-    os.makedirs(os.path.dirname(path) or b".", exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_NOCTTY
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as stream:
+    make_folders(path)
+    flags = posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_NONBLOCK | posix.O_NOCTTY
+    with open(posix.open(path, flags, 0o600), "wb") as stream:
         stream.write(data)
         stream.flush()
-        os.fchmod(stream.fileno(), mode)
+        posix.fchmod(stream.fileno(), mode)
     return [b"data", b""]
 
 
@@ -159,7 +171,7 @@ def serve(first_killed: int) -> None:
     """Answer requests until the supervisor hangs up."""
     handlers: dict[bytes, Callable[..., list[bytes]]] = {b"read": read_file, b"write": write_file}
     handlers[b"run"] = lambda *parts: run(first_killed, *parts)
-    with os.fdopen(os.dup(SOCKET), "rb") as requests:
+    with open(posix.dup(SOCKET), "rb") as requests:
         while True:
             try:
                 kind, *parts = unpack(lambda size: exactly(requests, size), 1 << 40)
@@ -168,7 +180,7 @@ def serve(first_killed: int) -> None:
             try:
                 answer = handlers[kind](*parts)
             except OSError as error:
-                answer = [b"errno", LENGTH.pack(error.errno or 0), os.fsencode(error.strerror or str(error))]
+                answer = [b"errno", LENGTH.pack(error.errno or 0), (error.strerror or str(error)).encode()]
             send(pack(answer))
 
 
@@ -182,16 +194,16 @@ def exactly(stream: "BufferedReader", size: int) -> bytes:
 def send(data: bytes) -> None:
     view = memoryview(data)
     while view:
-        view = view[os.write(SOCKET, view) :]
+        view = view[posix.write(SOCKET, view) :]
 
 
 def main() -> None:
-    os.closerange(3, OPEN_FILES)  # its own code, for one
-    os.set_inheritable(SOCKET, False)
-    first_killed = os.open("/proc/self/oom_score_adj", os.O_WRONLY)  # root's to open once we are not dumpable
+    posix.closerange(3, OPEN_FILES)  # its own code, for one
+    posix.set_inheritable(SOCKET, False)
+    first_killed = posix.open("/proc/self/oom_score_adj", posix.O_WRONLY)  # root's to open once we are not dumpable
     set_dumpable(0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # pid 1 without a handler cannot be interrupted from inside
-    os.umask(0o022)
+    posix.umask(0o022)
     restrict(*LIMITS.unpack(bytes.fromhex(sys.argv[1])))
     send(pack([b"ready"]))
     serve(first_killed)

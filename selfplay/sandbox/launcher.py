@@ -15,6 +15,7 @@ child before bwrap starts), and SHELF, one sized tmpfs per sandbox with its sour
 """
 
 import ctypes
+import gc
 import json
 import os
 import platform
@@ -55,12 +56,11 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
 
 def bind(source: str, target: str) -> None:
     """Show `source`, a folder or a file, at `target`, which is made."""
-    place = Path(target)
-    if Path(source).is_dir():
-        place.mkdir(parents=True, exist_ok=True)
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
     else:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.touch()
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.close(os.open(target, os.O_CREAT, 0o644))
     mount(source, target, "", MS_BIND | MS_REC)
 
 
@@ -99,6 +99,12 @@ def move_into_own_root(system: dict[str, Any]) -> None:
     os.chdir("/")
 
 
+def write(path: str, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    os.write(descriptor, data)
+    os.close(descriptor)
+
+
 def drop(uid: int, gid: int) -> None:
     """Give up root for good."""
     os.setgroups([])
@@ -112,13 +118,13 @@ def prepare(request: dict[str, Any]) -> None:
     """Everything between the fork and bwrap, in the order that the loss of privilege demands."""
     os.umask(0o022)
     for door in request["groups"]:
-        Path(HOST + door).write_text("0")
+        write(HOST + door, b"0")
     call("unshare", CLONE_NEWNS)
     mount("writable", SHELF, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={request['disk_bytes']}")
     for name in WRITABLE:
-        Path(SHELF, name).mkdir()
+        os.mkdir(f"{SHELF}/{name}")
     for name in ("tmp", "shm"):
-        Path(SHELF, name).chmod(0o1777)
+        os.chmod(f"{SHELF}/{name}", 0o1777)
     for name, source in request["sources"].items():
         bind(HOST + source, f"{SHELF}/{name}")
     call("umount2", HOST.encode(), MNT_DETACH)
@@ -129,7 +135,7 @@ def prepare(request: dict[str, Any]) -> None:
         drop(uid, gid)
 
 
-def start(request: dict[str, Any], descriptors: list[int], seccomp: bytes, agent: int) -> None:
+def start(request: dict[str, Any], descriptors: list[int], seccomp: int, agent: int) -> None:
     """Fork, prepare and become bwrap. The answer is the agent's: its first message, or the end of its socket."""
     if os.fork():
         return
@@ -138,7 +144,8 @@ def start(request: dict[str, Any], descriptors: list[int], seccomp: bytes, agent
         agent_socket, errors = descriptors
         for source, target in ((errors, NOTHING), (errors, ERRORS), (agent_socket, AGENT_SOCKET), (agent, AGENT_FD)):
             os.dup2(source, target)
-        os.dup2(filled("seccomp", seccomp), SECCOMP_FD)
+        # Read from its start by each bwrap, so each has an open file, not only a descriptor, of its own.
+        os.dup2(os.open(f"/proc/self/fd/{seccomp}", os.O_RDONLY | os.O_CLOEXEC), SECCOMP_FD)
         prepare(request)
         os.execve(request["argv"][0], request["argv"], {})
     except BaseException as error:
@@ -148,11 +155,9 @@ def start(request: dict[str, Any], descriptors: list[int], seccomp: bytes, agent
 
 
 def filled(name: str, data: bytes) -> int:
-    """A memory file holding `data`, to be read from its start."""
+    """A memory file holding `data`."""
     descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
-    with os.fdopen(os.dup(descriptor), "wb") as stream:
-        stream.write(data)
-    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.write(descriptor, data)
     return descriptor
 
 
@@ -182,11 +187,13 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's to handle
     signal.signal(signal.SIGCHLD, reap)
     system, _ = receive(requests)
-    agent, seccomp = filled("agent", bytes.fromhex(system["agent"])), bytes.fromhex(system["seccomp"])
+    agent, seccomp = (filled(name, bytes.fromhex(system[name])) for name in ("agent", "seccomp"))
     try:
         move_into_own_root(system)
     except OSError as error:
         sys.exit(str(error))
+    gc.disable()
+    gc.freeze()  # what was made so far is shared with every child for good
     watched: list[Any] = [requests, alive]
     while alive not in select.select(watched, [], [])[0]:
         request, descriptors = receive(requests)

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import posixpath
 import select
 import shlex
 import signal
@@ -56,7 +57,7 @@ class BubblewrapSandbox:
                 f"{shlex.join(argv)!r} in {cwd!r} is empty or holds a null byte: no such command can be run"
             )
         settings = messages.RUN.pack(timeout, self._limits.output_bytes, merge_stderr)
-        request = [b"run", encode(argv), encode(variables), os.fsencode(cwd), stdin, settings]
+        request = [b"run", encode(argv), encode(variables), inside(cwd), stdin, settings]
         seconds, most = timeout + GRACE_SECONDS, 2 * self._limits.output_bytes + SLACK
         answer = self._ask(request, seconds, most, (b"done", b"errno"))
         if answer[0] == b"errno":
@@ -66,12 +67,12 @@ class BubblewrapSandbox:
 
     def read_file(self, path: str, max_bytes: int = 16 * MIB) -> bytes:
         """The bytes of one regular file inside."""
-        request = [b"read", os.fsencode(path), messages.LENGTH.pack(max_bytes)]
+        request = [b"read", inside(path), messages.LENGTH.pack(max_bytes)]
         return self._file(path, self._ask(request, FILE_SECONDS, max_bytes + SLACK))
 
     def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """Write one file inside, making its folders."""
-        self._file(path, self._ask([b"write", os.fsencode(path), messages.COUNT.pack(mode), data], FILE_SECONDS, SLACK))
+        self._file(path, self._ask([b"write", inside(path), messages.COUNT.pack(mode), data], FILE_SECONDS, SLACK))
 
     def close(self) -> None:
         """Kill everything inside, wait until the last process is gone, free it all. Safe to call twice, and while a
@@ -132,6 +133,11 @@ def receive(link: socket.socket, size: int) -> bytes:
             raise EOFError("its agent is gone")
         view = view[got:]
     return bytes(data)
+
+
+def inside(path: str) -> bytes:
+    """A path as the agent wants it: absolute, from `/testbed` when it was not."""
+    return os.fsencode(posixpath.join(WORKDIR, path))
 
 
 def encode(words: Sequence[str]) -> bytes:

@@ -27,7 +27,12 @@ class IsolationUnavailable(SandboxError):
 
 @dataclass(frozen=True)
 class Limits:
-    """Ceilings for one sandbox. `output_bytes` caps what is kept of each stream of one command (head and tail)."""
+    """Ceilings for one sandbox. `output_bytes` caps what is kept of each stream of one command (head and tail).
+
+    `disk_bytes` is everything written inside together (`/testbed`, `/tmp`, `/dev/shm`, the home), mounts excepted; it
+    lies in memory and counts against `memory_bytes` too. Where no control group can be made, `memory_bytes` holds for
+    each process alone; a backend says what holds which limit on this machine.
+    """
 
     memory_bytes: int = 2048 * MIB
     disk_bytes: int = 1024 * MIB
@@ -63,8 +68,9 @@ class World:
 class Completed:
     """What one command did. `exit_code` is negative for a signal; `timed_out` commands are killed with their children.
 
-    `stdout` and `stderr` hold head and tail when longer than the limit, and `truncated` says so. `seconds` is wall
-    time, `cpu_seconds` user plus system time of the command and every child it waited for.
+    `stdout` and `stderr` hold head and tail when longer than the limit, a line between them says how much is left out,
+    and `truncated` is set. `seconds` is wall time, `cpu_seconds` user plus system time of everything the command
+    started, what had to be killed included. A program that is not there exits 127, one that will not run 126.
     """
 
     exit_code: int
@@ -83,6 +89,8 @@ class Completed:
 
 class Sandbox(Protocol):
     """One live sandbox. Commands run one at a time, each as a fresh process; files stay between commands.
+
+    Relative paths start at `/testbed`. Any thread may call any method; `close` ends a command running in another.
 
     Processes a command leaves in the background are killed when it returns.
     """
@@ -125,6 +133,10 @@ class Backend(Protocol):
 
     def open(self, world: World, limits: Limits = Limits()) -> AbstractContextManager[Sandbox]:
         """A started sandbox, closed when the context ends. Raises `SandboxError`."""
+        ...
+
+    def close(self) -> None:
+        """End every live sandbox; their users get `SandboxError`. A later `open` starts afresh."""
         ...
 
     def owner(self) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """The pipes of one command, as the agent holds them: fed and emptied without blocking, kept in bounded memory."""
 
-import os
+import posix
 import select
 
 CHUNK = 1 << 16
@@ -45,28 +45,28 @@ class Streams:
         self.poll = select.poll()
         first = self.output(self.out)
         second = first if merge else self.output(self.err)
-        self.ends = (self.input() if stdin else self.given(os.open("/dev/null", os.O_RDONLY)), first, second)
+        self.ends = (self.input() if stdin else self.given(posix.open("/dev/null", posix.O_RDONLY)), first, second)
 
     def given(self, end: int) -> int:
         self.theirs.append(end)
         return end
 
     def output(self, kept: Kept) -> int:
-        reader, writer = os.pipe()
-        os.set_blocking(reader, False)
+        reader, writer = posix.pipe()
+        posix.set_blocking(reader, False)
         self.sinks[reader] = kept
         self.poll.register(reader, select.POLLIN)
         return self.given(writer)
 
     def input(self) -> int:
-        reader, self.feed = os.pipe()
-        os.set_blocking(self.feed, False)
+        reader, self.feed = posix.pipe()
+        posix.set_blocking(self.feed, False)
         self.poll.register(self.feed, select.POLLOUT)
         return self.given(reader)
 
     def handed_over(self) -> None:
         for end in self.theirs:
-            os.close(end)
+            posix.close(end)
 
     def serve(self, ready: int) -> None:
         if ready in self.sinks:
@@ -76,7 +76,7 @@ class Streams:
 
     def take(self, reader: int) -> None:
         try:
-            data = os.read(reader, CHUNK)
+            data = posix.read(reader, CHUNK)
         except BlockingIOError:
             return
         if data:
@@ -87,7 +87,7 @@ class Streams:
 
     def give(self) -> None:
         try:
-            self.pending = self.pending[os.write(self.feed, self.pending[:CHUNK]) :]
+            self.pending = self.pending[posix.write(self.feed, self.pending[:CHUNK]) :]
         except BlockingIOError:
             return
         except BrokenPipeError:
@@ -98,7 +98,7 @@ class Streams:
 
     def drop(self, end: int) -> None:
         self.poll.unregister(end)
-        os.close(end)
+        posix.close(end)
 
     def drain(self) -> None:
         """What the pipes still hold once every writer is dead."""

@@ -22,6 +22,16 @@ def test_bytes_come_back_as_they_went_in(backend: Backend) -> None:
         assert sandbox.read_file("deep/er/größe \n file") == b""
 
 
+def test_relative_paths_start_at_the_tree_whatever_ran_before(sandbox: Sandbox) -> None:
+    sandbox.run("mkdir sub", timeout=10)
+    assert sandbox.run("pwd", timeout=10, cwd="sub").stdout == b"/testbed/sub\n"
+    sandbox.write_file("file", b"x")
+    assert sandbox.run("pwd", timeout=10, cwd="sub").stdout == b"/testbed/sub\n"
+    assert sandbox.read_file("file") == sandbox.read_file("/testbed/file") == b"x"
+    with pytest.raises(SandboxError, match="file/below: Not a directory"):
+        sandbox.write_file("file/below", b"x")
+
+
 def test_modes_and_owners(sandbox: Sandbox) -> None:
     sandbox.write_file("script", b"#!/bin/sh\nid -u\n", mode=0o755)
     assert sandbox.run("./script; stat -c '%a %U' script", timeout=10).stdout == b"1000\n755 sandbox\n"

@@ -113,7 +113,7 @@ class Recorder:
                 self.write("SELFPLAY " + json.dumps({"id": item.nodeid, "outcome": "collected", "kind": kind}) + "\n")
 
     def pytest_collectreport(self, report):
-        if report.failed:
+        if report.failed and report.nodeid not in self.excluded:  # a class that cannot be collected is left out too
             self.write("SELFPLAY " + json.dumps({"id": report.nodeid, "outcome": "failed", "phase": "collect"}) + "\n")
 
     def pytest_runtest_logstart(self, nodeid, location):

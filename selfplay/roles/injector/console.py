@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from selfplay.agent.actions import Call, Observation
 from selfplay.repository import Suite, pytest_suite
-from selfplay.roles.injector.cuts import Change, Cut, split_lines
+from selfplay.roles.injector.cuts import Change, Cut, line_end, split_lines
 from selfplay.roles.injector.survey import unpack
 from selfplay.roles.injector.weaken import Failure
 
@@ -119,7 +119,7 @@ def _failure(found: dict[str, Any]) -> Failure:
         line=int(found.get("line") or 0),
         name=str(found.get("name")),
         crash=found.get("crash"),
-        indices=tuple(found.get("indices") or ()),
+        indices=dict(found.get("indices") or {}),
     )
 
 
@@ -132,7 +132,7 @@ def plant(change: Change) -> Talk[None]:
         lines = split_lines(change.before)
         for cut in change.cuts:
             old = "".join(lines[cut.start - 1 : cut.end])
-            new = "".join(f"{line}\n" for line in cut.lines)
+            new = "".join(cut.ended(line_end(change.before)))
             done = yield Call("edit", {"path": change.path, "old": old, "new": new})
             if not done.ok:
                 break

@@ -22,6 +22,10 @@ class Cut:
         """Changed lines: removed plus added."""
         return self.end - self.start + 1 + len(self.lines)
 
+    def ended(self, end: str) -> list[str]:
+        """The new lines with their ends: `end`, unless a line taken from the file brought its CR along."""
+        return [f"{line}\n" if line.endswith("\r") else f"{line}{end}" for line in self.lines]
+
     def overlaps(self, other: "Cut") -> bool:
         return self.start <= other.end and other.start <= self.end
 
@@ -43,14 +47,22 @@ class Change:
 
 def apply_cuts(text: str, cuts: Iterable[Cut]) -> str:
     """`text` with every cut made. Cuts must not overlap."""
-    lines = split_lines(text)
-    for cut in sorted(cuts, key=lambda cut: cut.start, reverse=True):
-        lines[cut.start - 1 : cut.end] = [f"{line}\n" for line in cut.lines]
+    lines, end = split_lines(text), line_end(text)
+    for cut in sorted(cuts, key=lambda cut: (cut.start, cut.end), reverse=True):
+        lines[cut.start - 1 : cut.end] = cut.ended(end)
     return "".join(lines)
 
 
+def line_end(text: str) -> str:
+    """How the lines of `text` end, told by the first."""
+    return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+
+
 def split_lines(text: str) -> list[str]:
-    """Lines with their ends, counted as Python's parser counts them (a form feed or U+2028 ends no line)."""
+    """Lines with their ends, counted as git and Python's parser count them (a form feed or U+2028 ends no line).
+
+    The two differ on a lone CR, which the survey therefore keeps out.
+    """
     parts = text.split("\n")
     return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 

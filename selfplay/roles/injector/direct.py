@@ -1,6 +1,7 @@
 """The direct strategy (SSR section 5): change an operator, a constant or a condition. The weak baseline on purpose."""
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from selfplay.roles.injector.cuts import Cut
@@ -45,8 +46,11 @@ def _changes(node: ast.AST, lines: Sequence[str]) -> Iterator[Cut]:
         case ast.BoolOp(op=operator, values=[left, right]):
             words = ("and", "or") if isinstance(operator, ast.And) else ("or", "and")
             yield from _between(left, right, *words, "changed a condition", lines)
-        case ast.UnaryOp(op=ast.Not(), operand=operand) if node.lineno == operand.lineno:
-            yield _replaced(node.lineno, node.col_offset, operand.col_offset, "", "dropped a negation", lines)
+        case ast.UnaryOp(op=ast.Not()):
+            word = re.match(rb"not\s*", lines[node.lineno - 1].encode()[node.col_offset :])
+            if word:
+                end = node.col_offset + len(word.group())
+                yield _replaced(node.lineno, node.col_offset, end, "", "dropped a negation", lines)
         case ast.Constant(value=bool(value)):
             yield from _constant(node, repr(not value), lines)
         case ast.Constant(value=int(value)):
@@ -54,8 +58,18 @@ def _changes(node: ast.AST, lines: Sequence[str]) -> Iterator[Cut]:
 
 
 def _constant(node: ast.Constant, text: str, lines: Sequence[str]) -> Iterator[Cut]:
-    if node.end_lineno == node.lineno and node.end_col_offset is not None:
-        yield _replaced(node.lineno, node.col_offset, node.end_col_offset, text, "changed a constant", lines)
+    start, end = node.col_offset, node.end_col_offset or 0
+    here = lines[node.lineno - 1].encode()[start:end]
+    if node.end_lineno == node.lineno and _stands_for(here, node.value):
+        yield _replaced(node.lineno, start, end, text, "changed a constant", lines)
+
+
+def _stands_for(literal: bytes, value: object) -> bool:
+    """Whether these bytes are that literal: inside an f-string, Python 3.11 misplaces what it parses."""
+    try:
+        return bool(ast.literal_eval(literal.decode()) == value)
+    except (ValueError, SyntaxError):
+        return False
 
 
 def _between(left: ast.expr, right: ast.expr, old: str, new: str, what: str, lines: Sequence[str]) -> Iterator[Cut]:

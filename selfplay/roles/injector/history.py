@@ -109,18 +109,19 @@ def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
 
 
 def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], what: str) -> Change | None:
-    """The merged text as a change of HEAD; None when it does not parse or changes no code."""
+    """The merged text as a change of HEAD; None when it does not parse or does the same."""
     try:
-        if ast.dump(_without_docstrings(head)) == ast.dump(_without_docstrings(merged)):
+        if _behaviour(head) == _behaviour(merged):
             return None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return Change(path, head, merged, cuts, what)
 
 
-def _without_docstrings(text: str) -> ast.Module:
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
+class _Behaviour(ast.NodeTransformer):
+    """Leaves what a program does: no docstrings, no annotations, no imports for the sake of types."""
+
+    def visit(self, node: ast.AST) -> ast.AST | None:
         body = getattr(node, "body", None)
         if (
             isinstance(body, list)
@@ -129,7 +130,25 @@ def _without_docstrings(text: str) -> ast.Module:
             and isinstance(body[0].value, ast.Constant)
         ):
             body[0] = ast.Pass()
-    return tree
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                node.returns = None
+            case ast.arg():
+                node.annotation = None
+            case ast.ImportFrom(module="__future__" | "typing" | "typing_extensions" | "collections.abc"):
+                return None
+            case ast.AnnAssign(value=None):
+                return None
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                return self.generic_visit(ast.Assign([target], value))
+            case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+                return None
+        return self.generic_visit(node)
+
+
+def _behaviour(text: str) -> str:
+    tree = ast.parse(text)
+    return ast.dump(_Behaviour().visit(tree) or tree)
 
 
 def keep_defined(head: str, merged: str, needed: set[str]) -> str:
@@ -175,11 +194,19 @@ def _source(statement: ast.stmt, text: str) -> str:
     return "".join(split_lines(text)[start - 1 : statement.end_lineno]).rstrip("\n")
 
 
+def _top(tree: ast.Module) -> int:
+    """The last line before the code: of the docstring, or of the comments above the first statement."""
+    first = tree.body[0] if tree.body else None
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return first.end_lineno or 0
+    return min([first.lineno, *(d.lineno for d in getattr(first, "decorator_list", []))]) - 1 if first else 0
+
+
 def _insert_imports(text: str, tree: ast.Module, imports: Sequence[str]) -> str:
     if not imports:
         return text
     firsts = [s for s in tree.body if isinstance(s, ast.Import | ast.ImportFrom)]
     place = next((s.end_lineno or 0 for s in firsts if getattr(s, "module", "") != "__future__"), 0)
-    place = place or (firsts[-1].end_lineno or 0 if firsts else 0)
+    place = place or (firsts[-1].end_lineno or 0 if firsts else _top(tree))
     lines = split_lines(text)
     return "".join([*lines[:place], *(f"{line}\n" for line in imports), *lines[place:]])

@@ -22,6 +22,8 @@ def bound_by(node: ast.AST) -> set[str]:
             return {name}
         case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
             return {name}
+        case ast.MatchMapping(rest=str(name)):
+            return {name}
         case ast.Import(names=names) | ast.ImportFrom(names=names):
             return {(alias.asname or alias.name).split(".")[0] for alias in names}
         case ast.Global(names=names) | ast.Nonlocal(names=names):
@@ -37,12 +39,15 @@ class Names:
         self.bound: dict[str, set[int]] = defaultdict(set)
         self.read: dict[str, set[int]] = defaultdict(set)
         self.yields: set[int] = set()
+        targets: set[ast.AST] = set()  # of comprehensions: names that exist in them alone
         for root in function.body:
             for node in ast.walk(root):
-                self._note(node)
+                if isinstance(node, ast.comprehension):
+                    targets.update(ast.walk(node.target))
+                self._note(node, node in targets)
 
-    def _note(self, node: ast.AST) -> None:
-        for name in bound_by(node):
+    def _note(self, node: ast.AST, is_target: bool) -> None:
+        for name in () if is_target else bound_by(node):
             self.bound[name].add(node.lineno)  # type: ignore[attr-defined]
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
             self.read[node.id].add(node.lineno)

@@ -1,7 +1,8 @@
 """Which code an episode works on, per strategy: proposals of changes, in an order the seed fixes.
 
-The targets of a repository are dealt to episodes like cards: shuffled once per run, files taking turns, each episode
-starting where the one before it would have ended. So bugs spread over the repository whatever the workers do.
+The targets of a repository are laid out once per run, shuffled, files taking turns; each episode starts at a place of
+its own, by the golden ratio far from those of the episodes before. So bugs spread over the repository whatever the
+workers do.
 """
 
 import random
@@ -28,8 +29,7 @@ from selfplay.roles.injector.removal import compose, removal_cuts
 from selfplay.roles.injector.survey import Survey, Target
 from selfplay.roles.injector.task import InjectorTask
 
-HAND = 4
-"""Targets dealt to one episode before the next one's begin."""
+GOLDEN = (5**0.5 - 1) / 2
 SIZES = (3.0, 5.3)
 """Powers of two between which the wanted number of changed lines is drawn: 8 to 40."""
 NEIGHBOURS = 4
@@ -38,6 +38,8 @@ WHOLE_SHARE = 0.5
 """How often a definition that can go as a whole goes as a whole."""
 
 
+PAIRS = 5
+"""Past changes of a file looked through in one try, per file the bug must touch."""
 MOST_REVERTS = 8
 """Hunks and groups of hunks of one past change that are tried."""
 MOST_TESTS = 60
@@ -47,8 +49,8 @@ MOST_TESTS = 60
 class Planner(Protocol):
     """Proposes bugs."""
 
-    def propose(self, number: int) -> Talk[tuple[Change, ...]]:
-        """The changes of try `number`; empty when there is nothing to try there."""
+    def propose(self) -> Talk[tuple[Change, ...]]:
+        """The changes to try next; empty when nothing was found this time."""
         ...
 
     def tests_of(self, change: Change) -> frozenset[int]:
@@ -83,6 +85,11 @@ def exclusive(chosen: Sequence[frozenset[int]], tests: frozenset[int]) -> bool:
     return all(one - frozenset().union(*(other for other in sets if other is not one)) for one in sets)
 
 
+def _start(number: int, size: int) -> int:
+    """Where episode `number` begins among `size` places: evenly spread, however many episodes there will be."""
+    return int(size * (GOLDEN * number % 1.0))
+
+
 class _Base:
     def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random) -> None:
         self.task, self.survey, self.rng = task, survey, rng
@@ -99,13 +106,12 @@ class FunctionPlanner(_Base):
         self.targets = dealt(survey, task.seed)
         self.tried: set[Target] = set()
 
-    def propose(self, number: int) -> Talk[tuple[Change, ...]]:
-        """Try `number` takes the first targets that offer something from `HAND * episode + number` on."""
+    def propose(self) -> Talk[tuple[Change, ...]]:
+        """The first targets from the episode's place on that offer something and were not tried before."""
         yield from ()
         if not self.targets:
             return ()
-        place = HAND * self.task.number + number
-        start = (place + place // len(self.targets)) % len(self.targets)
+        start = _start(self.task.number, len(self.targets))
         order = self.targets[start:] + self.targets[:start]
         changes: list[Change] = []
         for target in order:
@@ -165,15 +171,15 @@ class HistoryPlanner(_Base):
         self.past: list[tuple[str, str]] | None = None
         self.tried: set[tuple[str, str]] = set()
 
-    def propose(self, number: int) -> Talk[tuple[Change, ...]]:
+    def propose(self) -> Talk[tuple[Change, ...]]:
         if self.past is None:
             self.past = yield from self._past_changes()
         if not self.past:
             return ()
-        start = (HAND * self.task.number + number) % len(self.past)
+        start = _start(self.task.number, len(self.past))
         order = [pair for pair in self.past[start:] + self.past[:start] if pair not in self.tried]
         changes: list[Change] = []
-        for commit, path in order[: 2 + 4 * (self.task.min_changed_files - 1)]:
+        for commit, path in order[: PAIRS * self.task.min_changed_files]:
             if any(path == made.path for made in changes):
                 continue
             made = yield from self._change(commit, path)

@@ -39,7 +39,7 @@ def compose(cuts: Sequence[Cut], wanted: int, rng: random.Random) -> tuple[Cut, 
 def body_cuts(function: Function, lines: Sequence[str]) -> Iterator[Cut]:
     """The whole body goes; a plausible constant, the first argument or nothing is returned instead."""
     body = _without_docstring(function.body)
-    if not body or function.name == "__init__" or body[0].lineno == function.lineno:
+    if not body or function.name == "__init__" or _shares_line(body, lines):
         return
     first, end = _start(body[0]), _end(body[-1])
     start, indent = with_comments(lines, first), indent_of(lines[first - 1])
@@ -80,7 +80,7 @@ def _block_cuts(function: Function, lines: Sequence[str]) -> Iterator[Cut]:
                 case ast.If():
                     yield from _branch_cuts(statement, names, lines)
                 case ast.Try():
-                    yield from _handler_cuts(statement, lines)
+                    yield from _handler_cuts(statement, names, lines)
         yield from _run_cuts(statements, block, names, lines)
 
 
@@ -94,7 +94,8 @@ def _run_cuts(run: Sequence[ast.stmt], block: Sequence[ast.stmt], names: Names, 
                 break
             if _shares_line(removed, lines) or names.miss(start, end):
                 continue
-            rest = () if len(removed) < len(block) else (indent_of(lines[_start(removed[0]) - 1]) + "pass",)
+            emptied = len(removed) == len(block) and not _is_elif(removed[0], lines)
+            rest = (indent_of(lines[_start(removed[0]) - 1]) + "pass",) if emptied else ()
             yield Cut(start, end, rest, f"removed {_describe(removed)}")
 
 
@@ -103,9 +104,9 @@ def _branch_cuts(statement: ast.If, names: Names, lines: Sequence[str]) -> Itera
     if not statement.orelse:
         return
     other, indent = statement.orelse[0], indent_of(lines[statement.lineno - 1])
-    head_is_elif = lines[statement.lineno - 1].lstrip().startswith("elif")
-    first_misses = names.miss(statement.body[0].lineno, _end(statement.body[-1]))
-    if isinstance(other, ast.If) and lines[other.lineno - 1].lstrip().startswith("elif"):
+    head_is_elif = _is_elif(statement, lines)
+    first_misses = names.miss(statement.lineno, _end(statement.body[-1]))
+    if _is_elif(other, lines):
         promoted = lines[other.lineno - 1].rstrip("\n").replace("elif", "elif" if head_is_elif else "if", 1)
         if not first_misses:
             yield Cut(statement.lineno, other.lineno, (promoted,), "removed a branch of a condition")
@@ -120,19 +121,22 @@ def _branch_cuts(statement: ast.If, names: Names, lines: Sequence[str]) -> Itera
         yield Cut(statement.lineno, end, inner, "removed a condition and its first branch")
 
 
-def _handler_cuts(statement: ast.Try, lines: Sequence[str]) -> Iterator[Cut]:
+def _handler_cuts(statement: ast.Try, names: Names, lines: Sequence[str]) -> Iterator[Cut]:
     """Error handling goes: the body stays, or one of several handlers goes."""
     inner = _dedented(statement.body + statement.orelse, lines, indent_of(lines[statement.lineno - 1]))
-    if inner is not None and not statement.orelse:
+    after_body = _end(statement.body[-1]) + 1
+    if inner is not None and not statement.orelse and not names.miss(after_body, _end(statement)):
         yield Cut(statement.lineno, _end(statement), inner, "removed error handling")
     if len(statement.handlers) > 1:
         for handler in statement.handlers:
+            if names.miss(handler.lineno, _end(handler)):
+                continue
             yield Cut(handler.lineno, _end(handler), (), "removed an exception handler")
 
 
 def _dedented(body: Sequence[ast.stmt], lines: Sequence[str], indent: str) -> tuple[str, ...] | None:
     """The lines of `body` moved left to `indent`; None when a text over several lines would change with them."""
-    if any(_spans_lines(node) for statement in body for node in ast.walk(statement)):
+    if _shares_line(body, lines) or any(_spans_lines(node) for statement in body for node in ast.walk(statement)):
         return None
     inner = indent_of(lines[body[0].lineno - 1])
     taken = [line.rstrip("\n") for line in lines[_start(body[0]) - 1 : _end(body[-1])]]
@@ -144,6 +148,11 @@ def _dedented(body: Sequence[ast.stmt], lines: Sequence[str], indent: str) -> tu
 def _spans_lines(node: ast.AST) -> bool:
     text = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes))
     return text and node.end_lineno != node.lineno  # type: ignore[attr-defined]
+
+
+def _is_elif(statement: ast.stmt, lines: Sequence[str]) -> bool:
+    """Whether this is the `if` inside an `elif`, which is a statement to the parser but not on the page."""
+    return isinstance(statement, ast.If) and lines[statement.lineno - 1].lstrip().startswith("elif")
 
 
 def _else_line(statement: ast.If, lines: Sequence[str]) -> int | None:

@@ -100,8 +100,8 @@ class _Episode:
 
     def play(self) -> Talk[None]:
         yield from console.install_probe()
-        for number in range(TRIES):
-            changes = yield from self.planner.propose(number)
+        for _ in range(TRIES):
+            changes = yield from self.planner.propose()
             if not changes:
                 continue
             planted = yield from self._plant(changes)
@@ -161,7 +161,7 @@ class _Episode:
         if not ids:
             return Look()
         suite = self.task.suite
-        limit = max(2.0, 5 * max(suite.seconds.values()))
+        limit = max(1.5, 5 * max(suite.seconds.values()))
         return (yield from console.look(suite, ids, limit, self.most))
 
     def _weaken(self, failures: Sequence[Failure]) -> Talk[list[Change] | None]:

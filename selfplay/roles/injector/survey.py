@@ -46,7 +46,8 @@ class Survey:
         parsed = {}
         for path, text in self.texts.items():
             try:
-                parsed[path] = ast.parse(text)
+                if "\r" not in text.replace("\r\n", "\n"):  # a lone CR: lines to Python, none to git
+                    parsed[path] = ast.parse(text)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
         return parsed

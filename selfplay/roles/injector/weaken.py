@@ -8,26 +8,28 @@ removal is certain to hide the failure; the others are looked at again by runnin
 import ast
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from selfplay.roles.injector.cuts import Change, Cut, change, indent_of, split_lines, with_comments
 from selfplay.roles.injector.names import Function
 
 Way = Literal["remove", "cases", "assertions", "loosen"]
+BLOCKS = ("body", "orelse", "finalbody")
 WAYS: tuple[Way, ...] = ("remove", "cases", "assertions", "loosen")
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One failing test: where it is defined, which line of its file failed, which parameters it ran with."""
+    """One failing test: where it is defined, which line of its file failed, and for each of its parameters (those of
+    its class and its fixtures too) which of their values it ran with."""
 
     id: str
     path: str
     line: int
     name: str
     crash: int | None = None
-    indices: tuple[int, ...] = ()
+    indices: Mapping[str, int] = field(default_factory=dict)
 
 
 def choose_ways(failures: Sequence[Failure], rng: random.Random) -> dict[tuple[str, int], Way]:
@@ -95,8 +97,8 @@ def _special(way: Way, function: Function, failing: Sequence[Failure], lines: Se
 def _removals(tree: ast.Module, removed: Sequence[ast.stmt], lines: Sequence[str]) -> list[Cut]:
     """Whole functions out, with their comments; a class that loses all it had keeps a `pass`."""
     cuts = []
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
+    bodies = [(node, getattr(node, name, None)) for node in ast.walk(tree) for name in BLOCKS]
+    for node, body in bodies:
         if not isinstance(body, list):
             continue
         gone = [statement for statement in body if statement in removed]
@@ -113,20 +115,29 @@ def _removals(tree: ast.Module, removed: Sequence[ast.stmt], lines: Sequence[str
 def _case_cuts(function: Function, failing: Sequence[Failure], lines: Sequence[str]) -> list[Cut]:
     """The failing cases of the one literal `parametrize` list, when each stands on lines of its own."""
     lists = [
-        call.args[1]
+        call.args[:2]
         for call in function.decorator_list
         if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("parametrize") and len(call.args) >= 2
     ]
-    if len(lists) != 1 or not isinstance(lists[0], ast.List | ast.Tuple):
+    if len(lists) != 1 or not isinstance(lists[0][1], ast.List | ast.Tuple):
         return []
-    cases = lists[0].elts
-    wanted = sorted({index for failure in failing for index in failure.indices})
+    names, cases = _argument_names(lists[0][0]), lists[0][1].elts
+    if any(set(failure.indices) != names for failure in failing):
+        return []  # something else has parameters too: a case of this list is not one test
+    wanted = sorted({index for failure in failing for index in failure.indices.values()})
     if not wanted or len(wanted) == len(cases) or wanted[-1] >= len(cases):
-        return []
-    if any(len(failure.indices) != 1 for failure in failing):
         return []
     cuts = [Cut(cases[i].lineno, cases[i].end_lineno or 0, (), "removed a case") for i in wanted]
     return cuts if all(_stands_alone(cases[i], lines) for i in wanted) else []
+
+
+def _argument_names(names: ast.expr) -> set[str]:
+    """The parameters `parametrize` is given: `"a, b"`, `["a", "b"]` or `("a", "b")`."""
+    try:
+        value = ast.literal_eval(names)
+    except ValueError:
+        return set()
+    return {name.strip() for name in (value.split(",") if isinstance(value, str) else value)}
 
 
 def _stands_alone(node: ast.expr, lines: Sequence[str]) -> bool:
@@ -143,8 +154,8 @@ def _assertion_cuts(function: Function, failing: Sequence[Failure], lines: Seque
     first = min(crash for crash in crashes if crash is not None)
     cuts = []
     for node in ast.walk(function):
-        for field in ("body", "orelse"):
-            block = getattr(node, field, None)
+        for name in BLOCKS:
+            block = getattr(node, name, None)
             if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
                 cuts.extend(_block_assertions(block, first, lines))
     return cuts if any(cut.start <= first <= cut.end for cut in cuts) else []
@@ -154,12 +165,19 @@ def _block_assertions(block: Sequence[ast.stmt], first: int, lines: Sequence[str
     gone = [s for s in block if _is_assertion(s) and (s.end_lineno or s.lineno) >= first]
     cuts = []
     for number, statement in enumerate(gone):
-        if lines[statement.lineno - 1].strip() and lines[statement.lineno - 1][: statement.col_offset].strip():
+        if _shares_line(statement, lines):
             continue
         emptied = len(gone) == len(block) and number == 0
         rest = (indent_of(lines[statement.lineno - 1]) + "pass",) if emptied else ()
         cuts.append(Cut(statement.lineno, statement.end_lineno or 0, rest, "removed an assertion"))
     return cuts
+
+
+def _shares_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
+    """Whether something else stands on the statement's first or last line (`f(); assert x`)."""
+    before = lines[statement.lineno - 1].encode()[: statement.col_offset].strip()
+    after = lines[(statement.end_lineno or 0) - 1].encode()[statement.end_col_offset or 0 :].strip()
+    return bool(before) or after.startswith(b";")
 
 
 def _is_assertion(statement: ast.stmt) -> bool:
@@ -178,7 +196,7 @@ def _loosened(function: Function, failing: Sequence[Failure], lines: Sequence[st
             None,
         )
         weaker = _weaker(statement) if isinstance(statement, ast.stmt) else None
-        if not isinstance(statement, ast.stmt) or weaker is None:
+        if not isinstance(statement, ast.stmt) or weaker is None or _shares_line(statement, lines):
             return []
         indent = indent_of(lines[statement.lineno - 1])
         cuts[statement.lineno] = Cut(

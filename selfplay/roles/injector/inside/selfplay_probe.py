@@ -1,7 +1,7 @@
 """A pytest plugin for the injector's own looks at the tests. Runs inside the sandbox, on any Python from 3.7.
 
 PROBE_OUT: where the report goes, JSON lines: the failing tests with the line of their definition, the line in it
-that failed and their parameter indices, and last the number of tests that passed.
+that failed and, for each parameter, the number of its value, and last the number of tests that passed.
 """
 
 import json
@@ -31,9 +31,11 @@ def describe(item, call):
         if os.path.basename(str(entry.path)) == os.path.basename(path):
             crash = entry.lineno + 1
     callspec = getattr(item, "callspec", None)
-    indices = sorted(set(getattr(callspec, "indices", {}).values())) if callspec else []
+    indices = dict(getattr(callspec, "indices", {})) if callspec else {}
     name = getattr(item, "originalname", None) or item.name.split("[")[0]
     late = bool(call.excinfo) and "the test exceeded" in str(call.excinfo.value)
+    if late:  # nobody wants a bug that hangs: the rest need not run
+        item.session.shouldstop = "a test hangs"
     return {"late": late, "path": path, "line": (line or 0) + 1, "name": name, "crash": crash, "indices": indices}
 
 

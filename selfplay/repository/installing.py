@@ -1,0 +1,211 @@
+"""The installing steps of a build, each a command in its sandbox, with a ladder of fallbacks that leaves notes."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from selfplay.repository.detect import Plan
+from selfplay.repository.errors import BuildFailed
+from selfplay.repository.interpreters import Interpreter
+from selfplay.repository.pytest_suite import render_script
+from selfplay.sandbox import Completed, Sandbox
+
+ENV, TOOLS = "/env", "/tools"
+STEP_SECONDS = 900.0
+MAX_REPAIRS = 12
+DISTRIBUTIONS = {
+    "attr": "attrs", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "dateutil": "python-dateutil",
+    "docutils": "docutils", "git": "GitPython", "google.protobuf": "protobuf", "jwt": "PyJWT", "OpenSSL": "pyOpenSSL",
+    "PIL": "pillow", "pkg_resources": "setuptools<81", "serial": "pyserial", "sklearn": "scikit-learn",
+    "skimage": "scikit-image", "yaml": "PyYAML", "zmq": "pyzmq", "Crypto": "pycryptodome", "magic": "python-magic",
+    "flask_sqlalchemy": "Flask-SQLAlchemy", "pytest_asyncio": "pytest-asyncio", "path": "path", "nose": "pynose",
+}  # fmt: skip
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to build: a plan, the interpreter, and what the user or an earlier build fixed.
+
+    `setup` replaces the installing steps; `version` is what tools that read versions from tags are told;
+    `constraints` are exact versions of an earlier build.
+    """
+
+    plan: Plan
+    interpreter: Interpreter | None
+    tracked: Mapping[str, str]
+    setup: str | None = None
+    version: str | None = None
+    constraints: tuple[str, ...] = ()
+
+
+@dataclass
+class Building:
+    """The state of one build: its sandbox, log, and notes."""
+
+    request: Request
+    sandbox: Sandbox
+    log: Path
+    progress: Progress
+    env: dict[str, str]
+    notes: list[str] = field(default_factory=list)
+
+    def run(self, step: str, command: str | Sequence[str], *, timeout: float = STEP_SECONDS, **env: str) -> Completed:
+        """Run and log one command."""
+        done = self.sandbox.run(command, timeout=timeout, env={**self.env, **env}, merge_stderr=True)
+        with self.log.open("ab") as log:
+            shown = command if isinstance(command, str) else " ".join(command)
+            log.write(f"\n### {step} ({done.seconds:.1f} s, exit {done.exit_code})\n$ {shown}\n".encode())
+            log.write(done.stdout)
+        return done
+
+    def must(self, step: str, command: str | Sequence[str]) -> Completed:
+        """Run, or raise `BuildFailed`."""
+        done = self.run(step, command)
+        if done.exit_code != 0 or done.timed_out:
+            raise BuildFailed(describe(step, done))
+        return done
+
+    def install(self, step: str, *arguments: str) -> bool:
+        """`uv pip install` into the environment; whether it worked."""
+        limited = ["--constraint", "/tmp/constraints.txt"] if self.request.constraints else []
+        command = ["/build/uv", "pip", "install", "--python", f"{ENV}/bin/python", *limited, *arguments]
+        done = self.run(step, command)
+        return done.exit_code == 0 and not done.timed_out
+
+
+def describe(step: str, done: Completed) -> str:
+    lines = [line for line in done.text.strip().splitlines() if line.strip()]
+    how = f"took more than {STEP_SECONDS:.0f} s" if done.timed_out else f"exited {done.exit_code}"
+    return f"{step} {how}" + "".join(f"\n    {line}" for line in lines[-6:])
+
+
+def steps(building: Building) -> None:
+    """All installing steps, in order."""
+    request = building.request
+    if request.interpreter is None:
+        if request.setup:
+            building.progress("running the setup command")
+            building.must("the setup command", request.setup)
+        return
+    building.progress(f"building an environment on Python {request.interpreter.version}")
+    if request.constraints:
+        building.sandbox.write_file("/tmp/constraints.txt", "\n".join(request.constraints).encode())
+    make = [
+        "/build/uv",
+        "venv",
+        ENV,
+        "--allow-existing",
+        "--no-project",
+        "--python",
+        str(request.interpreter.executable),
+    ]
+    make += ["--seed"] if request.setup else []  # a user's own command will say `pip`
+    building.must("making the environment", make)
+    if request.setup:
+        building.progress("running the setup command")
+        building.must("the setup command", request.setup)
+    else:
+        install_project(building)
+        install_requirements(building)
+    if building.run("looking for pytest", ["python", "-c", "import pytest"]).exit_code:
+        building.progress("installing pytest")
+        if not building.install("installing pytest", "pytest"):
+            raise BuildFailed("pytest cannot be installed", "Check the network and the index configured for pip or uv.")
+    repair(building)
+    if not building.install("installing coverage", "--target", f"{TOOLS}/coverage", "--no-deps", "coverage"):
+        building.notes.append("coverage could not be installed: which test executes what is unknown")
+
+
+def install_project(building: Building) -> None:
+    """The project itself, editable: with its test extras, without, then only what it depends on."""
+    plan = building.request.plan
+    if not plan.project:
+        if plan.dependencies:
+            each(building, "dependencies", [[dependency] for dependency in plan.dependencies])
+        return
+    building.progress("installing the project and its dependencies")
+    if plan.extras and building.install("installing the project", "--editable", f".[{','.join(plan.extras)}]"):
+        return
+    if plan.extras:
+        building.notes.append(f"the extras {', '.join(plan.extras)} do not install together")
+    step = "installing the project without extras"
+    done = building.run(step, ["/build/uv", "pip", "install", "--python", f"{ENV}/bin/python", "--editable", "."])
+    if done.exit_code == 0:
+        for extra in plan.extras:
+            if not building.install(f"installing the extra {extra}", "--editable", f".[{extra}]"):
+                building.notes.append(f"the extra {extra} does not install")
+        return
+    if not plan.dependencies:
+        raise BuildFailed(describe(step, done), "Give the commands that install it with --setup.")
+    building.notes.append(
+        "the project itself does not install: its dependencies were installed, its folder is imported"
+    )
+    each(building, "dependencies", [[dependency] for dependency in plan.dependencies])
+
+
+def install_requirements(building: Building) -> None:
+    plan = building.request.plan
+    wanted = [["--group", group] for group in plan.groups]
+    wanted += [["--requirement", path] for path in plan.requirement_files]
+    wanted += [[package] for package in plan.packages]
+    if wanted:
+        building.progress("installing what the tests need")
+        each(building, "test requirements", wanted)
+
+
+def each(building: Building, what: str, wanted: list[list[str]]) -> None:
+    """Install all at once, else one by one, noting those that do not install."""
+    if building.install(f"installing {what}", *(word for words in wanted for word in words)):
+        return
+    for words in wanted:
+        if not building.install(f"installing {' '.join(words)}", *words):
+            building.notes.append(f"{' '.join(words)} does not install")
+
+
+def repair(building: Building) -> None:
+    """Install distributions of modules that collecting the tests does not find, as long as that helps."""
+    own = own_modules(building.request)
+    tried: set[str] = set()
+    for _ in range(MAX_REPAIRS):
+        done = building.run("collecting the tests", collect(), timeout=120.0)
+        missing = re.findall(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)", done.text)
+        wanted = {
+            DISTRIBUTIONS.get(name, DISTRIBUTIONS.get(name.split(".")[0], name.split(".")[0])) for name in missing
+        }
+        wanted = {name for name in wanted if name not in own and name not in tried}
+        if not wanted:
+            return
+        tried |= wanted
+        for name in sorted(wanted):
+            if building.install(f"installing {name}", name):
+                building.notes.append(f"{name} was installed because the tests import it")
+
+
+def collect() -> str:
+    """The script that only collects the tests."""
+    return render_script((), options=("--collect-only",))
+
+
+def own_modules(request: Request) -> set[str]:
+    """Names the tree itself defines at any of its import roots."""
+    names = set()
+    for path in request.tracked:
+        for root in {*request.plan.roots, "."}:
+            inner = path if root == "." else path.removeprefix(f"{root}/") if path.startswith(f"{root}/") else ""
+            names.add(inner.split("/")[0].removesuffix(".py"))
+    return names
+
+
+def pretend(request: Request) -> dict[str, str]:
+    """The variables by which tools that read the version from tags are told it, there being no tags inside."""
+    version = request.version or "0.0.0"
+    names = ["SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION", "UV_DYNAMIC_VERSIONING_BYPASS"]
+    names += ["POETRY_DYNAMIC_VERSIONING_BYPASS", "VERSIONINGIT_FOR_PACKAGE_VERSION"]
+    if request.plan.name:
+        key = re.sub(r"[^A-Z0-9]", "_", canonicalize_name(request.plan.name).upper())
+        names.append(f"SETUPTOOLS_SCM_PRETEND_VERSION_FOR_{key}")
+    return dict.fromkeys(names, version)

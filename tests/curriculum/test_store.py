@@ -1,0 +1,290 @@
+"""The pool of a run: the same whatever order results come in, and whole whenever its process is killed."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import hand_made
+import pytest
+
+from selfplay.artifact import Artifact, Bug, load, load_bug
+from selfplay.curriculum import Curriculum, CurriculumError, EpisodeResult, open_curriculum
+from selfplay.curriculum.summary import summarise, write_summary
+
+ARTIFACT = hand_made.artifact("python")
+
+
+def result(number: int, status: str = "valid", tree: str | None = None) -> EpisodeResult:
+    """Episode `number`'s result; a valid one has the buggy tree `tree`, its own if not given."""
+    figures = {"seconds": 1.0, "files": ["a.py"], "changed_lines": number, "fail_to_pass": 1, "suite_runs": 3}
+    if status != "valid":
+        check = "bug" if status == "invalid" else None
+        return EpisodeResult(number, "removal", status, "why", figures, failed_check=check)
+    artifact = Artifact(**{**vars(ARTIFACT), "test_script": f"echo {number}\n"})
+    bug = Bug(
+        id=f"b.{number}", strategy="removal", seed=0, source="s", revision="r", commit="c", tree_hash="t",
+        content_hash=artifact.content_hash(), fail_to_pass=("x",), pass_to_pass=("y",), policy="p",
+    )  # fmt: skip
+    return EpisodeResult(number, "removal", "valid", "", figures, None, tree or f"tree {number}", artifact, bug)
+
+
+def episodes(seed: int, count: int = 24) -> list[EpisodeResult]:
+    """Results of all kinds; about a third of the valid ones repeat an earlier tree."""
+    rng = random.Random(seed)
+    return [
+        result(n, rng.choice(["valid", "valid", "invalid", "gave_up"]), f"tree {rng.randrange(12)}")
+        for n in range(count)
+    ]
+
+
+def check_whole(pool: Curriculum) -> None:
+    """What holds after any kill: every bug of the pool has its folder whole, and no folder is nobody's."""
+    ids = [bug.id for bug in pool.bugs()]
+    assert len(ids) == pool.count() == len(set(ids))
+    for bug in pool.bugs():
+        folder = pool.folder / "bugs" / bug.id
+        assert load_bug(folder) == bug
+        assert load(folder).content_hash() == bug.content_hash
+    summarise(pool)
+    numbers = [episode["number"] for episode in pool.episodes()]
+    assert numbers == list(range(len(numbers)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_order_of_completion_gives_the_same_pool(tmp_path: Path, seed: int) -> None:
+    wanted, results = 8, episodes(seed)
+    first_of_tree: dict[str, int] = {}
+    for one in results:
+        if one.tree_key is not None:
+            first_of_tree.setdefault(one.tree_key, one.number)
+    expected = [f"b.{number}" for number in list(first_of_tree.values())[:wanted]]
+    for order in range(3):
+        shuffled = random.Random(order).sample(results, len(results))
+        with open_curriculum(tmp_path / str(order)) as pool:
+            for one in shuffled:
+                pool.stage(one)
+                pool.take(wanted)
+            assert [bug.id for bug in pool.bugs()] == expected
+            check_whole(pool)
+            repeated = {e["number"] for e in pool.episodes() if e["status"] == "duplicate"}
+            taken = len(pool.episodes())
+            assert repeated == {
+                r.number for r in results[:taken] if r.tree_key and first_of_tree[r.tree_key] != r.number
+            }
+
+
+def test_patience_ends_at_the_same_episode_in_any_order(tmp_path: Path) -> None:
+    results = [result(0), *(result(n, "invalid") for n in range(1, 6)), result(6)]
+    for number, order in enumerate((results, results[::-1])):
+        with open_curriculum(tmp_path / str(number)) as pool:
+            for one in order:
+                pool.stage(one)
+                pool.take(2, patience=5)
+            assert [bug.id for bug in pool.bugs()] == ["b.0"] and pool.fruitless() == 5
+            pool.take(2, patience=6)  # more patience goes on where it stopped
+            assert [bug.id for bug in pool.bugs()] == ["b.0", "b.6"]
+
+
+def test_staged_bugs_wait_for_a_run_that_wants_more(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        for number in range(3):
+            pool.stage(result(number))
+        assert [bug.id for bug in pool.take(1)] == ["b.0"]
+    with open_curriculum(tmp_path) as pool:
+        assert pool.finished() == {0, 1, 2} and pool.count() == 1
+        assert [bug.id for bug in pool.take(3)] == ["b.1", "b.2"]
+        check_whole(pool)
+
+
+def test_a_gap_holds_back_what_comes_after_it(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.stage(result(1))
+        assert pool.take(1) == []
+        pool.stage(result(0, "gave_up"))
+        assert [bug.id for bug in pool.take(1)] == ["b.1"]
+
+
+CHILD = """
+import sys
+from pathlib import Path
+sys.path[:0] = [{tests!r}, {here!r}]
+from test_store import episodes
+from selfplay.curriculum import open_curriculum
+with open_curriculum(Path({folder!r})) as pool:
+    print("open", flush=True)
+    for one in episodes(1):
+        if one.number not in pool.finished():
+            pool.stage(one)
+        pool.take(20)
+    print("done", flush=True)
+"""
+
+
+def test_a_kill_at_any_moment_leaves_a_pool_that_goes_on(tmp_path: Path) -> None:
+    """The same run, killed again and again until it gets to its end, comes to the same pool as one left alone."""
+    with open_curriculum(tmp_path / "calm") as pool:
+        for one in episodes(1):
+            pool.stage(one)
+        pool.take(20)
+        calm = pool.bugs()
+    folder, rng, kills = tmp_path / "killed", random.Random(0), 0
+    code = CHILD.format(tests=str(Path(hand_made.__file__).parent), here=str(Path(__file__).parent), folder=str(folder))
+    for _ in range(60):
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        assert child.stdout is not None and child.stdout.readline() == "open\n"
+        time.sleep(rng.uniform(0, 0.03))
+        child.send_signal(signal.SIGKILL)
+        finished = "done" in child.stdout.read()
+        child.wait(timeout=20)
+        kills += not finished
+        with open_curriculum(folder) as pool:
+            check_whole(pool)
+            assert all(path.name.isdigit() for path in (folder / "staging").glob("*"))
+        if finished:
+            break
+    assert finished and kills >= 1
+    with open_curriculum(folder) as pool:
+        pool.take(20)
+        assert pool.bugs() == calm
+        check_whole(pool)
+
+
+@pytest.mark.parametrize("moment", ["staged", "moved"])
+def test_the_steps_of_taking_a_bug_can_each_be_the_last(tmp_path: Path, moment: str) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.stage(result(0))
+    if moment == "moved":
+        (tmp_path / "bugs").mkdir()
+        (tmp_path / "staging" / "000000").rename(tmp_path / "bugs" / "b.0")
+    with open_curriculum(tmp_path) as pool:
+        pool.take(1)
+        check_whole(pool)
+        assert pool.count() == 1 and [e["status"] for e in pool.episodes()] == ["valid"]
+
+
+def test_what_a_kill_left_half_written_goes(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.stage(result(0))
+        pool.take(1)
+    (tmp_path / "staging" / "000001").mkdir(parents=True)
+    (tmp_path / "bugs" / "b.9").mkdir()
+    with open_curriculum(tmp_path) as pool:
+        check_whole(pool)
+    assert sorted(path.name for path in (tmp_path / "bugs").iterdir()) == ["b.0"]
+    assert list((tmp_path / "staging").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["bugs", "original", "staging", "trajectories"])
+def test_a_folder_that_is_no_run_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name / "mine").mkdir(parents=True)
+    with (
+        pytest.raises(CurriculumError, match=f"holds {name}/ but no curriculum.sqlite: it is not a run's folder"),
+        open_curriculum(tmp_path),
+    ):
+        pass
+    assert (tmp_path / name / "mine").is_dir()
+
+
+def test_a_second_process_is_told(tmp_path: Path) -> None:
+    code = "from selfplay.curriculum import *; from pathlib import Path\n"
+    code += f"with open_curriculum(Path({str(tmp_path)!r})): pass"
+    with open_curriculum(tmp_path):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert f"another process works on {tmp_path}" in done.stderr
+    assert "Wait for it, stop it, or give another --out." in done.stderr
+    with open_curriculum(tmp_path):
+        pass
+
+
+def test_settings_bind_once_an_episode_is_stored(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.settle({"source": "mistyped", "seed": 0, "test": None})
+    with open_curriculum(tmp_path) as pool:
+        pool.settle({"source": "right", "seed": 0, "test": "make check"})
+        pool.settle({"tree_hash": "t"})
+        pool.stage(result(0))
+    with open_curriculum(tmp_path) as pool:
+        pool.settle({"source": "right", "seed": 0, "test": "make check", "tree_hash": "t"})
+        with pytest.raises(CurriculumError, match=f"{tmp_path} was made with seed = 0, not 1") as caught:
+            pool.settle({"source": "right", "seed": 1})
+        assert "Resume with the same settings, or give another --out." in caught.value.hint
+
+
+def test_a_damaged_database_is_named(tmp_path: Path) -> None:
+    (tmp_path / "curriculum.sqlite").write_bytes(b"not a database at all, but long enough for one" * 30)
+    with (
+        pytest.raises(CurriculumError, match=r"curriculum.sqlite is not a curriculum: file is not a database"),
+        open_curriculum(tmp_path),
+    ):
+        pass
+
+
+def test_a_database_damaged_in_its_middle_is_named_and_its_bugs_stay(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        for number in range(12):
+            pool.stage(result(number))
+        pool.take(12)
+    data = bytearray((tmp_path / "curriculum.sqlite").read_bytes())
+    data[4096 * 2 :] = os.urandom(len(data) - 4096 * 2)
+    (tmp_path / "curriculum.sqlite").write_bytes(data)
+    with pytest.raises(CurriculumError, match=r"curriculum\.sqlite"), open_curriculum(tmp_path) as pool:
+        pool.bugs()
+    assert len(list((tmp_path / "bugs").iterdir())) == 12
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CurriculumError, match="file cannot be used: File exists"), open_curriculum(tmp_path / "file"):
+        pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk takes root")
+def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", tmp_path], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("this machine does not let root mount")
+    try:
+        stored = 0
+        with pytest.raises(CurriculumError, match=r"(?i)full|no space left"), open_curriculum(tmp_path) as pool:
+            for number in range(1000):
+                pool.stage(result(number))
+                pool.take(1000)
+                stored = pool.count()
+        assert stored >= 1
+        for path in (tmp_path / "bugs").iterdir():
+            assert load_bug(path).id == path.name
+    finally:
+        subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+def test_the_summary_counts_by_hand(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        for one in (result(0), result(1, "invalid"), result(2, "gave_up"), result(3, tree="tree 0"), result(4)):
+            pool.stage(one)
+        pool.take(2)
+        summary = summarise(pool)
+    assert [(bug["id"], bug["episode"], bug["changed_lines"]) for bug in summary["bugs"]] == [
+        ("b.0", 0, 0), ("b.4", 4, 4),
+    ]  # fmt: skip
+    assert summary["figures"] == {
+        "bugs": 2, "by_strategy": {"removal": 2}, "episodes": 5,
+        "submitted": 4, "valid_share": 0.75,  # all but the one that gave up; of them all but the invalid one
+        "statuses": {"valid": 2, "invalid": 1, "gave_up": 1, "duplicate": 1}, "failed_checks": {"bug": 1},
+        "median_changed_lines": 2.0,  # of 0 and 4
+        "median_fail_to_pass": 1, "files_touched": 1, "one_line_bugs": 1, "validation_suite_runs": 15,  # 5 times 3
+    }  # fmt: skip
+    write_summary(tmp_path, summary)
+    assert json.loads((tmp_path / "summary.json").read_text()) == summary
+
+
+def test_an_empty_pool_has_a_summary(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        figures = summarise(pool)["figures"]
+    assert (figures["bugs"], figures["valid_share"], figures["median_changed_lines"]) == (0, None, None)

@@ -1,0 +1,84 @@
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from selfplay.repository import archive
+from selfplay.repository.archive import unpack
+from selfplay.repository.errors import SourceError
+
+
+def make_tar(path: Path, *members: tarfile.TarInfo | tuple[str, bytes]) -> Path:
+    with tarfile.open(path, "w:gz") as tar:
+        for member in members:
+            if isinstance(member, tuple):
+                info = tarfile.TarInfo(member[0])
+                info.size, info.mode = len(member[1]), 0o755
+                tar.addfile(info, io.BytesIO(member[1]))
+            else:
+                tar.addfile(member)
+    return path
+
+
+def link(name: str, target: str, kind: bytes = tarfile.SYMTYPE) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+def test_the_top_folder_goes_and_modes_stay(tmp_path: Path) -> None:
+    tar = make_tar(tmp_path / "p-1.tar.gz", ("p-1/run.sh", b"x"), link("p-1/in", "run.sh"))
+    assert unpack(tar, tmp_path / "out") == []
+    assert (tmp_path / "out" / "run.sh").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "out" / "in").readlink() == Path("run.sh")
+
+
+def test_hostile_members_are_dropped_with_a_note_each(tmp_path: Path) -> None:
+    device = tarfile.TarInfo("p-1/device")
+    device.type = tarfile.CHRTYPE
+    tar = make_tar(
+        tmp_path / "p-1.tar.gz",
+        ("p-1/good.py", b"ok"),
+        ("/absolute", b""),
+        ("p-1/../../up", b""),
+        ("p-1/.git/config", b""),
+        ("p-1/sub/.GIT/hooks/x", b""),
+        link("p-1/out", "../../etc"),
+        link("p-1/abs", "/etc/passwd"),
+        link("p-1/hard", "p-1/missing", tarfile.LNKTYPE),
+        device,
+    )
+    notes = unpack(tar, tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").rglob("*") if path.is_file()] == ["good.py"]
+    assert len(notes) == 8  # every member above but the good one
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "p-1.tar.gz"]
+
+
+def test_a_file_is_never_written_through_a_link(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    tar = make_tar(tmp_path / "p.tar.gz", link("p/d", "sub"), ("p/sub/x", b"1"), ("p/d/y", b"2"))
+    unpack(tar, tmp_path / "out")
+    assert (tmp_path / "out" / "d" / "y").read_bytes() == b"2" and not (tmp_path / "out" / "d").is_symlink()
+
+
+def test_caps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "MAX_BYTES", 10)
+    with pytest.raises(SourceError, match="more than 10 bytes"):
+        unpack(make_tar(tmp_path / "p.tar.gz", ("p/a", b"123456"), ("p/b", b"123456")), tmp_path / "out")
+    monkeypatch.setattr(archive, "MAX_MEMBERS", 1)
+    with pytest.raises(SourceError, match="more than 1 members"):
+        unpack(make_tar(tmp_path / "q.tar.gz", ("p/a", b""), ("p/b", b"")), tmp_path / "out2")
+
+
+def test_zip_and_what_is_no_archive(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "p.zip", "w") as bundle:
+        bundle.writestr("p/a.py", "x")
+        bundle.writestr("p/../../b.py", "x")
+    assert len(unpack(tmp_path / "p.zip", tmp_path / "out")) == 1
+    assert (tmp_path / "out" / "a.py").exists()
+    (tmp_path / "bad.tar.gz").write_bytes(b"not an archive")
+    with pytest.raises(SourceError, match=r"bad\.tar\.gz cannot be unpacked"):
+        unpack(tmp_path / "bad.tar.gz", tmp_path / "out3")

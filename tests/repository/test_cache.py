@@ -1,0 +1,78 @@
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from selfplay.repository.cache import build_once, check_cache, copy_regular, default_cache
+from selfplay.repository.errors import CacheError
+
+
+def test_a_failed_build_leaves_nothing_and_a_later_one_works(tmp_path: Path) -> None:
+    def fail(staging: Path) -> None:
+        (staging / "part").touch()
+        raise ValueError
+
+    with pytest.raises(ValueError):
+        build_once(tmp_path / "key", fail, print)
+    assert [path.name for path in tmp_path.iterdir()] == ["key.lock"]
+    assert build_once(tmp_path / "key", lambda staging: (staging / "done").touch(), print) == tmp_path / "key"
+    build_once(tmp_path / "key", fail, print)  # there already: not built again
+
+
+def _slow(final: Path, started: Path) -> None:
+    def build(staging: Path) -> None:
+        (staging / "part").touch()
+        started.touch()
+        time.sleep(1.0)
+
+    build_once(final, build, lambda line: None)
+
+
+def _wait(path: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_killed_builder_leaves_nothing_that_looks_finished(tmp_path: Path) -> None:
+    process = multiprocessing.get_context("fork").Process(target=_slow, args=(tmp_path / "k", tmp_path / "started"))
+    process.start()
+    _wait(tmp_path / "started")
+    os.kill(process.pid or 0, signal.SIGKILL)
+    process.join()
+    assert not (tmp_path / "k").exists() and list(tmp_path.glob(".k.*"))
+    build_once(tmp_path / "k", lambda staging: None, print)
+    assert not list(tmp_path.glob(".k.*"))
+
+
+def test_a_second_builder_waits_and_says_so(tmp_path: Path) -> None:
+    process = multiprocessing.get_context("fork").Process(target=_slow, args=(tmp_path / "k", tmp_path / "started"))
+    process.start()
+    _wait(tmp_path / "started")
+    said: list[str] = []
+    build_once(tmp_path / "k", lambda staging: pytest.fail("built twice"), said.append)
+    process.join()
+    assert len(said) == 1 and "waiting" in said[0]
+
+
+def test_links_are_not_copied_and_not_followed(tmp_path: Path) -> None:
+    source, target, outside = (tmp_path / name for name in ("source", "target", "outside"))
+    for folder in (source / "in", target, outside):
+        folder.mkdir(parents=True)
+    (source / "link").symlink_to(outside)
+    (source / "in" / "file").write_text("new")
+    (target / "in").symlink_to(outside)
+    copy_regular(source, target)
+    assert not list(outside.iterdir()) and not (target / "link").exists()
+
+
+def test_where_the_cache_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SELFPLAY_CACHE", str(tmp_path / "here"))
+    assert default_cache() == tmp_path / "here"
+    (tmp_path / "file").touch()
+    with pytest.raises(CacheError, match="cannot be used: Not a directory"):
+        check_cache(tmp_path / "file" / "below")

@@ -1,0 +1,107 @@
+"""A real package index, served from a folder on the loopback."""
+
+import functools
+import hashlib
+import http.server
+import io
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from selfplay.repository.errors import SourceError
+from selfplay.repository.fetch import Checkout
+from selfplay.repository.gitdir import GitDir
+from selfplay.repository.pypi import fetch_pypi
+from selfplay.repository.source import PypiSource
+
+Release = tuple[str, str]  # version, attributes of its link
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Path]]:
+    """Publishes sdists of `demo`, whose `demo.py` holds the version; sets the variable pip reads the index from."""
+    root = tmp_path / "index"
+    (root / "simple" / "demo").mkdir(parents=True)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=root))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/simple")
+
+    def publish(*releases: Release, digest: str | None = None) -> Path:
+        links = []
+        for version, attributes in releases:
+            name = f"demo-{version}.tar.gz"
+            with tarfile.open(root / name, "w:gz") as tar:
+                info = tarfile.TarInfo(f"demo-{version}/demo.py")
+                info.size = len(version)
+                tar.addfile(info, io.BytesIO(version.encode()))
+            sha = digest or hashlib.sha256((root / name).read_bytes()).hexdigest()
+            links.append(f'<a href="/{name}#sha256={sha}" {attributes}>{name}</a><br>')
+        (root / "simple" / "demo" / "index.html").write_text("<!DOCTYPE html><html><body>" + "".join(links))
+        return root
+
+    yield publish
+    server.shutdown()
+    server.server_close()
+
+
+def get(folder: Path, version: str | None = None, releases: int = 12) -> Checkout:
+    folder.mkdir()
+    store = GitDir.create(folder / "store")
+    source = PypiSource("demo", version)
+    return fetch_pypi(source, store, downloads=folder / "dl", releases=releases, progress=lambda line: None)
+
+
+def subjects(checkout: Checkout) -> list[str]:
+    return checkout.store.line("log", "--format=%s", checkout.commit).splitlines()
+
+
+YANKED = 'data-yanked="broken"'
+
+
+def test_releases_are_history_without_pre_releases_and_yanked_ones(index: Callable[..., Path], tmp_path: Path) -> None:
+    index(("1.0", ""), ("1.10", ""), ("1.2", ""), ("1.3rc1", ""), ("1.4", YANKED), ("2.0b1", ""))
+    newest = get(tmp_path / "a")
+    assert subjects(newest) == ["demo 1.10", "demo 1.2", "demo 1.0"]
+    assert newest.store.run("cat-file", "blob", f"{newest.commit}:demo.py") == b"1.10"
+    assert get(tmp_path / "b").commit == newest.commit  # the same releases, the same ids
+    assert subjects(get(tmp_path / "c", "1.10", releases=1)) == ["demo 1.10", "demo 1.2"]
+    assert subjects(get(tmp_path / "d", "2.0b1", releases=0)) == ["demo 2.0b1"]
+    assert subjects(get(tmp_path / "e", "1.4", releases=1)) == ["demo 1.4", "demo 1.2"]
+
+
+def test_what_is_not_there_is_named(index: Callable[..., Path], tmp_path: Path) -> None:
+    index(("1.0", ""))
+    with pytest.raises(SourceError, match=r"no sdist of this version\n  The newest with one are: 1\.0"):
+        get(tmp_path / "a", "3.0")
+    index()
+    with pytest.raises(SourceError, match="has no sdist of 'demo'"):
+        get(tmp_path / "b")
+
+
+def test_a_download_that_is_not_what_the_index_promised(index: Callable[..., Path], tmp_path: Path) -> None:
+    index(("1.0", ""), digest="0" * 64)
+    with pytest.raises(SourceError, match=r"demo-1\.0\.tar\.gz cannot be downloaded"):
+        get(tmp_path / "a")
+
+
+def test_an_old_release_that_is_gone_is_a_note(index: Callable[..., Path], tmp_path: Path) -> None:
+    root = index(("1.0", ""), ("1.1", ""))
+    (root / "demo-1.0.tar.gz").unlink()
+    checkout = get(tmp_path / "a")
+    assert subjects(checkout) == ["demo 1.1"] and "release 1.0 is missing" in checkout.notes[0]
+
+
+def test_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    with pytest.raises(SourceError, match="cannot be reached"):
+        get(tmp_path / "a")
