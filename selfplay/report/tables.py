@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from selfplay.artifact import Verdict
+from selfplay.oracle.audit import Audit
 from selfplay.oracle.grade import Grade
 
 
@@ -85,3 +86,15 @@ def grade_table(title: str, grade: Grade) -> RenderableType:
     end = Text("resolved" if grade.resolved else "not resolved", style="bold green" if grade.resolved else "bold red")
     cost = f" ({grade.runs} suite runs, {grade.seconds:.1f} s)"
     return Group(table, Text.assemble(end, safe(f": {grade.reason}: {grade.detail}{cost}")))
+
+
+def audit_table(title: str, audit: Audit) -> RenderableType:
+    """What a search of the solver's world found, and how much of the answer each place gives away."""
+    if audit.clean:
+        return safe(f"{title}: clean; {audit.lines} lines were searched for")
+    table = Table(title=safe(title), title_justify="left", header_style="bold")
+    for name in ("where", "kind", "share of the answer"):
+        table.add_column(name, overflow="fold")
+    for finding in audit.findings:
+        table.add_row(safe(finding.where), finding.kind, f"{finding.share:.0%}")
+    return table

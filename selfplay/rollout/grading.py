@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
+from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.calibrate import Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import Grade, Grader
 from selfplay.oracle.prediction import MAX_BYTES
-from selfplay.oracle.world import Task
+from selfplay.oracle.world import Task, solver_world
 from selfplay.plain import decode
 from selfplay.repository import Prepared
 from selfplay.rollout.revalidation import prepared_for
@@ -62,3 +63,10 @@ def grade_file(folder: Path, patch: Path, backend: Backend, *, counterfactual: b
             "unreadable", f"{patch} cannot be read: {error.strerror}", "Name a file with a diff."
         ) from error
     return grader_for(folder, backend, counterfactual=counterfactual).grade(data)
+
+
+def audit_bug(folder: Path, backend: Backend, *, prepared: Prepared | None = None) -> Audit:
+    """Search the solver's world of the bug in `folder`. Raises `SelfplayError` as `grader_for` does."""
+    bug, artifact = load_checked(folder)
+    world = solver_world(prepared or prepared_for(folder, bug, backend))
+    return audit_task(backend, task_of(folder, bug, artifact, world))
