@@ -31,10 +31,10 @@ def specification(
     if not 0 < public_share <= 1:
         raise ValueError(f"a public share is above 0 and at most 1, not {public_share}")
     whole = patches.reverse(test_weaken)
-    if public_share == 1:
-        return Specification(whole, tuple(fail_to_pass), ())
     sections = patches.parse(whole)
     pieces = [(at, hunk) for at, section in enumerate(sections) for hunk in section.hunks]
+    if public_share == 1 or not pieces:  # whole files that come and go have nothing to choose from
+        return Specification(whole, tuple(fail_to_pass), ())
     random.Random(f"public:{seed}").shuffle(pieces)
     wanted = math.ceil(public_share * len(fail_to_pass))
     shown: dict[int, list[Hunk]] = {}
