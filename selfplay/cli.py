@@ -4,14 +4,12 @@ import json
 import logging
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from selfplay.errors import SelfplayError
-
-if TYPE_CHECKING:
-    pass
+from selfplay.plain import printable
 
 app = typer.Typer(
     help="Verified bugs by self-play: point it at a repository and get a curriculum.",
@@ -56,8 +54,12 @@ def curriculum(
 
     thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
     order = Order(source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds)
-    with LiveWatcher(bugs) as watcher:
-        summary = run_campaign(order, open_backend(), watcher)
+    try:
+        with LiveWatcher(bugs) as watcher:
+            summary = run_campaign(order, open_backend(), watcher)
+    except KeyboardInterrupt:
+        print("selfplay: interrupted; the same command resumes", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
     _print_run(summary, out, as_json)
     raise typer.Exit(0 if summary["figures"]["bugs"] >= bugs else 1)
 
@@ -90,10 +92,10 @@ def validate(
     for result in revalidate(path, open_backend()):
         results.append(result)
         if not as_json:
-            console.print(verdict_table(result.bug.id, result.validation.verdicts))
+            console.print(verdict_table(result.id, result.verdicts))
     if as_json:
         print(json.dumps([result.to_json() for result in results], indent=2))
-    raise typer.Exit(0 if all(result.agrees for result in results) else 1)
+    raise typer.Exit(0 if all(result.valid for result in results) else 1)
 
 
 @app.command()
@@ -150,12 +152,9 @@ def show(bug_dir: Annotated[Path, typer.Argument(help="The folder of one bug.")]
 
 
 def main() -> None:
-    """Entry point: a `SelfplayError` is printed with its hint and exits 2, Ctrl-C says how to go on and exits 130."""
+    """Entry point: a `SelfplayError` is printed with its hint and exits 2."""
     try:
         app()
     except SelfplayError as error:
-        print(f"selfplay: {error}", file=sys.stderr)
+        print(f"selfplay: {printable(str(error))}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("selfplay: interrupted; the same command resumes", file=sys.stderr)
-        sys.exit(INTERRUPTED)

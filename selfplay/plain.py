@@ -18,6 +18,11 @@ def shown(text: str) -> str:
     return encode(text).decode("utf-8", "backslashreplace")
 
 
+def printable(text: str) -> str:
+    """The text without what could drive a terminal: control and invisible characters become U+FFFD, lines stay."""
+    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+
+
 def safe_relative(path: str) -> str | None:
     """`path` when it is a plain relative POSIX path that stays inside its root and out of any `.git`, else None."""
     if not path or path.startswith("/") or "\0" in path or "\n" in path:

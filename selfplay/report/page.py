@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
 from selfplay import patches
-from selfplay.artifact import Artifact, Bug, Verdict
+from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
 from selfplay.report.tables import safe, verdict_table
 
 SHOWN_IDS = 20
 
 
 def bug_page(bug: Bug, artifact: Artifact) -> RenderableType:
-    """The whole page, for a rich console."""
-    verdicts = [Verdict(**verdict) for verdict in bug.verdicts]
+    """The whole page, for a rich console. Raises `ArtifactError` or `PatchError` for a bug that is damaged."""
+    verdicts = _verdicts(bug)
     return Group(
         _heading(bug),
         Rule("what was broken", align="left"),
@@ -30,6 +31,16 @@ def bug_page(bug: Bug, artifact: Artifact) -> RenderableType:
         _coloured(artifact.test_weaken),
         verdict_table("checks", verdicts),
     )
+
+
+def _verdicts(bug: Bug) -> tuple[Verdict, ...]:
+    """The recorded verdicts. Raises `ArtifactError` for what are none."""
+    try:
+        return TypeAdapter(tuple[Verdict, ...]).validate_python(bug.verdicts)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ArtifactError(f"bug.json: verdicts.{where}: {first['msg']}") from error
 
 
 def _heading(bug: Bug) -> Text:

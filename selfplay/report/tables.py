@@ -11,11 +11,12 @@ from rich.text import Text
 from selfplay.artifact import Verdict
 from selfplay.oracle.audit import Audit
 from selfplay.oracle.grade import Grade
+from selfplay.plain import printable
 
 
 def safe(value: object) -> Text:
     """Text without markup or control characters, whatever a repository put into it."""
-    return Text("".join(c if c.isprintable() or c == "\n" else "�" for c in str(value)))
+    return Text(printable(str(value)))
 
 
 def bug_table(rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -71,7 +72,7 @@ def verdict_table(title: str, verdicts: Sequence[Verdict]) -> Table:
         table.add_column(name, justify="right" if name in ("seconds", "runs") else "left")
     for verdict in verdicts:
         said = Text("passed", style="green") if verdict.passed else Text("failed", style="bold red")
-        table.add_row(verdict.check, said, f"{verdict.seconds:.2f}", str(verdict.runs), safe(verdict.reason))
+        table.add_row(safe(verdict.check), said, f"{verdict.seconds:.2f}", str(verdict.runs), safe(verdict.reason))
     return table
 
 

@@ -34,6 +34,8 @@ LIMITS = Limits(output_bytes=32 * MIB)
 COLLECT_SECONDS = 120.0
 ROOM = 0.8
 """Share of the time limit a cut suite may fill, so that a slower moment does not exceed it."""
+MAX_CUTS = 3
+"""How often a suite that turns out slower than it was is cut again."""
 MAX_MEASURING = 3
 """How many time limits the first measurement may take, over all its runs."""
 MEASURING_TEST_SECONDS = 15.0
@@ -99,14 +101,20 @@ def _measure(work: _Measurement, progress: Progress) -> Suite:
     files = _discover(work)
     progress(f"running the tests of {len(files)} files")
     first, seconds, log = _first_run(work, files, progress)
-    chosen = _fit(work, first, seconds)
-    failing = {record.id for record in first if record.outcome == "failed" and file_of(record.id) in chosen}
-    passed = {record.id for record in first if record.outcome == "passed" and file_of(record.id) in chosen}
-    if not passed:
-        raise NoPassingTests(f"none of the tests of {work.prepared.source} passes\n{_tail(log)}", "See the log above.")
-    progress("running the tests again")
-    done = work.run(work.script(chosen, failing), 2 * work.time_limit)
-    second = parse_records(done.stdout)
+    for _ in range(MAX_CUTS):
+        chosen = _fit(work, first, seconds)
+        failing = {record.id for record in first if record.outcome == "failed" and file_of(record.id) in chosen}
+        passed = {record.id for record in first if record.outcome == "passed" and file_of(record.id) in chosen}
+        if not passed:
+            raise NoPassingTests(
+                f"none of the tests of {work.prepared.source} passes\n{_tail(log)}", "See its end above."
+            )
+        progress("running the tests again")
+        done = work.run(work.script(chosen, failing), 2 * work.time_limit)
+        second = parse_records(done.stdout)
+        if done.seconds <= work.time_limit:
+            break
+        first, seconds = [record for record in first if file_of(record.id) in chosen], 1.25 * done.seconds
     again = {record.id for record in second if record.outcome == "passed"}
     steady, flaky = passed & again, passed ^ again
     times = {record.id: record.seconds or 0.0 for record in second if record.id in steady}
@@ -187,19 +195,19 @@ def _culprits(records: list[Record], done: Completed) -> set[str]:
 
 
 def _fit(work: _Measurement, records: list[Record], wall: float) -> set[str]:
-    """Whole files, quickest first, that fit the limit; all of them when the run did."""
+    """Whole files, quickest first, that fit the limit when a run of all of them took `wall` seconds."""
     spent: dict[str, float] = {}
     for record in records:
         if record.kind == "test":
             spent[file_of(record.id)] = spent.get(file_of(record.id), 0.0) + (record.seconds or 0.0)
     budget = ROOM * work.time_limit
-    if wall <= budget:
+    if wall <= budget or not any(spent.values()):
         return set(spent)
-    budget -= min(max(0.0, wall - sum(spent.values())), budget / 2)  # what starting and collecting take
+    share = wall / sum(spent.values())  # starting and collecting are spread over the tests
     chosen: set[str] = set()
     for file, seconds in sorted(spent.items(), key=lambda item: (item[1], item[0])):
-        if seconds <= budget:
-            budget -= seconds
+        if share * seconds <= budget:
+            budget -= share * seconds
             chosen.add(file)
     work.left_out += sorted(set(spent) - chosen)
     return chosen

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
+from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.calibrate import Oracle
 from selfplay.oracle.errors import PredictionError
@@ -11,20 +11,12 @@ from selfplay.oracle.prediction import MAX_BYTES
 from selfplay.oracle.world import Task, solver_world
 from selfplay.plain import decode
 from selfplay.repository import Prepared
-from selfplay.rollout.revalidation import prepared_for
+from selfplay.rollout.revalidation import prepared_for, read_bug
 from selfplay.sandbox import Backend, World
 from selfplay.validators import Thresholds
 
 ATTEMPT_FILE = "attempt.diff"
 """Beside the five files of a second-order bug: the failed attempt that is part of it."""
-
-
-def load_checked(folder: Path) -> tuple[Bug, Artifact]:
-    """The bug and its five files. Raises `ArtifactError` when one is damaged or they do not belong together."""
-    bug, artifact = load_bug(folder), load(folder)
-    if artifact.content_hash() != bug.content_hash:
-        raise ArtifactError(f"{folder}: the five files are not those bug.json was written for")
-    return bug, artifact
 
 
 def task_of(folder: Path, bug: Bug, artifact: Artifact, world: World) -> Task:
@@ -37,9 +29,9 @@ def task_of(folder: Path, bug: Bug, artifact: Artifact, world: World) -> Task:
     return Task(world, artifact, (decode(path.read_bytes()),))
 
 
-def oracle_of(bug: Bug) -> Oracle:
+def oracle_of(bug: Bug, thresholds: Thresholds) -> Oracle:
     """What decides about a stored bug; ids found flaky are in neither set."""
-    return Oracle(frozenset(bug.fail_to_pass), frozenset(bug.pass_to_pass), Thresholds(**bug.thresholds).seconds)
+    return Oracle(frozenset(bug.fail_to_pass), frozenset(bug.pass_to_pass), thresholds.seconds)
 
 
 def grader_for(
@@ -48,9 +40,11 @@ def grader_for(
     """A grader for the bug in `folder`; `prepared` saves finding its environment again.
 
     Raises `SelfplayError` for a damaged bug, or one whose environment is gone and cannot be built again."""
-    bug, artifact = load_checked(folder)
+    bug, artifact, thresholds = read_bug(folder)
     world = (prepared or prepared_for(folder, bug, backend)).world()
-    return Grader(backend, task_of(folder, bug, artifact, world), oracle_of(bug), counterfactual=counterfactual)
+    return Grader(
+        backend, task_of(folder, bug, artifact, world), oracle_of(bug, thresholds), counterfactual=counterfactual
+    )
 
 
 def grade_file(folder: Path, patch: Path, backend: Backend, *, counterfactual: bool = True) -> Grade:
@@ -67,6 +61,6 @@ def grade_file(folder: Path, patch: Path, backend: Backend, *, counterfactual: b
 
 def audit_bug(folder: Path, backend: Backend, *, prepared: Prepared | None = None) -> Audit:
     """Search the solver's world of the bug in `folder`. Raises `SelfplayError` as `grader_for` does."""
-    bug, artifact = load_checked(folder)
+    bug, artifact, _ = read_bug(folder)
     world = solver_world(prepared or prepared_for(folder, bug, backend))
     return audit_task(backend, task_of(folder, bug, artifact, world))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
+from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict, load, load_bug
 from selfplay.artifact.bug import BUG_FILE
 from selfplay.repository import Prepared, prepare, rebuild
 from selfplay.sandbox import Backend
@@ -15,42 +15,62 @@ from selfplay.workbench import RunCache, Workbench
 
 @dataclass(frozen=True)
 class Revalidated:
-    """What the checks say now, beside what `bug.json` recorded."""
+    """What the checks say now of the bug `id`, and after them whether `bug.json` recorded the same.
 
-    bug: Bug
-    validation: Validation
+    `verdicts` may start and end with one of no check of the method: `files`, a bug whose files are damaged or not
+    those of its record, and `record`, tests that behave otherwise than recorded (ids found flaky now aside).
+    """
+
+    id: str
+    verdicts: tuple[Verdict, ...]
 
     @property
-    def agrees(self) -> bool:
-        """Valid, and every recorded F2P and P2P test behaves as recorded (ids found flaky now aside)."""
-        found, flaky = self.validation, set(self.validation.flaky)
-        same = set(self.bug.fail_to_pass) - flaky <= set(found.fail_to_pass)
-        return found.valid and same and set(self.bug.pass_to_pass) - flaky <= set(found.pass_to_pass)
+    def valid(self) -> bool:
+        return all(verdict.passed for verdict in self.verdicts)
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "id": self.bug.id,
-            "valid": self.validation.valid,
-            "agrees": self.agrees,
-            "verdicts": [verdict.to_json() for verdict in self.validation.verdicts],
-        }
+        return {"id": self.id, "valid": self.valid, "verdicts": [verdict.to_json() for verdict in self.verdicts]}
 
 
 def revalidate(path: Path, backend: Backend) -> Iterator[Revalidated]:
-    """Check the bug in `path`, or every bug of the run in `path`, one after the other.
+    """Check the bug in `path`, or every bug of the run in `path`, one after the other. A damaged bug is not valid.
 
-    Raises `ArtifactError` for a folder that is neither, or a bug that is damaged.
+    Raises `ArtifactError` for a folder that is neither, and what `prepare` raises for an original that is not there.
     """
-    folders = bug_folders(path)
     prepared: dict[tuple[str, str], tuple[Prepared, RunCache]] = {}
-    for folder in folders:
-        bug, artifact = load_bug(folder), load(folder)
-        if artifact.content_hash() != bug.content_hash:
-            raise ArtifactError(f"{folder}: the five files are not those bug.json was written for")
+    for folder in bug_folders(path):
+        try:
+            bug, artifact, thresholds = read_bug(folder)
+        except ArtifactError as error:
+            yield Revalidated(folder.name, (Verdict("files", False, error.message),))
+            continue
         key = (bug.tree_hash, str(bug.environment))
         if key not in prepared:
             prepared[key] = (prepared_for(folder, bug, backend), RunCache())
-        yield Revalidated(bug, _validate(artifact, bug, *prepared[key], backend))
+        found = _validate(artifact, thresholds, *prepared[key], backend)
+        yield Revalidated(bug.id, (*found.verdicts, *_disagreement(bug, found)))
+
+
+def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
+    """A stored bug, its five files and its thresholds. Raises `ArtifactError` when they do not belong together."""
+    bug, artifact = load_bug(folder), load(folder)
+    if artifact.content_hash() != bug.content_hash:
+        raise ArtifactError("the five files are not those bug.json was written for")
+    try:
+        return bug, artifact, Thresholds(**bug.thresholds)
+    except TypeError as error:
+        raise ArtifactError(f"{folder / BUG_FILE}: thresholds: {error}") from error
+
+
+def _disagreement(bug: Bug, found: Validation) -> tuple[Verdict, ...]:
+    """A failed verdict when a valid bug's tests do not behave as recorded."""
+    flaky = set(found.flaky)
+    other = (set(bug.fail_to_pass) - flaky - set(found.fail_to_pass)) | (
+        set(bug.pass_to_pass) - flaky - set(found.pass_to_pass)
+    )
+    if not found.valid or not other:
+        return ()
+    return (Verdict("record", False, f"{len(other)} tests behave otherwise than recorded, first {min(other)!r}"),)
 
 
 def bug_folders(path: Path) -> list[Path]:
@@ -64,9 +84,7 @@ def bug_folders(path: Path) -> list[Path]:
 
 
 def prepared_for(folder: Path, bug: Bug, backend: Backend) -> Prepared:
-    """The original of a bug: the run's copy where there is one, else the source itself.
-
-    Raises `ArtifactError` when the source has changed since, `SelfplayError` when it cannot be had."""
+    """The original of a bug: the run's copy where there is one, else the source itself."""
     original = folder.resolve().parent.parent / "original"
     if original.is_dir():
         return rebuild(original, bug.environment, backend=backend)
@@ -79,7 +97,8 @@ def prepared_for(folder: Path, bug: Bug, backend: Backend) -> Prepared:
     return prepared
 
 
-def _validate(artifact: Artifact, bug: Bug, prepared: Prepared, cache: RunCache, backend: Backend) -> Validation:
-    thresholds = Thresholds(**bug.thresholds)
+def _validate(
+    artifact: Artifact, thresholds: Thresholds, prepared: Prepared, cache: RunCache, backend: Backend
+) -> Validation:
     bench = Workbench(backend, prepared.world(), artifact, time_limit=thresholds.seconds, shared=cache)
     return validate(artifact, bench, thresholds)

@@ -43,7 +43,7 @@ class Command:
 
     def __call__(self, *arguments: object, cwd: Path | None = None) -> Done:
         with self.start(*arguments, cwd=cwd) as process:
-            out, err = process.communicate(timeout=200)
+            out, err = process.communicate(timeout=500)
         return Done(process.returncode, out, err)
 
 

@@ -1,0 +1,87 @@
+"""What an installed wheel holds, and that the command starts quickly."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+HEAVY = {"torch", "ray", "vllm", "transformers", "pydantic", "git", "psutil", "requests", "selfplay.sandbox",
+         "selfplay.repository", "selfplay.rollout"}  # fmt: skip
+
+
+def run(*command: object) -> str:
+    argv = [str(part) for part in command]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=250, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", folder, ROOT)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def test_the_wheel_holds_every_module_once_and_nothing_else_at_the_top(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    wanted = {path.relative_to(ROOT).as_posix() for path in (ROOT / "selfplay").rglob("*.py")}
+    wanted |= {f"selfplay/validators/{path.name}" for path in (ROOT / "validators").glob("*.py")}
+    wanted |= {
+        f"selfplay/{path.relative_to(ROOT).as_posix()}"
+        for folder in ("prompts", "configs")
+        for path in (ROOT / folder).rglob("*.*")
+    }
+    assert wanted <= names
+    assert {name.split("/")[0] for name in names} == {"selfplay", "selfplay-0.1.0.dist-info"}
+    assert {name for name in names if name.endswith(".py")} <= wanted
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    python = tmp_path / "venv" / "bin" / "python"
+    run(sys.executable, "-m", "uv", "venv", "--quiet", "--python", sys.executable, tmp_path / "venv")
+    run(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python, wheel)
+    code = (
+        "import importlib.util, json, selfplay, selfplay.validators as v\n"
+        "from importlib import resources\n"
+        "from selfplay.sandbox import open_backend, World\n"
+        "with open_backend().open(World()) as sandbox: said = sandbox.run(['echo', 'inside'], timeout=20).text\n"
+        "probe = resources.files('selfplay.roles.injector.inside').joinpath('selfplay_probe.py').is_file()\n"
+        "print(json.dumps([list(v.CHECKS), said, probe, importlib.util.find_spec('validators') is None]))\n"
+    )
+    done = subprocess.run([python, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    checks, said, probe, alone = json.loads(done.stdout)
+    assert len(checks) == 8 and said == "inside\n" and probe and alone
+    assert "curriculum" in run(tmp_path / "venv" / "bin" / "selfplay", "--help")
+
+
+def test_help_is_quick_and_imports_no_room_it_does_not_need() -> None:
+    """0.5 s of processor time: what a quiet machine takes in wall time, whatever else runs on this one."""
+    code = (
+        "import sys, json, time\nsys.argv = ['selfplay', '--help']\n"
+        "from selfplay.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(json.dumps([time.process_time(), sorted(sys.modules)]), file=sys.stderr)\n"
+    )
+    seconds, modules = [], set()
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+        taken, names = json.loads(done.stderr.splitlines()[-1])
+        seconds.append(taken)
+        modules.update(names)
+    assert "curriculum" in done.stdout
+    assert not modules & HEAVY
+    assert min(seconds) < 0.5, seconds
+
+
+@pytest.mark.parametrize("argv", [[Path(sys.executable).with_name("selfplay")], [sys.executable, "-m", "selfplay"]])
+def test_the_command_and_the_module_are_the_same(argv: list[object]) -> None:
+    assert "Run every check again" in run(*argv, "validate", "--help")
