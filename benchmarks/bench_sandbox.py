@@ -5,7 +5,6 @@ both see the same noise.
 """
 
 import argparse
-import json
 import os
 import resource
 import statistics
@@ -16,12 +15,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
+from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay.sandbox import MIB, Backend, Mount, World, open_backend
 
 FILES, FILE_BYTES = 1000, 8192
@@ -30,45 +26,35 @@ PREFIX = Path(sys.base_prefix).resolve()
 SUITE = ("test_json", "test_configparser", "test_textwrap", "test_statistics", "test_ast", "test_fractions")
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One line of the table. `target` empty: no target was set."""
-
-    what: str
-    value: float
-    unit: str
-    target: str = ""
-    met: bool = True
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    as_json = parser.parse_args().json
+    report([sheet()], parser.parse_args().json)
+
+
+def sheet() -> Sheet:
+    """Every figure of the table."""
     started = time.perf_counter()
     backend = open_backend()
     probe = (time.perf_counter() - started) * 1000
     with repository(backend) as tree:
-        figures = [Figure("probe, once per process", probe, "ms"), *measure(backend, World(tree=(tree,)))]
-    if as_json:
-        print(json.dumps([asdict(figure) for figure in figures], indent=2))
-    else:
-        show(figures)
+        figures = (Figure("probe, once per process", probe, "ms"), *measure(backend, World(tree=(tree,))))
+    return Sheet(f"sandbox: bubblewrap, {os.cpu_count()} cores, {os.uname().release}", figures)
 
 
 def measure(backend: Backend, world: World) -> Iterator[Figure]:
     starts, ends = lives(backend, world)
-    yield below("start, private copy-on-write tree", statistics.median(starts), 15, "ms")
+    yield at_most("start, private copy-on-write tree", statistics.median(starts), 15, "ms")
     yield Figure("start, 90th percentile", statistics.quantiles(starts, n=10)[-1], "ms")
     yield Figure("end: killed and everything gone", statistics.median(ends), "ms")
     with backend.open(world) as sandbox:
         argv = median(COMMANDS, lambda: sandbox.run(["true"], timeout=30))
-        yield below("a command (true)", argv, 2, "ms")
-        yield below("a bash command (:)", median(COMMANDS, lambda: sandbox.run(":", timeout=30)), 2, "ms")
+        yield at_most("a command (true)", argv, 2, "ms")
+        yield at_most("a bash command (:)", median(COMMANDS, lambda: sandbox.run(":", timeout=30)), 2, "ms")
         yield Figure("the same, bare subprocess", median(COMMANDS, lambda: subprocess.run(["true"])), "ms")
         yield Figure("a small file read", median(COMMANDS, lambda: sandbox.read_file("folder0/file0")), "ms")
     wall, cpu = suite_ratios(backend, world)
-    yield below("a real suite, inside / bare, wall time", wall, 1.05, "x")
+    yield at_most("a real suite, inside / bare, wall time", wall, 1.05, "x")
     yield Figure("the same, CPU time", cpu, "x")
     yield from many_alive(backend, world)
     yield Figure("whole lives, one thread", throughput(backend, world, threads=1), "1/s")
@@ -87,10 +73,6 @@ def repository(backend: Backend) -> Iterator[Path]:
         for path in (tree, *tree.rglob("*")):
             os.chown(path, *backend.owner())
         yield tree
-
-
-def below(what: str, value: float, most: float, unit: str) -> Figure:
-    return Figure(what, value, unit, f"<= {most:g}", value <= most)
 
 
 def median(count: int, action: Callable[[], object]) -> float:
@@ -153,7 +135,7 @@ def many_alive(backend: Backend, world: World) -> Iterator[Figure]:
             stack.enter_context(backend.open(world)).run("echo x > file", timeout=30)
         yield Figure(f"{LIVE} started, one command each", time.perf_counter() - started, "s")
         used = (before - available()) / MIB
-        yield below(f"memory of {LIVE} live sandboxes", used, 1000, "MB")
+        yield at_most(f"memory of {LIVE} live sandboxes", used, 1000, "MB")
 
 
 def available() -> int:
@@ -173,17 +155,6 @@ def throughput(backend: Backend, world: World, threads: int) -> float:
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(life, range(STARTS)))
     return STARTS / (time.perf_counter() - started)
-
-
-def show(figures: list[Figure]) -> None:
-    table = Table(
-        "sandbox", "measured", "target", "met", title=f"bubblewrap, {os.cpu_count()} cores, {os.uname().release}"
-    )
-    for figure in figures:
-        met = ("yes" if figure.met else "NO") if figure.target else ""
-        digits = 2 if figure.value < 10 else 1
-        table.add_row(figure.what, f"{figure.value:.{digits}f} {figure.unit}", figure.target, met)
-    Console().print(table)
 
 
 if __name__ == "__main__":

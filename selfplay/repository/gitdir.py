@@ -110,6 +110,7 @@ class GitDir:
             variables["GIT_SSH_COMMAND"] = "ssh -oBatchMode=yes"
         options = [] if args[0] == "init" else [f"--git-dir={os.fspath(self.path)}"]
         if work_tree is not None:
+            work_tree = work_tree.absolute()  # git reads it from its own folder, not from ours
             options.append(f"--work-tree={os.fspath(work_tree)}")
         if index is not None:
             variables["GIT_INDEX_FILE"] = os.fspath(index)

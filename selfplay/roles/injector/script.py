@@ -8,14 +8,13 @@ model's taste, so that the same seed gives the same curriculum on any number of 
 import json
 import random
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from selfplay.agent.actions import Call
 from selfplay.patches import is_test_file
 from selfplay.policies import Script, ScriptedPolicy
-from selfplay.repository import pytest_suite
+from selfplay.repository import Suite, pytest_suite
 from selfplay.repository.pytest_suite import file_of
 from selfplay.roles.injector import console
 from selfplay.roles.injector.console import Look, Stuck, Talk
@@ -186,24 +185,20 @@ class _Episode:
         return weakened
 
     def _hand_in(self, changes: Sequence[Change], weakened: Sequence[Change]) -> Talk[None]:
-        suite = self.task.suite
-        script = pytest_suite.script_for(suite)
-        listed = {path for path in self.survey.texts if is_test_file(path)} | set(suite.files)
-        yield from console.create(f"{SUBMISSION}/test_script.sh", script)
-        yield from console.create(f"{SUBMISSION}/test_parser.py", pytest_suite.PARSER)
-        yield from console.create(f"{SUBMISSION}/test_files.txt", "".join(f"{path}\n" for path in sorted(listed)))
-        diffs = chain(
-            (("bug_inject.diff", change.path) for change in changes),
-            (("test_weaken.diff", change.path) for change in weakened),
+        listed = {path for path in self.survey.texts if is_test_file(path)} | set(self.task.suite.files)
+        yield from hand_in(self.task.suite, listed, changes, weakened)
+
+
+def hand_in(suite: Suite, listed: Collection[str], changes: Sequence[Change], weakened: Sequence[Change]) -> Talk[None]:
+    """Write the five files about what now stands in the repository, and submit. `listed`: the oracle test files."""
+    yield from console.create(f"{SUBMISSION}/test_script.sh", pytest_suite.script_for(suite))
+    yield from console.create(f"{SUBMISSION}/test_parser.py", pytest_suite.PARSER)
+    yield from console.create(f"{SUBMISSION}/test_files.txt", "".join(f"{path}\n" for path in sorted(listed)))
+    for name, part in (("bug_inject.diff", changes), ("test_weaken.diff", weakened)):
+        places = " ".join(console.quoted(change.path for change in part))
+        done = yield from console.bash(
+            f"git --no-pager diff --no-color --no-ext-diff --binary --full-index -- {places} > {SUBMISSION}/{name}"
         )
-        by_name: dict[str, list[str]] = {}
-        for name, path in diffs:
-            by_name.setdefault(name, []).append(path)
-        for name, paths in by_name.items():
-            places = " ".join(console.quoted(paths))
-            done = yield from console.bash(
-                f"git --no-pager diff --no-color --no-ext-diff --binary --full-index -- {places} > {SUBMISSION}/{name}"
-            )
-            if not done.ok:
-                raise Stuck(f"git diff failed: {done.output[:500]}")
-        yield Call("submit", {"folder": SUBMISSION})
+        if not done.ok:
+            raise Stuck(f"git diff failed: {done.output[:500]}")
+    yield Call("submit", {"folder": SUBMISSION})

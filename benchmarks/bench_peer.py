@@ -1,0 +1,166 @@
+"""SWE-smith's procedural generator on the same project, through our eight checks: what its bugs cost beside ours.
+
+`python -m benchmarks.bench_peer [--project SOURCE] [--candidates N] [--json]`.
+
+SWE-smith 0.0.9 is installed into an environment of its own in the cache. Only its generator is used: its own check
+needs Docker images, so the check it makes (some test fails, some passes: one run of the whole suite) is made here in a
+sandbox, which the figures count as its cost. What passes is weakened by removing the failing tests and goes through the
+eight checks one after the other, as one would without an injector that looks first. Nothing but its generator differs
+from our own path: same suite, same sandboxes, same checks, same meter.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.bench_bugs import PROJECTS, Bare, bare_command, warmed
+from benchmarks.figures import Figure, Sheet, report
+from selfplay.agent import run_episode
+from selfplay.artifact import Artifact, ArtifactError
+from selfplay.patches import is_test_file, parse
+from selfplay.policies import Script, ScriptedPolicy
+from selfplay.repository import Prepared, Suite, measure_suite, prepare
+from selfplay.repository.cache import default_cache
+from selfplay.roles.injector import console
+from selfplay.roles.injector.collect import collect
+from selfplay.roles.injector.cuts import Change
+from selfplay.roles.injector.script import hand_in
+from selfplay.roles.injector.weaken import weaken
+from selfplay.rollout.cost import cpu_seconds
+from selfplay.sandbox import Backend, open_backend
+from selfplay.validators import validate
+from selfplay.workbench import RunCache, Workbench
+
+PEER = "swesmith[generate]==0.0.9"
+CANDIDATES = 16
+TEST_SECONDS = 10.0
+NOTE = "Candidates of SWE-smith 0.0.9's procedural generator, one file each by its nature; nothing of its code is ours."
+
+
+@dataclass
+class Tally:
+    """What came of the candidates. Core seconds: until its own check is made, and all."""
+
+    candidates: int = 0
+    seen: int = 0
+    valid: int = 0
+    checked_seconds: float = 0.0
+    core_seconds: float = 0.0
+
+
+def install() -> Path:
+    """The Python of SWE-smith's environment, made once. Raises `CalledProcessError` with uv's words on stderr."""
+    folder = default_cache() / "peers" / "swesmith-0.0.9"
+    python = folder / "bin" / "python"
+    if not (folder / "complete").exists():
+        uv = Path(sys.executable).with_name("uv")
+        subprocess.run([uv, "venv", "--clear", "--quiet", "--python", sys.executable, folder], check=True)
+        subprocess.run([uv, "pip", "install", "--quiet", "--python", python, PEER], check=True)
+        (folder / "complete").touch()
+    return python
+
+
+def candidates(python: Path, prepared: Prepared, count: int) -> list[Change]:
+    """The first `count` changes its generator makes to the code files of a tree."""
+    paths = (file.relative_to(prepared.tree).as_posix() for file in sorted(prepared.tree.rglob("*.py")))
+    code = [path for path in paths if not is_test_file(path) and not path.startswith(("docs/", "examples/", "setup"))]
+    program = Path(__file__).with_name("swesmith_candidates.py")
+    command = [str(python), str(program), str(prepared.tree), "0", str(count), *code]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return [
+        Change(one["path"], (prepared.tree / one["path"]).read_text(), one["after"], (), one["what"]) for one in found
+    ]
+
+
+def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Script:
+    """Plant it, run the whole suite, and where some tests fail and some pass, remove those and hand in."""
+    yield from console.install_probe()
+    yield from console.create(change.path, change.after or "")
+    found = yield from console.look(suite, sorted(suite.seconds), TEST_SECONDS, len(suite.seconds))
+    if not found.ran or not found.failures or not found.passed:
+        return
+    tally.seen += 1
+    tests = {path: (prepared.tree / path).read_text() for path in {failure.path for failure in found.failures}}
+    weakened = weaken(tests, found.failures, {})
+    if weakened:
+        for one in weakened:
+            yield from console.plant(one)
+        yield from hand_in(suite, suite.files, [change], weakened)
+
+
+def play(change: Change, prepared: Prepared, suite: Suite, backend: Backend, tally: Tally) -> Artifact | None:
+    with backend.open(prepared.world(history=True)) as sandbox:
+        trajectory = run_episode(
+            ScriptedPolicy("swesmith", script(change, prepared, suite, tally)), sandbox, "injector"
+        )
+        try:
+            return collect(trajectory, sandbox)
+        except ArtifactError:
+            return None
+
+
+def measure(source: str, count: int, backend: Backend) -> Iterator[Figure]:
+    python, prepared = install(), prepare(source, backend=backend)
+    suite, cache, tally, lines = measure_suite(prepared, backend), RunCache(), Tally(), []
+    with ExitStack() as stack:
+        bare = Bare(stack.enter_context(backend.open(prepared.world())), bare_command(suite.files))
+        warmed(bare, prepared)
+        bare.run()
+        began = cpu_seconds()
+        changes = candidates(python, prepared, count)
+        tally.checked_seconds += cpu_seconds() - began
+        for change in changes:
+            before = cpu_seconds()
+            artifact = play(change, prepared, suite, backend, tally)
+            tally.checked_seconds += cpu_seconds() - before
+            if artifact and validate(artifact, Workbench(backend, prepared.world(), artifact, shared=cache)).valid:
+                tally.valid += 1
+                lines.append(sum(part.added + part.removed for part in parse(artifact.bug_inject)))
+        tally.candidates, tally.core_seconds = len(changes), cpu_seconds() - began
+        bare.run()
+        bare.run()
+    yield from figures(tally, statistics.median(bare.core), lines)
+
+
+def figures(tally: Tally, suite_seconds: float, lines: Sequence[int]) -> Iterator[Figure]:
+    yield Figure("bare suite, core", suite_seconds, "core s")
+    yield Figure("candidates", tally.candidates, "")
+    yield Figure("candidates that pass its own check", 100 * tally.seen / tally.candidates, "%")
+    yield Figure("candidates that pass all eight checks", 100 * tally.valid / tally.candidates, "%")
+    yield Figure(
+        "suite runs per bug by its own check", tally.checked_seconds / suite_seconds / max(1, tally.seen), "runs"
+    )
+    yield Figure("suite runs per bug by all eight", tally.core_seconds / suite_seconds / max(1, tally.valid), "runs")
+    yield Figure("changed lines, median", statistics.median(lines) if lines else 0, "")
+
+
+def sheets(projects: Sequence[str] = PROJECTS, count: int = CANDIDATES) -> Iterator[Sheet]:
+    """A table per project; where SWE-smith cannot be had, one empty table that says so."""
+    try:
+        install()
+    except (OSError, subprocess.CalledProcessError) as error:
+        yield Sheet("SWE-smith 0.0.9", (), f"It could not be installed here: {error}")
+        return
+    backend = open_backend()
+    for source in projects:
+        found = tuple(measure(source, count, backend))
+        yield Sheet(f"{source.removeprefix('pypi:')}, SWE-smith 0.0.9 procedural", found, NOTE)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--project", action="append", help=f"a source; by default {', '.join(PROJECTS)}")
+    parser.add_argument("--candidates", type=int, default=CANDIDATES, help="candidates per project")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    chosen = parser.parse_args()
+    report(list(sheets(chosen.project or PROJECTS, chosen.candidates)), chosen.json)
+
+
+if __name__ == "__main__":
+    main()
