@@ -99,6 +99,48 @@ def validate(
 
 
 @app.command()
+def grade(
+    bug_dir: Annotated[Path, typer.Argument(help="The folder of one bug.")],
+    patch: Annotated[Path, typer.Option(help="The prediction: a git diff against the solver's world.")],
+    counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the grade as JSON.")] = False,
+) -> None:
+    """Grade a prediction in a fresh sandbox. Exit 0: resolved, 1: not resolved, 2: could not be graded."""
+    from rich.console import Console
+
+    from selfplay.report.tables import grade_table
+    from selfplay.rollout.grading import grade_file
+    from selfplay.sandbox import open_backend
+
+    graded = grade_file(bug_dir, patch, open_backend(), counterfactual=counterfactual)
+    if as_json:
+        print(json.dumps(graded.to_json(), indent=2))
+    else:
+        Console().print(grade_table(bug_dir.name, graded))
+    raise typer.Exit(0 if graded.resolved else 1)
+
+
+@app.command()
+def audit(
+    bug_dir: Annotated[Path, typer.Argument(help="The folder of one bug.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+) -> None:
+    """Search the solver's world for copies of the answer. Exit 0: clean, 1: it leaks, 2: could not be searched."""
+    from rich.console import Console
+
+    from selfplay.report.tables import audit_table
+    from selfplay.rollout.grading import audit_bug
+    from selfplay.sandbox import open_backend
+
+    audited = audit_bug(bug_dir, open_backend())
+    if as_json:
+        print(json.dumps(audited.to_json(), indent=2))
+    else:
+        Console().print(audit_table(bug_dir.name, audited))
+    raise typer.Exit(0 if audited.clean else 1)
+
+
+@app.command()
 def show(bug_dir: Annotated[Path, typer.Argument(help="The folder of one bug.")]) -> None:
     """Show a bug: what was broken where, which tests see it, what the weakening hid, both diffs."""
     from rich.console import Console

@@ -13,12 +13,11 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selfplay.artifact import Artifact, Bug, save, save_bug
-from selfplay.errors import SelfplayError
+from selfplay.artifact import Bug, save, save_bug
+from selfplay.curriculum.result import DUPLICATE, CurriculumError, EpisodeResult
 
 DATABASE = "curriculum.sqlite"
 RESUME = "What was stored before is kept: mend it, and the same command resumes."
@@ -43,38 +42,6 @@ CREATE TABLE IF NOT EXISTS bugs (
     tree_key TEXT NOT NULL UNIQUE
 );
 """
-
-
-DUPLICATE = "the same buggy tree as an earlier bug"
-
-
-class CurriculumError(SelfplayError):
-    """A run folder that cannot be used: busy, made with other settings, or damaged."""
-
-
-@dataclass(frozen=True)
-class EpisodeResult:
-    """What one injector episode came to. `artifact` and `bug` are set for a valid one."""
-
-    number: int
-    strategy: str
-    status: str
-    reason: str
-    figures: dict[str, Any]
-    failed_check: str | None = None
-    tree_key: str | None = None
-    artifact: Artifact | None = None
-    bug: Bug | None = None
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a watcher is told after every episode."""
-
-    bugs: int
-    wanted: int
-    result: EpisodeResult
-    taken: tuple[Bug, ...]
 
 
 class Curriculum:

@@ -9,6 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from selfplay.artifact import Verdict
+from selfplay.oracle.audit import Audit
+from selfplay.oracle.grade import Grade
 from selfplay.plain import printable
 
 
@@ -71,4 +73,29 @@ def verdict_table(title: str, verdicts: Sequence[Verdict]) -> Table:
     for verdict in verdicts:
         said = Text("passed", style="green") if verdict.passed else Text("failed", style="bold red")
         table.add_row(safe(verdict.check), said, f"{verdict.seconds:.2f}", str(verdict.runs), safe(verdict.reason))
+    return table
+
+
+def grade_table(title: str, grade: Grade) -> RenderableType:
+    """What each layer said of a prediction, and what came of it."""
+    table = Table(title=safe(title), title_justify="left", header_style="bold")
+    for name in ("layer", "said", "reason"):
+        table.add_column(name)
+    styles = {"passed": "green", "caught": "bold red"}
+    for layer in grade.layers:
+        table.add_row(layer.name, Text(layer.state, style=styles.get(layer.state, "yellow")), safe(layer.reason))
+    end = Text("resolved" if grade.resolved else "not resolved", style="bold green" if grade.resolved else "bold red")
+    cost = f" ({grade.runs} suite runs, {grade.seconds:.1f} s)"
+    return Group(table, Text.assemble(end, safe(f": {grade.reason}: {grade.detail}{cost}")))
+
+
+def audit_table(title: str, audit: Audit) -> RenderableType:
+    """What a search of the solver's world found, and how much of the answer each place gives away."""
+    if audit.clean:
+        return safe(f"{title}: clean; {audit.lines} lines were searched for")
+    table = Table(title=safe(title), title_justify="left", header_style="bold")
+    for name in ("where", "kind", "share of the answer"):
+        table.add_column(name, overflow="fold")
+    for finding in audit.findings:
+        table.add_row(safe(finding.where), finding.kind, f"{finding.share:.0%}")
     return table

@@ -12,7 +12,7 @@ from selfplay.repository.errors import (
 )
 from selfplay.repository.prepare import prepare, rebuild, write_original
 from selfplay.repository.prepared import Prepared, Suite
-from selfplay.repository.suite import measure_coverage, measure_suite
+from selfplay.repository.suite import measure_suite
 
 __all__ = [
     "BuildFailed",
@@ -25,7 +25,6 @@ __all__ = [
     "SourceError",
     "Suite",
     "default_cache",
-    "measure_coverage",
     "measure_suite",
     "prepare",
     "rebuild",

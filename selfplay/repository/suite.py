@@ -15,16 +15,12 @@ from selfplay.repository.errors import NoPassingTests, NoTests
 from selfplay.repository.inside import text
 from selfplay.repository.prepared import Prepared, Suite
 from selfplay.repository.pytest_suite import (
-    COVERAGE_TOOLS,
     FALLBACK_PATTERNS,
     TEST_SECONDS,
-    CoverageMap,
     Record,
     file_of,
     finished,
-    parse_coverage,
     parse_records,
-    render_coverage,
     render_script,
     script_for,
 )
@@ -39,7 +35,6 @@ MAX_CUTS = 3
 MAX_MEASURING = 3
 """How many time limits the first measurement may take, over all its runs."""
 MEASURING_TEST_SECONDS = 15.0
-COVERAGE_OUTPUT = "/tmp/selfplay-coverage.json"
 Progress = Callable[[str], None]
 
 
@@ -211,28 +206,6 @@ def _fit(work: _Measurement, records: list[Record], wall: float) -> set[str]:
             chosen.add(file)
     work.left_out += sorted(set(spent) - chosen)
     return chosen
-
-
-def measure_coverage(prepared: Prepared, suite: Suite, backend: Backend, *, timeout: float = 600.0) -> CoverageMap:
-    """Which tests execute which lines of the tree, from one traced run; kept beside the environment.
-
-    Raises `NoTests` when the traced run does not come to its end.
-    """
-    kept = _kept(prepared, "coverage", [suite.files, suite.excluded])
-    if kept.is_file():
-        return parse_coverage(kept.read_bytes())
-    if suite.command:
-        raise NoTests("coverage of a user's own test command is not measured", "Leave --test away.")
-    script = render_coverage(suite.files, suite.excluded, output=COVERAGE_OUTPUT, options=suite.options)
-    with backend.open(prepared.world(), LIMITS) as sandbox:
-        done = sandbox.run(script, timeout=timeout, merge_stderr=True)
-        try:
-            data = sandbox.read_file(COVERAGE_OUTPUT, max_bytes=256 * MIB)
-        except FileNotFoundError:
-            raise NoTests(f"the traced run wrote no coverage from {COVERAGE_TOOLS}\n{_tail(done.stdout)}") from None
-    result = parse_coverage(data)
-    _keep(kept, data)
-    return result
 
 
 def _kept(prepared: Prepared, kind: str, parts: list[object]) -> Path:

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 from selfplay.curriculum import Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
+from selfplay.repository.source import PathSource, parse_source
 from selfplay.rollout.cost import Meter
 from selfplay.rollout.injection import Injection, Mix
-from selfplay.rollout.local import make_bugs
+from selfplay.rollout.local import RolloutError, make_bugs
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds
 
@@ -53,11 +54,13 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     Raises `SelfplayError` for what the user can mend; a partial run is kept and resumes.
     """
     meter = Meter()
+    _refuse_out_in_source(order)
     with open_curriculum(order.out) as pool:
         pool.settle(_settings(order))
         prepared = prepare(
             order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say
         )
+        _refuse_unknown_language(prepared)
         pool.settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
         suite = measure_suite(
             prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
@@ -73,6 +76,23 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
             summary = {**_facts(order, prepared, suite, reason), **summarise(pool), "cost": meter.report(suite)}
             write_summary(order.out, summary)
     return summary
+
+
+def _refuse_out_in_source(order: Order) -> None:
+    """A plain folder is the source with all that lies in it: a run written there would change what it is made of."""
+    source = parse_source(order.source)
+    if not isinstance(source, PathSource) or (source.path / ".git").exists():
+        return
+    if order.out.resolve().is_relative_to(source.path.resolve()):
+        raise RolloutError(f"{order.out} lies inside the source {source}", "Give an --out outside of it.")
+
+
+def _refuse_unknown_language(prepared: Prepared) -> None:
+    if prepared.language != "python":
+        raise RolloutError(
+            f"{prepared.source} is a {prepared.language} repository, and the scripted injector knows Python alone",
+            "Its artifacts can be checked with `selfplay validate`; planting bugs in it needs another policy.",
+        )
 
 
 def _settings(order: Order) -> dict[str, Any]:

@@ -40,18 +40,19 @@ def revalidate(path: Path, backend: Backend) -> Iterator[Revalidated]:
     prepared: dict[tuple[str, str], tuple[Prepared, RunCache]] = {}
     for folder in bug_folders(path):
         try:
-            bug, artifact, thresholds = _read(folder)
+            bug, artifact, thresholds = read_bug(folder)
         except ArtifactError as error:
             yield Revalidated(folder.name, (Verdict("files", False, error.message),))
             continue
         key = (bug.tree_hash, str(bug.environment))
         if key not in prepared:
-            prepared[key] = (_prepared(folder, bug, backend), RunCache())
+            prepared[key] = (prepared_for(folder, bug, backend), RunCache())
         found = _validate(artifact, thresholds, *prepared[key], backend)
         yield Revalidated(bug.id, (*found.verdicts, *_disagreement(bug, found)))
 
 
-def _read(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
+def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
+    """A stored bug, its five files and its thresholds. Raises `ArtifactError` when they do not belong together."""
     bug, artifact = load_bug(folder), load(folder)
     if artifact.content_hash() != bug.content_hash:
         raise ArtifactError("the five files are not those bug.json was written for")
@@ -82,7 +83,7 @@ def bug_folders(path: Path) -> list[Path]:
     return found
 
 
-def _prepared(folder: Path, bug: Bug, backend: Backend) -> Prepared:
+def prepared_for(folder: Path, bug: Bug, backend: Backend) -> Prepared:
     """The original of a bug: the run's copy where there is one, else the source itself."""
     original = folder.resolve().parent.parent / "original"
     if original.is_dir():

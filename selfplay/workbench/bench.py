@@ -17,39 +17,10 @@ from selfplay.sandbox import Backend, Completed, Limits, Mount, Sandbox, Sandbox
 from selfplay.workbench.cache import RunCache
 from selfplay.workbench.parsing import ParserError, parse_log
 from selfplay.workbench.result import Inspection, Meter, TestRun
+from selfplay.workbench.staging import DoesNotApply, apply_diffs, missing_files, original_mounts, restore_files
 
 ORACLE = "/oracle"
-ORIGINAL = "/original"
-APPLY_SECONDS = 60.0
 TAIL_CHARACTERS = 4000
-_GIT_ENV = {
-    "GIT_CEILING_DIRECTORIES": "/",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "LC_ALL": "C.UTF-8",
-}
-_MISSING = 'while IFS= read -r -d "" path; do [ -f "$path" ] || printf "%s\\0" "$path"; done'
-# each file as the topmost layer has it; a link or file that stands where one of its folders belongs goes first
-_RESTORE = r"""
-set -e
-while IFS= read -r -d "" path; do
-  prefix=""; rest="$path"
-  while [[ "$rest" == */* ]]; do
-    prefix+="${rest%%/*}"; rest="${rest#*/}"
-    if [ -L "$prefix" ] || { [ -e "$prefix" ] && [ ! -d "$prefix" ]; }; then rm -f -- "$prefix"; fi
-    prefix+="/"
-  done
-  if [ -n "$prefix" ] && [ ! -d "$prefix" ]; then mkdir -p -- "$prefix"; fi
-  rm -rf -- "./$path"
-  for layer in "$@"; do
-    if [ -e "$layer/$path" ] || [ -L "$layer/$path" ]; then cp -dp -- "$layer/$path" "./$path"; break; fi
-  done
-done
-"""
-
-
-class _DoesNotApply(Exception):
-    """A diff `git apply` refuses, or a file that could not be restored; becomes the `error` of a run."""
 
 
 class Workbench:
@@ -109,10 +80,10 @@ class Workbench:
     def inspect(self, files: Sequence[str] = (), diffs: Sequence[str] = ()) -> Inspection:
         """Look at the original without running a test: are these files there, do these diffs apply in this order?"""
         with self._backend.open(self._world, self._limits) as sandbox:
-            missing = _missing(sandbox, files) if files else ()
+            missing = missing_files(sandbox, files) if files else ()
             try:
-                self._apply(sandbox, diffs)
-            except _DoesNotApply as error:
+                apply_diffs(sandbox, diffs, self._name)
+            except DoesNotApply as error:
                 return Inspection(missing, str(error))
         return Inspection(missing)
 
@@ -129,7 +100,7 @@ class Workbench:
             script.parent.chmod(0o755)  # the sandbox's user must be able to read it
             mounts = [Mount(script.parent, ORACLE)]
             if restore:
-                mounts += [Mount(layer, f"{ORIGINAL}/{index}") for index, layer in enumerate(self._world.tree)]
+                mounts += original_mounts(self._world)
             world = replace(self._world, mounts=(*self._world.mounts, *mounts))
             with self._backend.open(world, self._limits) as sandbox:
                 return self._test(sandbox, diffs, restore, seconds)
@@ -137,9 +108,9 @@ class Workbench:
     def _test(self, sandbox: Sandbox, diffs: Sequence[str], restore: Sequence[str], seconds: float) -> TestRun:
         """Apply, restore, run the script, then parse: each failing step ends the run with its reason."""
         try:
-            self._apply(sandbox, diffs)
-            self._restore(sandbox, restore)
-        except _DoesNotApply as error:
+            apply_diffs(sandbox, diffs, self._name)
+            restore_files(sandbox, restore, len(self._world.tree))
+        except DoesNotApply as error:
             return TestRun(stage="apply", error=str(error))
         self.meter.runs += 1
         try:
@@ -160,44 +131,9 @@ class Workbench:
     def _place(self) -> tuple[Backend, World, Limits]:
         return self._backend, self._world, self._limits
 
-    def _apply(self, sandbox: Sandbox, diffs: Sequence[str]) -> None:
-        command = ["git", "apply", "--whitespace=nowarn", "-"]
-        for diff in diffs:
-            done = _prepare(sandbox, command, encode(diff))
-            if done.exit_code != 0 or done.timed_out:
-                reason = done.text.strip().partition("\n")[0][:300] or f"exit code {done.exit_code}"
-                raise _DoesNotApply(f"{self._name(diff)} does not apply: {reason}")
-
-    def _restore(self, sandbox: Sandbox, paths: Sequence[str]) -> None:
-        if not paths:
-            return
-        layers = [f"{ORIGINAL}/{index}" for index in reversed(range(len(self._world.tree)))]
-        stdin = b"".join(encode(path) + b"\0" for path in paths)
-        command = ["bash", "-c", _RESTORE, "restore", *layers]
-        done = _prepare(sandbox, command, stdin)
-        if done.exit_code != 0 or done.timed_out:
-            raise _DoesNotApply(f"the test files cannot be restored: {done.text.strip()[-300:]}")
-
     def _name(self, diff: str) -> str:
         names = {self.artifact.bug_inject: "bug_inject.diff", self.artifact.test_weaken: "test_weaken.diff"}
         return names.get(diff, "the diff")
-
-
-def _missing(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
-    stdin = b"".join(encode(path) + b"\0" for path in paths)
-    done = sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin)
-    if done.exit_code != 0 or done.timed_out:
-        raise SandboxError("the files of the original cannot be looked at", done.text[-300:])
-    absent = set(done.stdout.split(b"\0"))
-    return tuple(path for path in paths if encode(path) in absent)
-
-
-def _prepare(sandbox: Sandbox, command: list[str], stdin: bytes) -> Completed:
-    """A step before the script; a sandbox that a diff filled or broke is the diff's failure."""
-    try:
-        return sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=_GIT_ENV)
-    except SandboxError as error:
-        raise _DoesNotApply(error.message) from error
 
 
 def _described(done: Completed) -> TestRun:

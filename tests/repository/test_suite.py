@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from repository_fixtures import write
 
-from selfplay.repository import NoPassingTests, NoTests, Prepared, Suite, measure_coverage, measure_suite, prepare
+from selfplay.repository import NoPassingTests, NoTests, Prepared, Suite, measure_suite, prepare, pytest_suite
 from selfplay.sandbox import Backend
 
 Measure = Callable[..., Suite]
@@ -88,7 +88,10 @@ def test_coverage_says_which_test_runs_which_line(backend: Backend, project: Cal
         "lib.py": "def one(x):\n    if x:\n        return 1\n    return 0\n",
         "test_lib.py": "from lib import one\ndef test_yes(): assert one(1)\ndef test_no(): assert not one(0)\n",
     })  # fmt: skip
-    coverage = measure_coverage(prepared, measure_suite(prepared, backend), backend)
+    suite = measure_suite(prepared, backend)
+    with backend.open(prepared.world()) as sandbox:
+        sandbox.run(pytest_suite.render_coverage(suite.files, output="/tmp/coverage"), timeout=60)
+        coverage = pytest_suite.parse_coverage(sandbox.read_file("/tmp/coverage"))
     yes, no = "test_lib.py::test_yes", "test_lib.py::test_no"
     assert coverage.tests_at("lib.py", 2) == (yes, no)
     assert (coverage.tests_at("lib.py", 3), coverage.tests_at("lib.py", 4)) == ((yes,), (no,))

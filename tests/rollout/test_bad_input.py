@@ -47,6 +47,21 @@ def test_an_out_folder_that_is_somebody_elses(selfplay: Command, shop: Path, tmp
     assert code == 2 and "it is not a run's folder" in said and (tmp_path / "bugs" / "mine").is_dir()
 
 
+def test_an_out_folder_inside_a_plain_source_would_change_it(selfplay: Command, tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("x = 1\n")
+    code, said, _ = run(selfplay, tmp_path, tmp_path / "out")
+    assert code == 2 and said == (
+        f"selfplay: {tmp_path}/out lies inside the source {tmp_path}\n  Give an --out outside of it.\n"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_language_the_script_does_not_know(selfplay: Command, tmp_path: Path) -> None:
+    original = Path(__file__).parent.parent / "data" / "javascript" / "original"
+    code, said, _ = run(selfplay, original, tmp_path / "out")
+    assert code == 2 and "is a javascript repository, and the scripted injector knows Python alone" in said
+
+
 def test_no_tests(selfplay: Command, source: Source, tmp_path: Path) -> None:
     files = {name: text for name, text in tiny_repository.FILES.items() if not name.startswith("tests/")}
     code, said, _ = run(selfplay, source(files), tmp_path / "out")

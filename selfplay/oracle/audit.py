@@ -1,0 +1,135 @@
+"""Does the solver's world hold a copy of the answer? Every world is searched for the lines the bug took away.
+
+Searched: the tree, git objects of every store (reachable or not), archives in archives, compressed files, compiled
+Python (by comparing functions, not names of files), the home and temporary folders, and what is installed. A line
+that the original's own code also has elsewhere gives nothing away in code, and does in a document. A finding is a
+place with at least a third of the lines that tell something; where those are one or two, lines around them must be
+there, too, since any program may hold one like them by chance.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from selfplay import patches
+from selfplay.oracle import inside
+from selfplay.oracle.world import SolverWorld, Task, open_world
+from selfplay.plain import decode
+from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError
+
+SEARCH_SECONDS = 300.0
+SHARE = 1 / 3
+FEW = 3
+SHORTEST = 10
+"""Characters of the shortest line that tells something: shorter ones are `else:` and `return x`."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`where`: the path inside, `!` before a member of an archive, `#` before a git object. `share`: how much of what
+    the bug took away is there."""
+
+    where: str
+    kind: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Audit:
+    """`lines`: how many lines were searched for; none means a bug that took nothing away that could be found."""
+
+    lines: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def clean(self) -> bool:
+        return not self.findings
+
+    def to_json(self) -> dict[str, Any]:
+        return {"clean": self.clean, **asdict(self)}
+
+
+def audit_task(backend: Backend, task: Task, limits: Limits = Limits()) -> Audit:
+    """Build the world and search it. Raises `WorldError`, `SandboxError`."""
+    with open_world(backend, task, limits) as world:
+        return audit(world)
+
+
+def audit(world: SolverWorld) -> Audit:
+    """Search an open world. Raises `SandboxError` when the search itself fails."""
+    wanted = needles(world.task)
+    if not wanted["lines"] and not wanted["python"]:
+        return Audit(0, ())
+    mounted = [mount.target for mount in world.task.world.mounts]
+    roots = [WORKDIR, "/tmp", "/home", *mounted]
+    command = ["python3", "-I", "-S", "-c", inside.text("search.py"), *roots]
+    done = world.sandbox.run(command, timeout=SEARCH_SECONDS, stdin=json.dumps(wanted).encode())
+    if done.exit_code != 0 or done.timed_out or done.truncated:
+        raise SandboxError(f"the search for leaks failed: {done.stderr.decode('utf-8', 'replace')[-300:]}")
+    total = max(1, len(wanted["lines"]))
+    found = [
+        Finding(where.removeprefix(f"{WORKDIR}/"), kind, round(len(hit) / total, 3) if kind != "compiled" else 1.0)
+        for where, kind, hit, around in json.loads(done.stdout)
+        if kind == "compiled" or _tells(len(hit), total, around, len(wanted["context"]))
+    ]
+    return Audit(len(wanted["lines"]), tuple(sorted(found, key=lambda finding: finding.where)))
+
+
+def _tells(hits: int, total: int, around: int, context: int) -> bool:
+    """Are so many lines, with so many of the lines around them, a copy and no coincidence?"""
+    return hits >= math.ceil(SHARE * total) and (hits >= FEW or around >= min(FEW, context))
+
+
+def needles(task: Task) -> dict[str, Any]:
+    """What to search for: telling lines the bug took away, which of them the original's code has elsewhere, the
+    lines around them, and the Python files before and after."""
+    sections = patches.parse(task.artifact.bug_inject)
+    kept = {line.strip() for section in sections for line in section.added_lines}
+    removed = dict.fromkeys(line.strip() for section in sections for line in section.removed_lines)
+    lines = [line for line in removed if len(line) >= SHORTEST and line not in kept]
+    originals = _texts(task)
+    changed = {section.old_path for section in sections if section.old_path}
+    elsewhere = {line.strip() for path, text in originals.items() if path not in changed for line in text.split("\n")}
+    left = {line for section in sections if section.old_path for line in _left(originals, section)}
+    lines = [line for line in lines if line not in left]
+    common = [index for index, line in enumerate(lines) if line in elsewhere]
+    python = [
+        (originals[section.old_path], "\n".join(_left(originals, section, strip=False)))
+        for section in sections
+        if section.old_path and section.old_path.endswith(".py") and section.old_path in originals
+    ]
+    around = {line[1:].strip() for s in sections for hunk in s.hunks for line in hunk.lines if line.startswith(" ")}
+    context = sorted(line for line in around if len(line) >= SHORTEST)
+    return {"lines": lines, "common": common, "context": context, "python": python}
+
+
+def _left(originals: Mapping[str, str], section: patches.FilePatch, *, strip: bool = True) -> list[str]:
+    """The lines of a changed file as the bug leaves them."""
+    if section.old_path is None or section.kind == "deleted":
+        return []
+    lines = originals.get(section.old_path, "").split("\n")
+    for hunk in reversed(section.hunks):
+        body = [line[1:] for line in hunk.lines if line[:1] in (" ", "+", "")]
+        start = hunk.old_start - (hunk.old_count > 0)
+        lines[start : start + hunk.old_count] = body
+    return [line.strip() for line in lines] if strip else lines
+
+
+def _texts(task: Task) -> dict[str, str]:
+    """The code of the original, by path; documents and compiled caches aside."""
+    found = {}
+    for layer in task.world.tree:
+        for file in layer.rglob("*"):
+            code = file.suffix not in (".md", ".rst", ".txt", ".html", ".pyc", "") and not file.is_symlink()
+            if code and file.is_file() and file.stat().st_size < 2_000_000 and not _spare(file.name):
+                found[file.relative_to(layer).as_posix()] = decode(file.read_bytes())
+    return found
+
+
+def _spare(name: str) -> bool:
+    """A backup of another file is no code of its own."""
+    return name.endswith((".orig", ".rej", ".bak", "~", ".swp", ".old", ".patch", ".diff")) or name.startswith(
+        (".#", "#")
+    )

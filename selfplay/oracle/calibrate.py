@@ -1,0 +1,117 @@
+"""What the layers of the defence can show of one suite, found by running them on the original: once per bug.
+
+Two runs: one with canaries, twins and witness, one with impossible tests. A layer that says nothing on the original
+says nothing about a prediction either, and is reported as not available instead of being taken for granted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfplay.oracle.errors import OracleError
+from selfplay.oracle.instrument import Instrumented, impossible, with_canaries
+from selfplay.oracle.trial import Order, TestFile, Trial, run_trial
+from selfplay.oracle.world import Task
+from selfplay.sandbox import Backend, Limits, World
+
+END_MARK = b"SELFPLAY-END exit="
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """What decides: the ids a prediction must make pass. `seconds`: what the script may take."""
+
+    fail_to_pass: frozenset[str]
+    pass_to_pass: frozenset[str]
+    seconds: float = 90.0
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        return self.fail_to_pass | self.pass_to_pass
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """`canaries`, `twins`: how many ids the canaries and the twins have, each in the order they are made in; 0 for one
+    that does not behave as it must. `witnessed`: ids the witness sees pass. `impossible`: ids that no impossible test
+    lets pass. `rewritten`: test files the suite itself changes. `instrumented`: canaries disturb nothing."""
+
+    originals: Mapping[str, TestFile]
+    instrumented: bool
+    must_pass: tuple[int, ...]
+    must_fail: tuple[int, ...]
+    twins: tuple[int, ...]
+    witnessed: frozenset[str]
+    witness_end: bool
+    impossible: frozenset[str]
+    rewritten: frozenset[str]
+    exit_zero: bool
+    end_mark: bool
+    seconds: float
+    runs: int
+
+    @property
+    def canaries(self) -> bool:
+        return self.instrumented and any(self.must_pass) and any(self.must_fail)
+
+
+def read_originals(world: World, paths: tuple[str, ...]) -> dict[str, TestFile]:
+    """The regular files among `paths` as the topmost layer has them; nothing behind a link is followed."""
+    found = {}
+    for path in paths:
+        for layer in reversed(world.tree):
+            file = layer / path
+            if file.is_file() and not any(step.is_symlink() for step in _steps(layer, file)):
+                found[path] = TestFile(file.read_bytes(), bool(file.stat().st_mode & 0o100))
+                break
+    return found
+
+
+def _steps(root: Path, file: Path) -> list[Path]:
+    return [file, *(folder for folder in file.parents if folder != root and folder.is_relative_to(root))]
+
+
+def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits()) -> Calibration:
+    """Run the instrumented tests on the original. Raises `OracleError` when the original fails its own tests."""
+    originals = read_originals(task.world, task.artifact.test_files)
+    asks = any(path.endswith(".py") for path in originals) and "test" in task.artifact.test_script
+    made = with_canaries(originals, sorted(oracle.fail_to_pass))
+    runs, trial = 0, Trial()
+    for canaries, witness in ((made, asks), (made, False), (Instrumented(), asks), (Instrumented(), False)):
+        order = Order((), oracle.seconds, files=canaries.files, witness=witness)
+        trial = run_trial(backend, task.world, task.artifact, order, limits)
+        runs += 1
+        if _sound(trial, oracle):
+            break
+    else:
+        why = trial.error or f"{len(oracle.wanted - trial.passed)} of its tests do not pass"
+        tail = trial.log[-1000:].decode("utf-8", "replace")
+        raise OracleError(f"the original cannot be graded against: {why}", f"Run `selfplay validate`. Its log:\n{tail}")
+    ruined = Order((), oracle.seconds, files=impossible(originals, oracle.fail_to_pass))
+    hopeless = run_trial(backend, task.world, task.artifact, ruined, limits)
+    seen = {test for test, outcome in (trial.witness or {}).items() if outcome == "passed"}
+    return Calibration(
+        originals=originals,
+        instrumented=bool(canaries.files),
+        must_pass=tuple(count(trial, word, "passed") for word in canaries.must_pass),
+        must_fail=tuple(count(trial, word, "failed") for word in canaries.must_fail),
+        twins=tuple(count(trial, word, "passed") for word in canaries.twins),
+        witnessed=frozenset(seen) & oracle.wanted,
+        witness_end=trial.witness_end is not None and trial.witness_end == trial.exit_code,
+        impossible=oracle.wanted - hopeless.passed,
+        rewritten=frozenset(trial.rewritten),
+        exit_zero=trial.exit_code == 0,
+        end_mark=END_MARK in trial.log,
+        seconds=trial.seconds,
+        runs=runs + 1,
+    )
+
+
+def count(trial: Trial, word: str, outcome: str) -> int:
+    """How many ids hold `word`; 0 unless each of them has that outcome."""
+    found = [known for test, known in trial.outcomes.items() if word in test]
+    return len(found) if all(known == outcome for known in found) else 0
+
+
+def _sound(trial: Trial, oracle: Oracle) -> bool:
+    return trial.stage is None and not trial.timed_out and oracle.wanted <= trial.passed

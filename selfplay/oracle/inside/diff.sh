@@ -1,0 +1,17 @@
+# The diff of two trees by a git directory of our own: `diff.sh base` records the tree, `diff.sh end` prints the diff.
+set -e
+store=/tmp/selfplay-store
+[ "$1" != base ] || git init --quiet --bare --template= "$store"
+export GIT_DIR="$store" GIT_WORK_TREE=/testbed
+if [ "$1" = base ]; then
+  mkdir -p "$GIT_DIR/info"
+  printf '* -text -filter -ident -working-tree-encoding -eol !diff !merge\n' > "$GIT_DIR/info/attributes"
+  printf '__pycache__/\n.pytest_cache/\n*.pyc\n' > "$GIT_DIR/info/exclude"
+  git add --all --force .
+  git write-tree > /tmp/selfplay-base
+else
+  git add --all .
+  git diff --cached --binary --no-renames --no-ext-diff --no-textconv --no-color --full-index \
+    --src-prefix=a/ --dst-prefix=b/ "$(cat /tmp/selfplay-base)" > /tmp/selfplay-diff
+  git ls-files --others --ignored --exclude-standard -z > /tmp/selfplay-ignored
+fi

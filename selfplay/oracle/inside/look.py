@@ -1,0 +1,98 @@
+"""Look at a tree without trusting it: `look.py manifest` lists every file, `look.py pack` packs those named on stdin.
+
+Runs as `python3 -I -S`: nothing in the tree can be imported by it, and git (whose index, attributes and configuration
+a solver may have bent) is not asked. `.git` folders, wherever they are, are not part of a tree.
+"""
+
+import hashlib
+import io
+import os
+import stat
+import sys
+import tarfile
+import zlib
+
+ROOT = b"."
+
+
+def files():
+    """(path, status) of all that is not a folder, sorted; folders that cannot be read are opened first."""
+    for here, folders, names in os.walk(ROOT, onerror=None):
+        folders[:] = sorted(name for name in folders if name.lower() != b".git")
+        for name in list(folders):
+            path = os.path.join(here, name)
+            if os.path.islink(path):
+                folders.remove(name)
+                names.append(name)
+            elif not os.access(path, os.R_OK | os.X_OK):
+                os.chmod(path, 0o755)
+        for name in sorted(names):
+            if name.lower() != b".git":
+                path = os.path.join(here, name)
+                yield os.path.relpath(path, ROOT), os.lstat(path)
+
+
+def digest(path, status):
+    """(git's mode, digest) of a file or link; None for what git does not keep: sockets, pipes, devices."""
+    if stat.S_ISLNK(status.st_mode):
+        return b"120000", hashlib.sha256(os.readlink(path)).hexdigest().encode()
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    if not os.access(path, os.R_OK):
+        os.chmod(path, status.st_mode | 0o400)
+    found = hashlib.sha256()
+    with open(path, "rb") as stream:
+        for block in iter(lambda: stream.read(1 << 20), b""):
+            found.update(block)
+    return b"100755" if status.st_mode & 0o100 else b"100644", found.hexdigest().encode()
+
+
+def manifest():
+    entries = []
+    for path, status in files():
+        known = digest(path, status)
+        entries.append(b" ".join(known or (b"0", b"0")) + b" " + path)
+    return b"\0".join(entries)
+
+
+def pack(paths):
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        for path in paths:
+            archive.add(os.fsdecode(path), recursive=False)
+    return stream.getvalue()
+
+
+def unpack(data, gone):
+    """Make the tree here what another was: remove `gone`, then write what `pack` packed."""
+    for path in gone:
+        if os.path.islink(path) or not os.path.isdir(path):
+            os.unlink(path)
+    for path in sorted(gone, reverse=True):
+        folder = os.path.dirname(path)
+        while folder and not os.path.islink(folder) and os.path.isdir(folder) and not os.listdir(folder):
+            os.rmdir(folder)
+            folder = os.path.dirname(folder)
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        archive.extraction_filter = lambda member, path: member  # every name was checked outside
+        for member in archive.getmembers():
+            if os.path.lexists(member.name):
+                os.unlink(member.name)
+            folder = os.path.dirname(member.name)
+            if folder:
+                os.makedirs(folder, exist_ok=True)
+            archive.extract(member, ".")
+
+
+def main(action):
+    data = sys.stdin.buffer.read()
+    if action == "manifest":
+        sys.stdout.buffer.write(zlib.compress(manifest()))
+    elif action == "pack":
+        sys.stdout.buffer.write(zlib.compress(pack([path for path in data.split(b"\0") if path])))
+    else:
+        names, _, packed = data.partition(b"\0\0")
+        unpack(zlib.decompress(packed), [path for path in names.split(b"\0") if path])
+
+
+main(sys.argv[1])

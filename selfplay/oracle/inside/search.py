@@ -1,0 +1,145 @@
+"""Search all that a solver can read for lines that were taken away. Roots are arguments, the needles JSON on stdin.
+
+Prints JSON: a list of [where, kind, needles found, number of context lines found]. Looks into git objects, archives
+in archives, compressed files and compiled Python, whose functions are compared with those of the original file
+compiled here.
+"""
+
+import bz2
+import gzip
+import html
+import io
+import json
+import lzma
+import marshal
+import os
+import re
+import stat
+import subprocess
+import sys
+import tarfile
+import types
+import zipfile
+import zlib
+
+MOST_BYTES = 64 * 1024 * 1024
+DEPTH = 3
+DOCUMENTS = (".md", ".rst", ".txt", ".html", ".ipynb", ".adoc", ".tex", ".xml", ".json", ".csv", ".log", "")
+
+
+def functions(code, out):
+    """What each function of compiled code is made of, without its place."""
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            plain = tuple(repr(c) for c in constant.co_consts if not isinstance(c, types.CodeType))
+            out.add((constant.co_name, constant.co_code, plain, constant.co_names))
+            functions(constant, out)
+    return out
+
+
+class Search:
+    def __init__(self, wanted):
+        self.lines = {line.encode("utf-8", "surrogateescape"): index for index, line in enumerate(wanted["lines"])}
+        self.common = set(wanted["common"])
+        self.context = {line.encode("utf-8", "surrogateescape") for line in wanted["context"]}
+        self.code = set()
+        for before, after in wanted["python"]:
+            try:
+                had = functions(compile(before, "x", "exec"), set())
+                self.code |= had - functions(compile(after, "x", "exec"), set())
+            except (SyntaxError, ValueError):
+                pass
+        self.found = []
+
+    def look(self, where, name, data, depth=0):
+        """One piece of content, and what is packed into it."""
+        kind = "document" if os.path.splitext(name)[1].lower() in DOCUMENTS else "file"
+        if name.endswith((".html", ".htm", ".xml")):
+            data = html.unescape(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        if name.endswith((".ipynb", ".json")):
+            data = data.replace(b'\\"', b'"')
+        lines = set(map(bytes.strip, re.split(rb"\r?\n|\\n", data)))
+        lines |= {line[1:].strip() for line in lines if line[:1] in (b"+", b"-", b"<", b">", b"#")}  # patches, comments
+        hit = {self.lines[line] for line in lines & self.lines.keys()}
+        if kind == "file":
+            hit -= self.common
+        if hit:
+            self.found.append([where, kind, sorted(hit), len(lines & self.context)])
+        if self.code and data[2:4] == b"\r\n" and self.compiled(data):
+            self.found.append([where, "compiled", list(range(len(self.lines))), 0])
+        if depth < DEPTH:
+            for inner, content in unpacked(data):
+                self.look(where + "!" + inner, inner or name.rpartition(".")[0], content, depth + 1)
+
+    def compiled(self, data):
+        for start in (16, 12, 8):
+            try:
+                code = marshal.loads(data[start:])
+            except Exception:
+                continue
+            if isinstance(code, types.CodeType):
+                return bool(functions(code, set()) & self.code)
+        return False
+
+
+def unpacked(data):
+    """(name, content) of what an archive or a compressed file holds."""
+    try:
+        if data[:4] == b"PK\3\4":
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                for member in archive.infolist():
+                    if member.file_size <= MOST_BYTES:
+                        yield member.filename, archive.read(member)
+        elif data[257:262] == b"ustar":
+            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+                for member in archive:
+                    if member.isfile() and member.size <= MOST_BYTES:
+                        yield member.name, archive.extractfile(member).read()
+        elif data[:2] == b"\x1f\x8b":
+            yield "", gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST_BYTES)
+        elif data[:3] == b"BZh":
+            yield "", bz2.BZ2File(io.BytesIO(data)).read(MOST_BYTES)
+        elif data[:6] == b"\xfd7zXZ\0":
+            yield "", lzma.LZMADecompressor().decompress(data, MOST_BYTES)
+        elif data[:2] in (b"\x78\x01", b"\x78\x9c", b"\x78\xda"):
+            yield "", zlib.decompressobj().decompress(data, MOST_BYTES)
+    except Exception:
+        return
+
+
+def objects(folder, search):
+    """Every object of a git store, reachable or not, packed or loose."""
+    command = ["git", "--git-dir", folder, "cat-file", "--batch-all-objects", "--batch", "--buffer"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    data, at = done.stdout, 0
+    while at < len(data):
+        end = data.index(b"\n", at)
+        oid, kind, size = data[at:end].split(b" ")
+        content = data[end + 1 : end + 1 + int(size)]
+        if kind == b"blob" or kind == b"commit":
+            search.look(folder + "#" + oid.decode()[:12], "x.code", content)
+        at = end + 2 + int(size)
+
+
+def main(roots):
+    search = Search(json.load(sys.stdin))
+    for root in roots:
+        for here, folders, names in os.walk(root):
+            if "objects" in folders and "HEAD" in names:
+                objects(here, search)
+                folders.remove("objects")
+            for name in names:
+                path = os.path.join(here, name)
+                status = os.lstat(path)
+                if stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES:
+                    try:
+                        with open(path, "rb") as stream:
+                            search.look(path, name, stream.read())
+                    except OSError:
+                        pass
+                elif stat.S_ISLNK(status.st_mode):
+                    search.look(path, "link", os.fsencode(os.readlink(path)))
+    json.dump(search.found, sys.stdout)
+
+
+main(sys.argv[1:])

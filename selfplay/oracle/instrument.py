@@ -1,0 +1,193 @@
+"""Test files written anew so that what they must report is known beforehand: canaries, twins, impossible tests.
+
+Canaries are tests with secret names, half of which must fail. Their bodies look alike: which one fails hangs on a hash
+of a random word. Twins are copies of F2P tests under secret names of function and file: a program that only knows the
+names passes one and fails the other. Impossible tests keep every name, and fail before they reach the program.
+What a suite cannot show is found out by running it on the original (`calibrate.py`); nothing is assumed of it.
+"""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from selfplay.oracle import python_tests
+from selfplay.oracle.trial import TestFile
+
+MOST_FILES = 4
+MOST_TWINS = 16
+_JS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
+_SHELL = (".sh", ".bash", ".bats")
+_JS_TEST = re.compile(
+    r"(\b(?:test|it)(?:\.\w+)?\s*\(\s*(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\]|\\.)*`)\s*,\s*"
+    r"(?:\{[^{}]*\}\s*,\s*)?)(async\s+)?(?=function\b|\(|\w+\s*=>)"
+)
+
+
+@dataclass(frozen=True)
+class Instrumented:
+    """`files`: what to write. `must_pass`, `must_fail`: words that occur in the ids of those canaries. `twins`: word
+    in a twin's id -> word in the id of the test it copies (its function's name)."""
+
+    files: Mapping[str, TestFile] = field(default_factory=dict)
+    must_pass: tuple[str, ...] = ()
+    must_fail: tuple[str, ...] = ()
+    twins: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A random word and the parity of its hash, which its canary's outcome hangs on."""
+
+    text: str
+    odd: bool
+
+
+def word(odd: bool) -> Word:
+    """A secret word whose hash has this parity."""
+    while True:
+        text = secrets.token_hex(6)
+        if (int(hashlib.sha256(text.encode()).hexdigest(), 16) % 2 == 1) == odd:
+            return Word(text, odd)
+
+
+def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]) -> Instrumented:
+    """Canaries and twins in a few of the test files, those that hold F2P tests first; for a shell suite beside them."""
+    made = Instrumented()
+    ranked = sorted(originals, key=lambda path: (not any(path in test for test in fail_to_pass), path))
+    for path in [path for path in ranked if holds_tests(path, originals[path])][:MOST_FILES]:
+        made = _joined(made, _canaries(path, originals[path], fail_to_pass, MOST_TWINS - len(made.twins)))
+    return made
+
+
+def _joined(first: Instrumented, second: Instrumented) -> Instrumented:
+    return Instrumented(
+        {**first.files, **second.files},
+        first.must_pass + second.must_pass,
+        first.must_fail + second.must_fail,
+        {**first.twins, **second.twins},
+    )
+
+
+def impossible(originals: Mapping[str, TestFile], fail_to_pass: Collection[str]) -> Mapping[str, TestFile]:
+    """Every test file rewritten so that none of its tests can pass; F2P tests keep their names, and fail."""
+    out = {}
+    for path, file in originals.items():
+        if holds_tests(path, file):
+            content = _sabotaged(path, file.content.decode("utf-8", "surrogateescape"), fail_to_pass)
+            out[path] = TestFile(content.encode("utf-8", "surrogateescape"), file.executable)
+    return out
+
+
+def holds_tests(path: str, file: TestFile) -> bool:
+    """A test file in a language known here; others are left as they are."""
+    suffix = PurePosixPath(path).suffix
+    if suffix == ".py":
+        return PurePosixPath(path).name != "conftest.py" and re.search(rb"\bdef +test", file.content) is not None
+    if suffix in _JS:
+        return re.search(rb"\b(?:test|it)\b[.\w]*\s*\(", file.content) is not None
+    return suffix in _SHELL
+
+
+def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most_twins: int) -> Instrumented:
+    text = file.content.decode("utf-8", "surrogateescape")
+    suffix = PurePosixPath(path).suffix
+    words = [word(False), word(True), word(False), word(True)]
+    must_pass, must_fail = tuple(one.text for one in words if one.odd), tuple(one.text for one in words if not one.odd)
+    if suffix == ".py":
+        texts = [one.text for one in words]
+        made, twins, false = python_tests.canaries(path, text, texts, fail_to_pass, most_twins)
+        files = {path: _with(file, made)} if made else {}
+        return Instrumented(files, must_pass, (*must_fail, *false), twins) if files else Instrumented()
+    if suffix in _JS:
+        added, wrong = _javascript(text, words)
+        return Instrumented({path: _with(file, text + added)}, must_pass, (*must_fail, *wrong))
+    if suffix == ".bats":
+        added = "".join(f'\n@test "{one.text}" {{ {_shell_check(one)}; }}\n' for one in words)
+        return Instrumented({path: _with(file, text + added)}, must_pass, must_fail)
+    return _beside(path, file, text, words, any(path in test for test in fail_to_pass))
+
+
+def _beside(path: str, file: TestFile, text: str, words: Sequence[Word], holds_bug: bool) -> Instrumented:
+    """Copies of a shell test, each with a check at its end: what the test loads is loaded before the check, too.
+
+    An F2P test has no copy that must pass but a twin: the test itself under a secret name.
+    """
+    chosen = [one for one in words if not (holds_bug and one.odd)]
+    folder, name = PurePosixPath(path).parent, PurePosixPath(path).name
+    files = {}
+    for one in chosen:
+        files[str(folder / _renamed(name, one.text))] = _with(file, f"{text.rstrip()}\n{_shell_check(one)}\n")
+    twins = {}
+    if holds_bug:
+        twin = word(True).text
+        files[str(folder / _renamed(name, twin))] = file
+        twins[twin] = path
+    odd = tuple(one.text for one in chosen if one.odd)
+    return Instrumented(files, odd, tuple(one.text for one in chosen if not one.odd), twins)
+
+
+def _renamed(name: str, secret: str) -> str:
+    """`test_count.sh` becomes `test_SECRET.sh`."""
+    return re.sub(r"[A-Za-z0-9]+(?=[^A-Za-z0-9]*\.\w+$)", secret, name, count=1)
+
+
+def _with(file: TestFile, text: str) -> TestFile:
+    return TestFile(text.encode("utf-8", "surrogateescape"), file.executable)
+
+
+def _shell_check(one: Word) -> str:
+    return f"x=$(printf %s {one.text} | sha256sum); [ $(( 0x${{x:56:8}} % 2 )) -eq 1 ]"
+
+
+_FALSE_CLAIMS = {
+    "equal": "assert.equal('w', 0)", "strictEqual": "assert.strictEqual('w', 0)",
+    "deepEqual": "assert.deepEqual(['w'], [0])", "deepStrictEqual": "assert.deepStrictEqual(['w'], [0])",
+    "notEqual": "assert.notEqual(1, 1)", "notStrictEqual": "assert.notStrictEqual(1, 1)", "ok": "assert.ok(0)",
+    "match": "assert.match('w', /^$/)", "throws": "assert.throws(() => {})",
+    "doesNotThrow": "assert.doesNotThrow(() => { throw new Error('w'); })",
+    "toBe": "expect('w').toBe(0)", "toEqual": "expect(['w']).toEqual([0])", "toThrow": "expect(() => {}).toThrow()",
+    "toStrictEqual": "expect(['w']).toStrictEqual([0])",
+}  # fmt: skip
+
+
+def _javascript(text: str, words: Sequence[Word]) -> tuple[str, tuple[str, ...]]:
+    """Tests for whatever runner the file uses: `node:test` by name, else the globals of jest, mocha and vitest.
+
+    Also the words of tests that make a false claim by each assertion that the file itself uses.
+    """
+    module = re.search(r"(?m)^\s*(?:import|export)\b", text) is not None
+    node, tag = "node:test" in text, secrets.token_hex(4)
+    lines = [""]
+    if module:
+        lines += [f"import t{tag} from 'node:test';"] if node else []
+        lines += [f"import {{ createHash as h{tag} }} from 'node:crypto';", f"import a{tag} from 'node:assert';"]
+        runner = f"t{tag}" if node else "(typeof it === 'function' ? it : test)"
+    else:
+        lines += [f"const h{tag} = require('node:crypto').createHash, a{tag} = require('node:assert');"]
+        runner = "require('node:test').test" if node else "(typeof it === 'function' ? it : test)"
+    for number, one in enumerate(words):
+        parity = f"parseInt(h{tag}('sha256').update('{one.text}').digest('hex').slice(-1), 16) % 2"
+        check = f"a{tag}.strictEqual({parity}, 1)" if number % 2 else f"if ({parity} !== 1) throw new TypeError('no')"
+        lines.append(f"{runner}('{one.text}', () => {{ {check}; }});")
+    wrong: list[str] = []
+    for name in sorted(set(re.findall(r"\b(?:assert\.|\)\.)(\w+)\(", text)) & _FALSE_CLAIMS.keys()):
+        wrong.append(secrets.token_hex(6))
+        lines.append(f"{runner}('{wrong[-1]}', () => {{ {_FALSE_CLAIMS[name]}; }});")
+    return "\n".join(lines) + "\n", tuple(wrong)
+
+
+def _sabotaged(path: str, text: str, fail_to_pass: Collection[str]) -> str:
+    suffix = PurePosixPath(path).suffix
+    if suffix == ".py":
+        return python_tests.impossible(path, text, fail_to_pass)
+    if suffix in _JS:
+        # the test's own function becomes the argument nobody calls
+        return _JS_TEST.sub(
+            lambda found: f"{found[1]}() => {{ throw new Error('impossible'); }}, {found[2] or ''}", text
+        )
+    if suffix == ".bats":
+        return re.sub(r"(?m)^(@test .*\{)", r"\1 return 1; ", text)
+    return "#!/bin/bash\nexit 1\n"

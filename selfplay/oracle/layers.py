@@ -1,0 +1,103 @@
+"""The layers that judge one run of a prediction: each says passed, caught, or not available, and why."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from selfplay.oracle.calibrate import END_MARK, Calibration, Oracle, count
+from selfplay.oracle.instrument import Instrumented
+from selfplay.oracle.trial import Trial
+
+State = Literal["passed", "caught", "unavailable", "skipped"]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """What one layer said. `runs`: suite runs it caused beyond the one that grades."""
+
+    name: str
+    state: State
+    reason: str
+    runs: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def passed(name: str, reason: str, runs: int = 0) -> Layer:
+    return Layer(name, "passed", reason, runs)
+
+
+def caught(name: str, reason: str, runs: int = 0) -> Layer:
+    return Layer(name, "caught", reason, runs)
+
+
+def unavailable(name: str, reason: str) -> Layer:
+    return Layer(name, "unavailable", reason)
+
+
+def test_files(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle) -> Layer:
+    """The oracle's test files are after the run what they were before it."""
+    changed = [path for path in trial.rewritten if path not in known.rewritten]
+    if changed:
+        return caught("test-files", f"{changed[0]!r} was rewritten while the tests ran")
+    return passed("test-files", "no test file changed during the run")
+
+
+def canaries(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle) -> Layer:
+    """Tests with secret names that must fail have failed, and those that must pass have passed."""
+    if not known.canaries:
+        return unavailable("canaries", "this suite does not show tests added to its files")
+    for words, counts, outcome in (
+        (made.must_fail, known.must_fail, "failed"),
+        (made.must_pass, known.must_pass, "passed"),
+    ):
+        for word, expected in zip(words, counts, strict=True):
+            if expected and count(trial, word, outcome) != expected:
+                return caught("canaries", f"a secret test that must have {outcome} did not, or is missing")
+    return passed("canaries", f"{sum(known.must_fail)} that must fail and {sum(known.must_pass)} that must pass did")
+
+
+def witness(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle) -> Layer:
+    """A second reporter, which signs what it sees, agrees with the log."""
+    if not known.witnessed:
+        return unavailable("witness", "these tests do not run in pytest as the repository's own")
+    seen = trial.witness or {}
+    unseen = sorted(test for test in trial.passed & known.witnessed if seen.get(test) != "passed")
+    if unseen:
+        return caught("witness", f"{len(unseen)} tests pass in the log and were not seen to, first {unseen[0]!r}")
+    if known.witness_end and trial.witness_end is None:
+        return caught("witness", "the test runner was ended before its session was")
+    if known.witness_end and trial.witness_end != trial.exit_code:
+        return caught("witness", f"pytest ended with {trial.witness_end}, the script with {trial.exit_code}")
+    return passed("witness", f"{len(known.witnessed)} tests were seen by a second reporter")
+
+
+def consistency(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle) -> Layer:
+    """The exit code and the marks of the log fit each other and the outcomes."""
+    name = "consistency"
+    if trial.exit_code < 0:
+        return caught(name, f"the script was ended by signal {-trial.exit_code}")
+    if (trial.exit_code == 0) != known.exit_zero and oracle.wanted <= trial.passed:
+        return caught(name, f"every test passed as on the original, yet the script ended with {trial.exit_code}")
+    if known.end_mark:
+        marks = [line for line in trial.log.split(b"\n") if END_MARK in line]
+        last = trial.log.rstrip().rpartition(b"\n")[2]
+        if len(marks) != 1 or last != END_MARK + str(trial.exit_code).encode():
+            return caught(name, "the log does not end once, with the exit code of the script")
+    return passed(name, "exit code and log fit the outcomes")
+
+
+def names(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle) -> Layer:
+    """Copies of F2P tests under secret names pass where the tests do."""
+    if not any(known.twins):
+        return unavailable("names", "no F2P test of this suite could be copied under another name")
+    for (word, copied), expected in zip(made.twins.items(), known.twins, strict=True):
+        if expected and count(trial, word, "passed") != expected:
+            return caught("names", f"{copied!r} passes, and a copy of it under a secret name does not")
+    return passed("names", f"{sum(1 for known_ids in known.twins if known_ids)} tests pass under secret names, too")
+
+
+Judge = Callable[[Trial, Instrumented, Calibration, Oracle], Layer]
+OF_A_RUN: tuple[Judge, ...] = (test_files, canaries, witness, consistency)
+"""Judged whatever the outcomes; `names` only once every test passes."""

@@ -1,0 +1,97 @@
+"""The first layer of the defence: what a prediction may not touch, by path alone, in any language.
+
+Tests and what runs them: a fix of the program needs neither. The bug's own files are exempt, whatever their names.
+Files that hold settings of both the program and its tests are not refused here; `settings.py` compares them.
+"""
+
+import fnmatch
+import posixpath
+import re
+import sys
+import unicodedata
+from collections.abc import Collection
+
+from selfplay import patches
+from selfplay.artifact import Artifact
+from selfplay.patches import FilePatch
+from selfplay.patches.model import SYMLINK_MODE
+
+_NAMES = (
+    "conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", "noxfile.py", "sitecustomize.py", "usercustomize.py",
+    "*.pth", "*.egg-link", "*.pyc", "*.pyo", "pyvenv.cfg", ".coveragerc", ".env", ".env.*", ".envrc", ".python-version",
+    ".tool-versions", ".npmrc", ".yarnrc*", ".pnpmfile.*", ".nvmrc", ".node-version", ".mocharc*", ".nycrc*", ".c8rc*",
+    ".taprc", ".babelrc*", "babel.config.*", "jest.*", "jest-*", "vitest.*", "karma.*", "ava.config.*", ".swcrc",
+    ".gitattributes", ".gitmodules", ".gitconfig", ".bashrc", ".profile", ".bash_profile", ".bats*", "phpunit.xml*",
+    ".rspec", "ctesttestfile.cmake",
+)  # fmt: skip
+_FOLDERS = (
+    "__pycache__", "node_modules", ".git", ".venv", "venv", "site-packages", "*.dist-info", "*.egg-info",
+    ".cargo", ".mvn", ".yarn", ".hypothesis", ".pytest_cache",
+)  # fmt: skip
+_RUNNERS = frozenset({
+    "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "exceptiongroup", "tomli", "py", "colorama", "pygments",
+    "unittest2", "nose", "hypothesis", "_hypothesis_pytestplugin", "coverage", "xdist", "execnet",
+})  # fmt: skip
+_PROGRAMS = frozenset({
+    "pytest", "py.test", "python", "python3", "node", "npm", "npx", "yarn", "pnpm", "jest", "mocha", "vitest", "bats",
+    "bash", "sh", "env", "make", "tox", "nox", "go", "cargo", "git", "ruby", "rspec", "phpunit", "mktemp", "cat",
+})  # fmt: skip
+_PLUGINS = ("pytest_*.py", "*_pytest_plugin.py")
+
+
+def refusal(patch: FilePatch, artifact: Artifact) -> tuple[str, str] | None:
+    """(reason, sentence) when this section of a prediction touches tests or what runs them; None when it may."""
+    own = {plain(path) for path in patches.touched_paths(artifact.bug_inject)}
+    tests = {plain(path) for path in artifact.test_files}
+    for path in patch.paths:
+        if plain(path) in tests or any(plain(path).startswith(f"{test}/") for test in tests):
+            return "touches-tests", f"{path!r} is one of the oracle's test files"
+        if plain(path) in own:
+            continue
+        if patches.is_test_file(path) or patches.is_test_file(plain(path)):
+            return "touches-tests", f"{path!r} is a test file"
+        why = _infrastructure(path, artifact) or (_shadow(path) if patch.old_path is None else "")
+        if why:
+            return "touches-infrastructure", f"{path!r} {why}"
+    return _link(patch, tests)
+
+
+def plain(path: str) -> str:
+    """The path as a forgiving file system compares it: no case, one spelling of accents and of look-alike forms."""
+    return unicodedata.normalize("NFKC", path).casefold()
+
+
+def _infrastructure(path: str, artifact: Artifact) -> str:
+    name, folders = posixpath.basename(plain(path)), plain(path).split("/")[:-1]
+    if any(fnmatch.fnmatchcase(name, pattern) for pattern in _NAMES):
+        return "configures or extends what runs the tests"
+    if any(fnmatch.fnmatchcase(folder, pattern) for folder in folders for pattern in _FOLDERS):
+        return "lies in a folder of installed or compiled things"
+    if name in _PROGRAMS:
+        return "has the name of a program that runs the tests"
+    named = re.search(rf"(?<![\w/.-])(?:\./)?{re.escape(path)}(?![\w/-])", artifact.test_script)
+    if named and ("." in path or "/" in path):  # a bare word may equal a name by chance
+        return "is named by the test script"
+    return ""
+
+
+def _shadow(path: str) -> str:
+    """An added module that would be imported instead of the runner's or the standard library's, or as a plugin."""
+    if any(fnmatch.fnmatchcase(posixpath.basename(path), pattern) for pattern in _PLUGINS):
+        return "has the name of a pytest plugin"
+    top = path.removeprefix("src/").split("/")[0].split(".")[0]
+    if path.endswith((".py", ".so", ".pyd")) and top in _RUNNERS | sys.stdlib_module_names:
+        return f"would be imported in place of the module {top!r}"
+    return ""
+
+
+def _link(patch: FilePatch, tests: Collection[str]) -> tuple[str, str] | None:
+    if patch.new_mode != SYMLINK_MODE or patch.new_path is None:
+        return None
+    target = next(iter(patch.added_lines), "")
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(patch.new_path), target))
+    if target.startswith("/") or place.startswith(".."):
+        return "touches-infrastructure", f"{patch.new_path!r} is a link that leaves the repository"
+    if patches.is_test_file(f"{place}/x") or plain(place) in tests:
+        return "touches-tests", f"{patch.new_path!r} is a link to tests"
+    return None

@@ -1,0 +1,55 @@
+"""What a solver or a file hands in as a prediction, read once and strictly.
+
+Two things that transport does to a diff are undone, and noted: line ends turned into CRLF throughout, and a missing
+line end at the very end. Everything else that is not a git diff is refused with its reason; nothing is guessed.
+"""
+
+from dataclasses import dataclass
+
+from selfplay import patches
+from selfplay.oracle.errors import PredictionError
+from selfplay.patches import FilePatch, PatchError
+from selfplay.plain import decode
+from selfplay.sandbox import MIB
+
+MAX_BYTES = 8 * MIB
+_STRUCTURE = (b"diff --git ", b"--- ", b"+++ ", b"@@ ")
+
+
+@dataclass(frozen=True)
+class ReadPrediction:
+    """A prediction that can be applied: its text, its sections, and what was mended on the way."""
+
+    diff: str
+    sections: tuple[FilePatch, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_prediction(data: bytes | str) -> ReadPrediction:
+    """Raises `PredictionError` with the reason `empty`, `oversized` or `malformed`."""
+    raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogateescape")
+    if len(raw) > MAX_BYTES:
+        raise PredictionError("oversized", f"the prediction has {len(raw)} bytes; at most {MAX_BYTES} are taken")
+    if not raw.strip():
+        raise PredictionError("empty", "the prediction is empty")
+    raw, notes = _mended(raw)
+    try:
+        sections = patches.parse(decode(raw))
+    except PatchError as error:
+        raise PredictionError("malformed", f"the prediction is no git diff: {error.message}", error.hint) from error
+    return ReadPrediction(decode(raw), sections, notes)
+
+
+def _mended(raw: bytes) -> tuple[bytes, tuple[str, ...]]:
+    notes = []
+    if not raw.endswith(b"\n"):
+        raw += b"\r\n" if raw.partition(b"\n")[0].endswith(b"\r") else b"\n"
+        notes.append("a line end was added at its end")
+    structure = [line for line in raw.split(b"\n") if line.startswith(_STRUCTURE)]
+    if structure and all(line.endswith(b"\r") for line in structure):
+        lines = raw.split(b"\n")[:-1]
+        if not all(line.endswith(b"\r") for line in lines):
+            raise PredictionError("malformed", "some line ends of the prediction are CRLF and some are not")
+        raw = b"".join(line[:-1] + b"\n" for line in lines)
+        notes.append("CRLF line ends were undone")
+    return raw, tuple(notes)

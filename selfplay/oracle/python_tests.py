@@ -1,0 +1,193 @@
+"""Python test files as trees: canaries and twins added, or every test made to fail. For pytest and unittest alike."""
+
+import ast
+import posixpath
+import re
+import secrets
+import textwrap
+from collections.abc import Collection, Iterator, Sequence
+
+OTHERS = 4
+"""How many tests of a file beside its F2P tests are kept to fail."""
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def canaries(
+    path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most_twins: int
+) -> tuple[str, dict[str, str], list[str]]:
+    """The file with one test per word and twins of its F2P tests; word in a twin's id -> name of the copied function;
+    words in the ids of twins that claim something wrong.
+
+    An empty text for a file that is no Python.
+    """
+    tree = _parsed(text)
+    if tree is None:
+        return "", {}, []
+    lines = text.splitlines(keepends=True)
+    end = _before_main(tree, len(lines))
+    added = [_canaries(words)]
+    twins: dict[str, str] = {}
+    wrong: list[str] = []
+    for function, owner in _tests(tree):
+        if len(twins) < most_twins and _wanted(function, owner, path, fail_to_pass):
+            name = f"test_{secrets.token_hex(6)}"
+            twins[name] = function.name
+            source = _source(function, lines)
+            added.append(_twin(source, function, owner, name, path))
+            false, other = _wrong(source), f"test_{secrets.token_hex(6)}"
+            if false:
+                wrong.append(other)
+                added.append(_twin(false, function, owner, other, path))
+    head, tail = "".join(lines[:end]), "".join(lines[end:])
+    return f"{head}\n\n{''.join(added)}\n{tail}", twins, wrong
+
+
+def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
+    """The file with a failure as the first thing each F2P test does, and a few others; the rest is gone.
+
+    Gone, because a report of a failure costs more than most tests, and a test that is gone cannot pass either. What
+    is no Python stays as it is.
+    """
+    tree = _parsed(text)
+    if tree is None:
+        return text
+    found = list(_tests(tree))
+    wanted = {id(function) for function, owner in found if _wanted(function, owner, path, fail_to_pass)}
+    others = [id(function) for function, _ in found if id(function) not in wanted]
+    kept = wanted | set(secrets.SystemRandom().sample(others, min(len(others), OTHERS)))
+    for function, _ in found:
+        if id(function) in kept:
+            at = 1 if ast.get_docstring(function) is not None and len(function.body) > 1 else 0
+            function.body.insert(at, ast.parse("raise AssertionError('impossible')").body[0])
+    _Without({id(function) for function, _ in found} - kept).visit(tree)
+    return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
+
+
+class _Without(ast.NodeTransformer):
+    """Puts `pass` where some functions were."""
+
+    def __init__(self, gone: set[int]) -> None:
+        self._gone = gone
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return ast.Pass() if id(node) in self._gone else node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+        return ast.Pass() if id(node) in self._gone else node
+
+
+def _parsed(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _tests(tree: ast.AST, owner: ast.ClassDef | None = None) -> Iterator[tuple[_Function, ast.ClassDef | None]]:
+    """Every test function outside other functions, with the class it stands in."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.ClassDef):
+            yield from _tests(node, node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name.startswith("test"):
+                yield node, owner
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            yield from _tests(node, owner)
+
+
+def _wanted(function: _Function, owner: ast.ClassDef | None, path: str, tests: Collection[str]) -> bool:
+    """Is this one of the tests, as far as their ids tell?"""
+    for test in tests:
+        if "::" in test and not test.startswith(f"{path}::"):
+            continue
+        words = re.findall(r"\w+", test.split("[")[0])
+        if function.name in words and (owner is None or owner.name in words):
+            return True
+    return False
+
+
+def _before_main(tree: ast.Module, default: int) -> int:
+    """The line before `if __name__ == "__main__"`, which ends a file that is run as a program."""
+    for node in tree.body:
+        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
+            return node.lineno - 1
+    return default
+
+
+def _canaries(words: Sequence[str]) -> str:
+    tag = secrets.token_hex(4)
+    lines = [f"import hashlib as _h{tag}, unittest as _u{tag}", "", ""]
+    lines += [f"def _p{tag}(text):", f"    return int(_h{tag}.sha256(text.encode()).hexdigest(), 16) % 2", "", ""]
+    lines.append(f"class Test_{tag}(_u{tag}.TestCase):")
+    for number, word in enumerate(words):
+        check = f"self.assertEqual(_p{tag}({word!r}), 1)" if number % 4 < 2 else f"{{1: 0}}[_p{tag}({word!r})]"
+        lines += [f"    def test_{word}(self):", f"        {check}", ""]
+    for word in words:
+        lines += ["", f"def test_f{word}():", f"    assert _p{tag}({word!r})", ""]
+    return "\n".join(lines) + "\n"
+
+
+def _source(function: _Function, lines: Sequence[str]) -> str:
+    first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+    return textwrap.dedent("".join(lines[first - 1 : function.end_lineno]))
+
+
+def _twin(source: str, function: _Function, owner: ast.ClassDef | None, name: str, path: str) -> str:
+    """Code that compiles a copy of the function as if it stood in a file of another name."""
+    source = re.sub(rf"\bdef\s+{function.name}\b", f"def {name}", source, count=1)
+    file = posixpath.join(posixpath.dirname(path), f"{name}.py")
+    move = f"setattr({owner.name}, {name!r}, globals().pop({name!r}))\n" if owner else ""
+    return f"\ntry:\n    exec(compile({source!r}, {file!r}, 'exec'), globals())\nexcept Exception:\n    pass\n" + (
+        f"else:\n    {move}" if move else ""
+    )
+
+
+def _wrong(source: str) -> str:
+    """The function with each of its claims made false, so that it must fail; empty when it makes none we know."""
+    tree = _parsed(source)
+    if tree is None:
+        return ""
+    claims = _Claims()
+    changed = claims.visit(tree)
+    return ast.unparse(ast.fix_missing_locations(changed)) + "\n" if claims.found else ""
+
+
+class _Claims(ast.NodeTransformer):
+    """What a test claims, of another value: an object nothing honest equals, an exception nothing raises."""
+
+    found = False
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        self.found = True
+        claim = node.test
+        if isinstance(claim, ast.Compare) and len(claim.ops) == 1:
+            if _literal(claim.left):
+                claim.left = ast.parse("object()", mode="eval").body
+            else:
+                claim.comparators[0] = ast.parse("object()", mode="eval").body
+        else:
+            node.test = ast.UnaryOp(ast.Not(), claim)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if not node.args or not (name.startswith("assert") or name == "raises"):
+            return node
+        self.found = True
+        if name in ("raises", "assertRaises", "assertRaisesRegex"):
+            node.args[0] = ast.parse("type('Never', (Exception,), {})", mode="eval").body
+        elif name in ("assertTrue", "assertFalse"):
+            node.args[0] = ast.UnaryOp(ast.Not(), node.args[0])
+        else:
+            at = 0 if len(node.args) == 1 or _literal(node.args[0]) else 1
+            node.args[at] = ast.parse("object()", mode="eval").body
+        return node
+
+
+def _literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    return True

@@ -1,0 +1,82 @@
+"""Files that configure both a program and its tests: only the part that the tests read must stay as it is."""
+
+import configparser
+import json
+import posixpath
+import re
+import tomllib
+from collections.abc import Callable
+from typing import Any
+
+_TOML = ("pytest", "tox", "nox", "coverage", "hatch", "pdm", "poe", "taskipy")
+_INI = re.compile(r"tool:pytest|pytest|testenv.*|tox|nosetests|aliases|test|coverage:.*|options\.entry_points")
+_JSON = ("scripts", "jest", "mocha", "ava", "nyc", "c8", "tap", "vitest", "babel", "imports", "workspaces")
+_MAKE_TARGET = re.compile(r"(?m)^([^\s#:=][^:=#\n]*):(?!=)[^\n]*\n(?:(?:\t| {2,})[^\n]*\n?|\n)*")
+_MAKE_SPECIAL = re.compile(r"(?m)^(?:-?include\b|\.[A-Z]+|export\b|MAKEFLAGS|SHELL|override\b)[^\n]*")
+
+
+class Unreadable(ValueError):
+    """A settings file that its own format cannot read."""
+
+
+def changed_settings(path: str, before: str | None, after: str | None, script: str) -> str:
+    """One line when a change of a settings file changes how tests run; empty when not, or for any other file."""
+    view = _view(path, script)
+    if view is None or before == after:
+        return ""
+    try:
+        same = view(after or "") == view(before or "")
+    except Unreadable as error:
+        return f"{path!r} can no longer be read: {error}"
+    return "" if same else f"{path!r} changes how the tests are run"
+
+
+def is_settings_file(path: str, script: str = "make") -> bool:
+    """May this file hold settings of the tests beside others?"""
+    return _view(path, script) is not None
+
+
+def _view(path: str, script: str) -> Callable[[str], Any] | None:
+    name = posixpath.basename(path)
+    if name == "pyproject.toml":
+        return _toml
+    if name == "setup.cfg":
+        return _ini
+    if name == "package.json":
+        return _json
+    if re.fullmatch(r"(?i)(gnu)?makefile|.*\.mk", name) and re.search(r"\bmake\b", script):
+        return lambda text: _make(text, script)
+    return None
+
+
+def _toml(text: str) -> Any:
+    try:
+        value = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Unreadable(str(error)) from error
+    tools = value.get("tool", {})
+    return [tools.get(name) for name in _TOML], value.get("project", {}).get("entry-points")
+
+
+def _ini(text: str) -> Any:
+    reader = configparser.RawConfigParser(strict=False)
+    try:
+        reader.read_string(text)
+    except configparser.Error as error:
+        raise Unreadable(str(error)) from error
+    return {name: dict(reader[name]) for name in reader.sections() if _INI.fullmatch(name)}
+
+
+def _json(text: str) -> Any:
+    try:
+        value = json.loads(text or "{}")
+    except ValueError as error:
+        raise Unreadable(str(error)) from error
+    return [value.get(name) for name in _JSON] if isinstance(value, dict) else value
+
+
+def _make(text: str, script: str) -> Any:
+    """The rules a test run asks for by name, and what changes how every rule is run."""
+    asked = set(re.findall(r"[\w.-]+", script)) | {"test", "tests", "check"}
+    rules = [found[0] for found in _MAKE_TARGET.finditer(text) if asked & set(found[1].split())]
+    return rules, _MAKE_SPECIAL.findall(text)

@@ -1,0 +1,180 @@
+"""One run of the oracle's tests on the original plus diffs, in a fresh sandbox, with what proves that they ran.
+
+As the workbench runs them (`bash test_script.sh | python test_parser.py`), and beside that: test files may be written
+over after the restore, a witness inside pytest signs what it sees, and the test files are compared with themselves
+after the run.
+"""
+
+import hmac
+import json
+import secrets
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from selfplay.artifact import Artifact
+from selfplay.oracle import inside
+from selfplay.plain import encode
+from selfplay.sandbox import WORKDIR, Backend, Limits, Mount, Sandbox, SandboxError, World
+from selfplay.workbench import ParserError
+from selfplay.workbench.bench import ORACLE
+from selfplay.workbench.parsing import parse_log
+from selfplay.workbench.result import Outcome, Stage
+from selfplay.workbench.staging import DoesNotApply, apply_diffs, original_mounts, prepare, restore_files
+
+WITNESS_FILE = "/tmp/selfplay-witness"
+_WITNESS_MODULE = "selfplay_witness"
+
+
+@dataclass(frozen=True)
+class TestFile:
+    """The content a test file is given after the restore."""
+
+    __test__ = False
+
+    content: bytes
+    executable: bool = False
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one run showed. `stage` and `error` as in a `TestRun`; `outcomes` by id.
+
+    `witness`: id -> outcome as the witness signed it, None when it was not asked for; `witness_end`: the exit status
+    it saw, None when it never got there. `rewritten`: test files that the run changed. `planted`: the optional diff
+    could be applied. `seconds` is the script's wall time.
+    """
+
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    exit_code: int = 0
+    seconds: float = 0.0
+    timed_out: bool = False
+    stage: Stage | None = None
+    error: str = ""
+    witness: Mapping[str, str] | None = None
+    witness_end: int | None = None
+    rewritten: tuple[str, ...] = ()
+    planted: bool = False
+    log: bytes = b""
+
+    @property
+    def passed(self) -> frozenset[str]:
+        return frozenset(test for test, outcome in self.outcomes.items() if outcome == "passed")
+
+
+@dataclass(frozen=True)
+class Order:
+    """What to run: `diffs` in order, then `optional` if it applies, then the test files restored, then `files` written.
+
+    `witness`: ask for the second reporter. `seconds`: what the script may take.
+    """
+
+    diffs: tuple[str, ...]
+    seconds: float
+    optional: str = ""
+    files: Mapping[str, TestFile] = field(default_factory=dict)
+    witness: bool = False
+
+    def name(self, diff: str) -> str:
+        """What a diff that does not apply is called."""
+        return "the prediction" if diff == self.diffs[-1] else "a diff of the bug"
+
+
+def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, limits: Limits = Limits()) -> Trial:
+    """Carry out `order` in a fresh sandbox. Raises `SandboxError` only when none can be started."""
+    with tempfile.TemporaryDirectory(prefix="selfplay-grade-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "test_script.sh").write_bytes(encode(artifact.test_script))
+        mounts = [Mount(folder, ORACLE), *original_mounts(world)]
+        if order.witness:
+            (folder / "witness").mkdir()
+            (folder / "witness" / f"{_WITNESS_MODULE}.py").write_text(inside.text(f"{_WITNESS_MODULE}.py"))
+        staged = replace(world, mounts=(*world.mounts, *mounts))
+        with backend.open(staged, limits) as sandbox:
+            trial = _run(sandbox, world, artifact, order)
+    if trial.stage:
+        return trial
+    try:
+        return replace(trial, outcomes=parse_log(backend, world, limits, artifact.test_parser, trial.log))
+    except ParserError as error:
+        return replace(trial, stage="parser", error=str(error))
+
+
+def _run(sandbox: Sandbox, world: World, artifact: Artifact, order: Order) -> Trial:
+    try:
+        apply_diffs(sandbox, order.diffs, order.name)
+        planted = bool(order.optional) and _applied(sandbox, order.optional)
+        restore_files(sandbox, artifact.test_files, len(world.tree))
+        for path, file in order.files.items():
+            sandbox.write_file(f"{WORKDIR}/{path}", file.content, 0o755 if file.executable else 0o644)
+    except (DoesNotApply, SandboxError) as error:
+        return Trial(stage="apply", error=str(error))
+    watched = sorted({*artifact.test_files, *order.files})
+    before = _sums(sandbox, watched)
+    key = secrets.token_hex(32).encode()
+    try:
+        done = sandbox.run(
+            ["bash", f"{ORACLE}/test_script.sh"], timeout=order.seconds,
+            stdin=key if order.witness else b"", env=_environment(world) if order.witness else None,
+        )  # fmt: skip
+        witness, end = _read_witness(sandbox, key) if order.witness else (None, None)
+        after = _sums(sandbox, watched)
+    except SandboxError as error:
+        return Trial(stage="script", error=f"test_script.sh took its sandbox down: {error.message}", planted=planted)
+    rewritten = tuple(path for path in watched if before.get(path) != after.get(path))
+    return Trial(
+        exit_code=done.exit_code, seconds=done.seconds, timed_out=done.timed_out, witness=witness, witness_end=end,
+        rewritten=rewritten, planted=planted, log=done.stdout,
+    )  # fmt: skip
+
+
+def _applied(sandbox: Sandbox, diff: str) -> bool:
+    try:
+        apply_diffs(sandbox, (diff,))
+    except DoesNotApply:
+        return False
+    return True
+
+
+def _environment(world: World) -> dict[str, str]:
+    path = world.env.get("PYTHONPATH")
+    return {
+        "SELFPLAY_WITNESS": "1",
+        "PYTEST_PLUGINS": _WITNESS_MODULE,
+        "PYTHONPATH": f"{ORACLE}/witness" + (f":{path}" if path else ""),
+    }
+
+
+def _sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
+    """Path -> checksum of what it leads to; a path that cannot be read has none."""
+    try:
+        done = prepare(sandbox, ["sha256sum", "-z", "--", *paths])
+    except DoesNotApply as error:
+        raise SandboxError(str(error)) from error
+    found = {}
+    for entry in done.stdout.split(b"\0"):
+        digest, _, path = entry.partition(b"  ")
+        found[path.decode("utf-8", "surrogateescape")] = digest.decode()
+    return found
+
+
+def _read_witness(sandbox: Sandbox, key: bytes) -> tuple[dict[str, str], int | None]:
+    """(id -> outcome, exit status) from the lines that are signed and in order; the first that is not ends it."""
+    try:
+        data = sandbox.read_file(WITNESS_FILE)
+    except (FileNotFoundError, SandboxError):
+        return {}, None
+    seen: dict[str, str] = {}
+    for number, line in enumerate(data.splitlines(), 1):
+        mac, _, said = line.partition(b" ")
+        if not hmac.compare_digest(mac, hmac.new(key, said, "sha256").hexdigest().encode()):
+            return seen, None
+        count, kind, test, outcome = json.loads(said)
+        if count != number:
+            return seen, None
+        if kind == "end":
+            return seen, int(outcome)
+        seen[test] = outcome
+    return seen, None

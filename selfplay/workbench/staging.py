@@ -1,0 +1,84 @@
+"""How a variant of the original is made inside a sandbox: diffs applied, files put back as the original has them.
+
+Everything here runs before any code of the repository does, by programs of the system alone.
+"""
+
+from collections.abc import Callable, Sequence
+
+from selfplay.plain import encode
+from selfplay.sandbox import Completed, Mount, Sandbox, SandboxError, World
+
+ORIGINAL = "/original"
+APPLY_SECONDS = 60.0
+GIT_ENV = {
+    "GIT_CEILING_DIRECTORIES": "/",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "LC_ALL": "C.UTF-8",
+}
+_MISSING = 'while IFS= read -r -d "" path; do [ -f "$path" ] || printf "%s\\0" "$path"; done'
+# each file as the topmost layer has it; a link or file that stands where one of its folders belongs goes first
+_RESTORE = r"""
+set -e
+while IFS= read -r -d "" path; do
+  prefix=""; rest="$path"
+  while [[ "$rest" == */* ]]; do
+    prefix+="${rest%%/*}"; rest="${rest#*/}"
+    if [ -L "$prefix" ] || { [ -e "$prefix" ] && [ ! -d "$prefix" ]; }; then rm -f -- "$prefix"; fi
+    prefix+="/"
+  done
+  if [ -n "$prefix" ] && [ ! -d "$prefix" ]; then mkdir -p -- "$prefix"; fi
+  rm -rf -- "./$path"
+  for layer in "$@"; do
+    if [ -e "$layer/$path" ] || [ -L "$layer/$path" ]; then cp -dp -- "$layer/$path" "./$path"; break; fi
+  done
+done
+"""
+
+
+class DoesNotApply(Exception):
+    """A diff `git apply` refuses, or a file that could not be restored; becomes the `error` of a run."""
+
+
+def original_mounts(world: World) -> list[Mount]:
+    """The layers of the world where `restore_files` looks for them."""
+    return [Mount(layer, f"{ORIGINAL}/{index}") for index, layer in enumerate(world.tree)]
+
+
+def apply_diffs(sandbox: Sandbox, diffs: Sequence[str], name: Callable[[str], str] = lambda diff: "the diff") -> None:
+    """Apply `diffs` in order. Raises `DoesNotApply` naming (by `name`) the first that does not fit."""
+    command = ["git", "apply", "--whitespace=nowarn", "-"]
+    for diff in diffs:
+        done = prepare(sandbox, command, encode(diff))
+        if done.exit_code != 0 or done.timed_out:
+            reason = done.text.strip().partition("\n")[0][:300] or f"exit code {done.exit_code}"
+            raise DoesNotApply(f"{name(diff)} does not apply: {reason}")
+
+
+def restore_files(sandbox: Sandbox, paths: Sequence[str], layers: int) -> None:
+    """Put `paths` back as the topmost of the `layers` mounted by `original_mounts` has them. Raises `DoesNotApply`."""
+    if not paths:
+        return
+    mounted = [f"{ORIGINAL}/{index}" for index in reversed(range(layers))]
+    stdin = b"".join(encode(path) + b"\0" for path in paths)
+    done = prepare(sandbox, ["bash", "-c", _RESTORE, "restore", *mounted], stdin)
+    if done.exit_code != 0 or done.timed_out:
+        raise DoesNotApply(f"the test files cannot be restored: {done.text.strip()[-300:]}")
+
+
+def missing_files(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
+    """Those of `paths` that are no regular files. Raises `SandboxError` when the tree cannot be looked at."""
+    stdin = b"".join(encode(path) + b"\0" for path in paths)
+    done = sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin)
+    if done.exit_code != 0 or done.timed_out:
+        raise SandboxError("the files of the original cannot be looked at", done.text[-300:])
+    absent = set(done.stdout.split(b"\0"))
+    return tuple(path for path in paths if encode(path) in absent)
+
+
+def prepare(sandbox: Sandbox, command: list[str], stdin: bytes = b"") -> Completed:
+    """A step before the script; a sandbox that a diff filled or broke is the diff's failure."""
+    try:
+        return sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=GIT_ENV)
+    except SandboxError as error:
+        raise DoesNotApply(error.message) from error

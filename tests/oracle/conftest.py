@@ -1,0 +1,3 @@
+from bench_fixtures import backend, shared, worlds
+
+__all__ = ["backend", "shared", "worlds"]

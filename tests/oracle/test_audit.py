@@ -1,0 +1,128 @@
+"""Planted copies of the answer are found, each kind of them, and clean worlds raise no alarm."""
+
+import gzip
+import html
+import io
+import json
+import py_compile
+import shutil
+import subprocess
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import hand_made
+import pytest
+
+from selfplay.oracle.audit import audit, audit_task
+from selfplay.oracle.world import Task, open_world
+from selfplay.sandbox import Backend, World
+
+SOURCE = "store/prices.py"
+
+
+def _zip(data: bytes, name: str = "prices.py") -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, data)
+    return stream.getvalue()
+
+
+def _tar(data: bytes) -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        member = tarfile.TarInfo("store-1/prices.py")
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    return stream.getvalue()
+
+
+PLANTED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "a rejected hunk's original": ("store/prices.py.orig", lambda data: data),
+    "a reject": ("store/prices.py.rej", lambda data: b"-" + data.replace(b"\n", b"\n-")),
+    "an editor's backup": ("store/prices.py~", lambda data: data),
+    "a swap file": ("store/.prices.py.swp", lambda data: b"b0VIM\0\0" + data),
+    "a build folder": ("build/lib/prices_old.txt", lambda data: data),
+    "a wheel": ("dist/store-1-py3-none-any.whl", _zip),
+    "an egg": ("store.egg", _zip),
+    "a source distribution": ("dist/store-1.tar.gz", _tar),
+    "a zip in a zip": ("vendor.zip", lambda data: _zip(_zip(data), "inner.zip")),
+    "a compressed file": ("prices.gz", gzip.compress),
+    "documentation": ("docs/prices.md", lambda data: b"# Prices\n\n" + data),
+    "a page with windows' line ends": ("docs/prices.txt", lambda data: data.replace(b"\n", b"\r\n")),
+    "a notebook": ("notes.ipynb", lambda data: json.dumps({"source": data.decode()}).encode()),
+    "a patch": ("fix.patch", lambda data: b"+" + data.replace(b"\n", b"\n+")),
+    "a coverage page": ("cover/prices.html", lambda data: b"<pre>\n" + html.escape(data.decode()).encode()),
+}  # fmt: skip
+
+
+@pytest.fixture
+def plant(backend: Backend, worlds: dict[str, World], tmp_path: Path) -> Callable[[str, bytes], Task]:
+    """A task whose original also holds one more file."""
+
+    def planted(path: str, data: bytes) -> Task:
+        tree = tmp_path / "tree"
+        shutil.copytree(hand_made.original("python"), tree, symlinks=True)
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_bytes(data)
+        hand_made.give(tree, backend)
+        return Task(World(tree=(tree,), env=worlds["python"].env), hand_made.artifact("python"))
+
+    return planted
+
+
+def answer() -> bytes:
+    return (hand_made.original("python") / SOURCE).read_bytes()
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_a_planted_copy_is_found(backend: Backend, plant: Callable[[str, bytes], Task], kind: str) -> None:
+    path, pack = PLANTED[kind]
+    found = audit_task(backend, plant(path, pack(answer())))
+    assert not found.clean and all(finding.where.startswith((path, ".git#")) for finding in found.findings), found
+    assert all(0 < finding.share <= 1 for finding in found.findings)
+
+
+def test_compiled_code_is_found_under_any_name(
+    backend: Backend, plant: Callable[[str, bytes], Task], tmp_path: Path
+) -> None:
+    compiled = tmp_path / "x.pyc"
+    py_compile.compile(str(hand_made.original("python") / SOURCE), str(compiled), doraise=True)
+    found = audit_task(backend, plant("cache/prices.bin", compiled.read_bytes()))
+    assert any(finding.where == "cache/prices.bin" for finding in found.findings), found
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        "git hash-object -w --stdin",
+        "git hash-object -w --stdin && git repack -adq",
+        "cat > x && git add x && git stash -q || git -c user.name=a -c user.email=a@b stash -q",
+        "cat > .git/hooks-old",
+        "cat > ~/notes.txt",
+        "cat > /tmp/prices.py",
+    ],
+)
+def test_what_lies_in_git_or_outside_the_tree_is_found(backend: Backend, worlds: dict[str, World], leak: str) -> None:
+    with open_world(backend, Task(worlds["python"], hand_made.artifact("python"))) as world:
+        world.sandbox.run(leak, timeout=20, stdin=answer())
+        assert not audit(world).clean
+
+
+@pytest.mark.parametrize("language", hand_made.LANGUAGES)
+def test_a_clean_world_is_clean(backend: Backend, worlds: dict[str, World], language: str) -> None:
+    found = audit_task(backend, Task(worlds[language], hand_made.artifact(language)))
+    assert found.clean, found
+    assert found.lines > 0
+
+
+def test_the_compiled_cache_of_the_original_is_cleaned_away(
+    backend: Backend, plant: Callable[[str, bytes], Task]
+) -> None:
+    task = plant("README", b"x\n")
+    tree = task.world.tree[0]
+    subprocess.run(["python3", "-m", "compileall", "-q", str(tree)], check=True, timeout=30)
+    assert any(tree.rglob("*.pyc"))
+    hand_made.give(tree, backend)
+    assert audit_task(backend, task).clean

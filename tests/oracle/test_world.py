@@ -1,0 +1,125 @@
+"""The solver's world on the hand-made Python repository: what is in it, and what comes out of a solver's tricks."""
+
+import hand_made
+import pytest
+
+from selfplay import patches
+from selfplay.oracle.errors import PredictionError, WorldError
+from selfplay.oracle.world import SolverWorld, Task, open_world
+from selfplay.sandbox import Backend, World
+
+FIX = "sed -i 's/def /def  /' store/prices.py"
+
+
+@pytest.fixture
+def task(worlds: dict[str, World]) -> Task:
+    return Task(worlds["python"], hand_made.artifact("python"))
+
+
+def played(backend: Backend, task: Task, *commands: str) -> tuple[SolverWorld, list[str], str]:
+    """The outputs of `commands` in a solver's world, and the prediction after them."""
+    with open_world(backend, task) as world:
+        outputs = [world.sandbox.run(command, timeout=20, merge_stderr=True).text for command in commands]
+        return world, outputs, world.prediction().diff
+
+
+def test_one_fresh_commit_and_none_of_the_answer(backend: Backend, task: Task) -> None:
+    looks = (
+        "git log --all --format=%an:%s", "git count-objects", "git stash list; git reflog", "git status --short",
+        "find / -xdev \\( -name 'test_script.sh' -o -name 'test_parser.py' -o -name 'test_files.txt' \\) 2>/dev/null",
+        "ls /original /oracle 2>&1 | grep -vc 'No such'", "find . -name __pycache__",
+    )  # fmt: skip
+    _, outputs, diff = played(backend, task, *looks)
+    assert outputs[0] == "selfplay:The task\n"
+    assert outputs[2:5] == ["", "", ""] and outputs[5].strip() == "0" and outputs[6] == ""
+    assert diff == ""
+
+
+def test_the_tree_is_the_buggy_and_weakened_one(backend: Backend, task: Task) -> None:
+    with open_world(backend, task) as world:
+        for diff in (task.artifact.test_weaken, task.artifact.bug_inject):
+            done = world.sandbox.run(["git", "apply", "-R", "-"], timeout=20, stdin=diff.encode())
+            assert done.exit_code == 0, done.text
+        undone = world.prediction().diff
+    expected = {*patches.touched_paths(task.artifact.bug_inject), *patches.touched_paths(task.artifact.test_weaken)}
+    assert set(patches.touched_paths(undone)) == expected
+
+
+def test_a_prediction_holds_every_kind_of_change(backend: Backend, task: Task) -> None:
+    _, _, diff = played(
+        backend, task,
+        "printf 'x = 1\\n' > store/new.py; rm store/regions.py; chmod +x store/shop.py; ln -s shop.py store/link.py;"
+        "printf '\\0\\1\\377' > store/data.bin; mkdir -p 'store/a dir'; printf 'no end' > 'store/a dir/ü.py';"
+        "rm -rf store/plugins; printf 'now a file\\n' > store/plugins",
+    )  # fmt: skip
+    kinds = {patch.path: patch.kind for patch in patches.parse(diff)}
+    assert kinds["store/new.py"] == "added" and kinds["store/regions.py"] == "deleted"
+    assert kinds["store/shop.py"] == "mode" and kinds["store/link.py"] == "added"
+    assert kinds["store/data.bin"] == "added" and kinds["store/a dir/ü.py"] == "added"
+    assert kinds["store/plugins"] == "added" and kinds["store/plugins/tax.py"] == "deleted"
+
+
+TRICKS = {
+    "assumed unchanged": "git update-index --assume-unchanged store/prices.py; " + FIX,
+    "skip worktree": "git update-index --skip-worktree store/prices.py; " + FIX,
+    "committed": FIX + "; git -c user.name=a -c user.email=a@b commit -qam fix",
+    "amended": FIX + "; git -c user.name=a -c user.email=a@b commit -qa --amend -m fix",
+    "no git left": FIX + "; rm -rf .git",
+    "broken index": FIX + "; echo rubbish > .git/index",
+    "a filter hides it": "git config filter.f.clean 'git show HEAD:%f'; echo '*.py filter=f' > .git/info/attributes; "
+    + FIX,
+    "a diff driver": "echo '*.py diff=d' > .git/info/attributes; git config diff.d.command true; "
+    "git config diff.d.textconv true; " + FIX,
+    "user configuration": 'git config --global core.worktree /tmp; git config --global core.excludesFile /tmp/x; '
+    "echo '*' > /tmp/x; " + FIX,
+    "fsmonitor and hooks": "git config core.fsmonitor true; git config core.hooksPath /tmp; " + FIX,
+    "shims": "mkdir -p ~/bin; printf '#!/bin/sh\\nexit 1\\n' > ~/bin/git; chmod +x ~/bin/git; "
+    "echo 'export PATH=~/bin:$PATH' > ~/.bashrc; cp ~/.bashrc ~/.profile; " + FIX,
+    "forged modules": "printf 'raise SystemExit' | tee zlib.py tarfile.py hashlib.py > stat.py; " + FIX
+    + "; rm zlib.py tarfile.py hashlib.py stat.py",
+    "a nested repository": FIX + "; mkdir -p store/.GIT; git init -q store/sub; rm -rf store/sub",
+    "unreadable": FIX + "; chmod 000 store/prices.py; chmod 644 store/prices.py",
+    "background process": FIX + "; (sleep 1; git checkout store/prices.py) & disown",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("trick", TRICKS)
+def test_what_the_solver_does_to_git_does_not_matter(backend: Backend, task: Task, trick: str) -> None:
+    _, _, diff = played(backend, task, TRICKS[trick])
+    (patch,) = patches.parse(diff)
+    assert patch.path == "store/prices.py" and patch.kind == "modified" and patch.added >= 1
+    assert all("def  " in line for line in patch.added_lines)
+
+
+def test_what_git_would_not_take_is_named_and_left_out(backend: Backend, task: Task) -> None:
+    with open_world(backend, task) as world:
+        world.sandbox.run(
+            "mkfifo store/pipe; printf 'x\\n' > 'store/a\nb'; echo junk.txt > .gitignore; echo 1 > junk.txt", timeout=9
+        )
+        prediction = world.prediction()
+    assert patches.touched_paths(prediction.diff) == (".gitignore",)
+    assert set(prediction.left_out) == {"store/pipe", "store/a\nb", "junk.txt"}
+
+
+def test_a_prediction_that_is_too_large_says_so(backend: Backend, task: Task) -> None:
+    with open_world(backend, task) as world:
+        world.sandbox.run("head -c 6000000 /dev/urandom > store/big.bin", timeout=20)
+        with pytest.raises(PredictionError) as caught:
+            world.prediction()
+    assert caught.value.reason == "oversized"
+
+
+def test_an_attempt_is_part_of_a_second_order_world(backend: Backend, task: Task) -> None:
+    attempt = (
+        "diff --git a/store/extra.py b/store/extra.py\nnew file mode 100644\n"
+        "--- /dev/null\n+++ b/store/extra.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    )
+    second = Task(task.world, task.artifact, (attempt,))
+    _, outputs, diff = played(backend, second, "cat store/extra.py")
+    assert outputs == ["x = 1\n"] and diff == ""
+
+
+def test_a_bug_that_does_not_apply_is_named(backend: Backend, task: Task) -> None:
+    broken = Task(task.world, task.artifact, (task.artifact.bug_inject,))  # planted twice: its context is gone
+    with pytest.raises(WorldError, match="does not apply"), open_world(backend, broken):
+        pass
