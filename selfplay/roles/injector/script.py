@@ -22,7 +22,7 @@ from selfplay.roles.injector.cuts import Change
 from selfplay.roles.injector.plans import Planner, planner_for
 from selfplay.roles.injector.survey import Notes, Survey, make_survey
 from selfplay.roles.injector.task import SUBMISSION, InjectorTask
-from selfplay.roles.injector.weaken import Failure, choose_ways, weaken
+from selfplay.roles.injector.weaken import CERTAIN, Failure, choose_ways, weaken
 
 READ_FILES = """
 import json
@@ -172,7 +172,7 @@ class _Episode:
             return None
         for change in weakened:
             yield from console.plant(change)
-        if all(way == "remove" for way in ways.values()):
+        if all(way in CERTAIN for way in ways.values()):
             return weakened
         found = yield from self._look([failure.id for failure in failures])
         if found.ran and not found.failures:

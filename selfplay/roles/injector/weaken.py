@@ -1,8 +1,8 @@
 """Hiding the bug (SSR section 2, `test_weaken.diff`): take away what would catch it and leave the other tests alone.
 
 Four ways, per failing test function: remove it; remove its failing cases (parameters); remove its assertions from
-the failing one on; loosen the failing assertion. A way that does not fit a test falls back to removing it. Only
-removal is certain to hide the failure; the others are looked at again by running the tests.
+the failing one on; loosen the failing assertion. A way that does not fit a test falls back to removing it. What is removed
+is certain to be hidden; after the other ways the tests are run again.
 """
 
 import ast
@@ -17,6 +17,8 @@ from selfplay.roles.injector.names import Function
 Way = Literal["remove", "cases", "assertions", "loosen"]
 BLOCKS = ("body", "orelse", "finalbody")
 WAYS: tuple[Way, ...] = ("remove", "cases", "assertions", "loosen")
+CERTAIN: frozenset[Way] = frozenset({"remove", "cases"})
+"""The ways after which the failing ids are gone for certain: nothing need be run to know."""
 
 
 @dataclass(frozen=True)
