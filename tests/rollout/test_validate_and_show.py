@@ -68,6 +68,39 @@ def test_a_bug_that_lost_a_file_is_not_valid(selfplay: Command, run: Path) -> No
     assert done.code == 1 and "test_parser.py is missing" in done.out
 
 
+def test_a_bug_that_lost_its_record_is_not_skipped(selfplay: Command, run: Path) -> None:
+    (first_bug(run) / "bug.json").unlink()
+    done = selfplay("validate", run, "--json")
+    assert done.code == 1 and len(done.json) == 4 and sum(one["valid"] for one in done.json) == 3
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("repeats", 1, "repeats is 1; at least 2 runs tell what varies"),
+        ("repeats", 0, "every threshold is at least 1"),
+        ("seconds", 1e9, "a test script has at most 90"),
+    ],
+)
+def test_a_bug_cannot_soften_its_own_checks(selfplay: Command, run: Path, field: str, value: float, said: str) -> None:
+    bug = first_bug(run)
+    record = json.loads((bug / "bug.json").read_text())
+    record["thresholds"][field] = value
+    (bug / "bug.json").write_text(json.dumps(record))
+    done = selfplay("validate", bug, "--json")
+    assert done.code == 1 and "Traceback" not in done.err
+    assert said in done.json[0]["verdicts"][0]["reason"]
+
+
+def test_a_record_that_keeps_tests_back_disagrees(selfplay: Command, run: Path) -> None:
+    bug = first_bug(run)
+    record = json.loads((bug / "bug.json").read_text())
+    record["pass_to_pass"] = []
+    (bug / "bug.json").write_text(json.dumps(record))
+    done = selfplay("validate", bug, "--json")
+    assert done.code == 1 and done.json[0]["verdicts"][-1]["check"] == "record"
+
+
 def test_a_bug_that_breaks_nothing_is_not_valid(selfplay: Command, run: Path) -> None:
     """Its files agree with its record, and still the fifth check says no: the diff only adds a comment."""
     bug = first_bug(run)
