@@ -17,6 +17,8 @@ from selfplay.workbench import TestRun, Workbench
 
 NAME = "determinism"
 MORE = 2
+MOST_FLAKY = 10
+"""Varying ids an artifact may have, or one in twenty: where many vary, many that did not so far will."""
 OUTCOME_CHECKS: tuple[ModuleType, ...] = (test_script, bug, weakening, inverse_mutation)
 
 
@@ -28,6 +30,11 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     flaky = flaky_tests(bench, thresholds)
     if not flaky:
         return passes(NAME, f"{thresholds.repeats} runs of each tree agree", flaky=[])
+    most = max(MOST_FLAKY, len(bench.run().outcomes) // 20)
+    if len(flaky) > most:
+        return fails(
+            NAME, f"{count(len(flaky), 'test')} vary from run to run; more than {most} and the rest is chance too"
+        )
     steady = bench.leaving_out(flaky)
     for module in OUTCOME_CHECKS:
         again: Verdict = module.check(artifact, steady, thresholds)

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from selfplay.patches import FilePatch
 
 MIN_CODE_CHARACTERS = 6
+MIN_QUOTED_CHARACTERS = 10
+_BEHIND_CODE = re.compile(r"^.*?\S\s+(?:#|//|/\*|--)\s")
 _COMMENT = re.compile(r"(?:#+|//+|/\*+|\*|--|;+|%+|<!--|'|REM )\s*(?P<text>\S.*?)\s*(?:\*/|-->)?$", re.DOTALL)
 _TELLING = re.compile(
     r"\b(?:inject|plant|introduc|intentional|deliberate|artificial)\w*\b.{0,40}\b(?:bug|fault|defect|mutation)\b"
@@ -25,11 +27,17 @@ def find_hint(patches: Iterable[FilePatch]) -> str:
         originals = {_squeezed(line) for line in removed - added if _is_code(line)}
         for line in patch.added_lines:
             text = _comment_text(line)
-            if text and _squeezed(text) in originals:
+            if (text and _squeezed(text) in originals) or _quotes(line, originals):
                 return f"comments out the original in {patch.path!r}: {line.strip()[:80]!r}"
             if text and line.strip() not in removed and _TELLING.search(text):
                 return f"says what it is in {patch.path!r}: {line.strip()[:80]!r}"
     return ""
+
+
+def _quotes(line: str, originals: set[str]) -> bool:
+    """Whether a comment behind code holds a whole original line."""
+    behind = _squeezed(_BEHIND_CODE.sub("", line, count=1)) if _BEHIND_CODE.search(line) else ""
+    return any(len(original) >= MIN_QUOTED_CHARACTERS and original in behind for original in originals)
 
 
 def _is_code(line: str) -> bool:

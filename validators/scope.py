@@ -13,6 +13,19 @@ from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
 
 NAME = "scope"
+PROJECT_SETTINGS = frozenset(
+    [
+        "pyproject.toml",
+        "setup.cfg",
+        "package.json",
+        "package-lock.json",
+        "Cargo.toml",
+        "pom.xml",
+        "build.gradle",
+        ".env",
+    ]
+)
+"""Files that configure the project and, among other things, its test runner."""
 
 
 def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdict:
@@ -24,6 +37,10 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     listed = set(artifact.test_files)
     if tests := [path for path in touched if path in listed or is_test_file(path)]:
         return fails(NAME, f"bug_inject.diff touches the test file {few(tests)}")
+    if settings := [path for path in touched if path.rsplit("/", 1)[-1] in PROJECT_SETTINGS]:
+        return fails(
+            NAME, f"bug_inject.diff touches {few(settings)}, which is not code and can choose the tests that run"
+        )
     if links := [patch.path for patch in patches if patch.symlink]:
         return fails(NAME, f"bug_inject.diff makes or changes the symbolic link {few(links)}")
     files = {patch.path for patch in patches}

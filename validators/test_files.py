@@ -25,6 +25,10 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(NAME, f"test_weaken.diff touches {few(code)}, which is not a test file")
     if links := [patch.path for patch in patches if patch.symlink]:
         return fails(NAME, f"test_weaken.diff makes or changes the symbolic link {few(links)}")
+    if code := [path for path in artifact.test_files if not is_test_file(path)]:
+        return fails(
+            NAME, f"test_files.txt lists {few(code)}, which is not a test file: grading would reset a fix there"
+        )
     found = bench.inspect(artifact.test_files, [artifact.test_weaken])
     if found.missing:
         return fails(NAME, f"test_files.txt lists {few(found.missing)}, which the original does not have")

@@ -60,6 +60,8 @@ def save_bug(bug: Bug, folder: Path) -> None:
 def load_bug(folder: Path) -> Bug:
     """Read `folder/bug.json`. Raises `ArtifactError` naming the field that is wrong."""
     path = folder / BUG_FILE
+    if path.exists() and not path.is_file():
+        raise ArtifactError(f"{path} is not a regular file")
     try:
         return Bug.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:

@@ -107,7 +107,7 @@ class GitDir:
         if not user_config:
             variables |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.fspath(self._user_config)}
         elif "GIT_SSH_COMMAND" not in os.environ:
-            variables["GIT_SSH_COMMAND"] = "ssh -oBatchMode=yes"
+            variables["GIT_SSH_COMMAND"] = "ssh -oBatchMode=yes -oConnectTimeout=30 -oServerAliveInterval=15"
         options = [] if args[0] == "init" else [f"--git-dir={os.fspath(self.path)}"]
         if work_tree is not None:
             work_tree = work_tree.absolute()  # git reads it from its own folder, not from ours

@@ -12,6 +12,8 @@ from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
 
+LEAST_REPEATS, MOST_SECONDS = 2, 90.0
+
 
 @dataclass(frozen=True)
 class Revalidated:
@@ -57,17 +59,26 @@ def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
     if artifact.content_hash() != bug.content_hash:
         raise ArtifactError("the five files are not those bug.json was written for")
     try:
-        return bug, artifact, Thresholds(**bug.thresholds)
-    except TypeError as error:
+        return bug, artifact, _strict(Thresholds(**bug.thresholds))
+    except (TypeError, ValueError) as error:
         raise ArtifactError(f"{folder / BUG_FILE}: thresholds: {error}") from error
+
+
+def _strict(thresholds: Thresholds) -> Thresholds:
+    """Thresholds as recorded. Raises `ValueError` where an artifact asks to be judged less strictly than any may be."""
+    if not isinstance(thresholds.repeats, int) or thresholds.repeats < LEAST_REPEATS:
+        raise ValueError(f"repeats is {thresholds.repeats}; at least {LEAST_REPEATS} runs tell what varies")
+    if not thresholds.seconds <= MOST_SECONDS:
+        raise ValueError(f"seconds is {thresholds.seconds}; a test script has at most {MOST_SECONDS:.0f}")
+    return thresholds
 
 
 def _disagreement(bug: Bug, found: Validation) -> tuple[Verdict, ...]:
     """A failed verdict when a valid bug's tests do not behave as recorded."""
     flaky = set(found.flaky)
-    other = (set(bug.fail_to_pass) - flaky - set(found.fail_to_pass)) | (
-        set(bug.pass_to_pass) - flaky - set(found.pass_to_pass)
-    )
+    once = flaky | set(bug.flaky)
+    other = (set(bug.fail_to_pass) ^ set(found.fail_to_pass)) - once
+    other |= (set(bug.pass_to_pass) ^ set(found.pass_to_pass)) - once
     if not found.valid or not other:
         return ()
     return (Verdict("record", False, f"{len(other)} tests behave otherwise than recorded, first {min(other)!r}"),)
@@ -77,7 +88,8 @@ def bug_folders(path: Path) -> list[Path]:
     """The folder of the bug `path` is, or those of the run it is, sorted. Raises `ArtifactError` when neither."""
     if (path / BUG_FILE).is_file():
         return [path]
-    found = sorted(file.parent for file in (path / "bugs").glob(f"*/{BUG_FILE}"))
+    bugs = path / "bugs"
+    found = sorted(folder for folder in bugs.iterdir() if folder.is_dir()) if bugs.is_dir() else []
     if not found:
         raise ArtifactError(f"{path} holds no bug", "Name a bug's folder (it holds bug.json) or a run's folder.")
     return found

@@ -19,6 +19,8 @@ def changed(*lines: str) -> str:
         ("-  return total(x);", "+  /* return total(x); */"),
         ("-return total(x)", "+-- return total(x)"),
         ("-    return total(x)", "+    #return  total( x )"),
+        ("-        tokens.pop(-1)", "+        break  # tokens.pop(-1)"),
+        ("-  return total(x);", "+  return 0; // was return total(x);"),
         (" keep", "+    # BUG: injected here"),
         (" keep", "+    // deliberate fault"),
     ],

@@ -96,6 +96,13 @@ DICE = (
     'for i in $(seq 0 4999); do [ $i = $((die % 5000)) ] && [ -n "$die" ] && echo FAIL: $i || echo PASS: $i; done\n'
 )
 
+SETTINGS = (
+    "diff --git a/package.json b/package.json\nnew file mode 100644\n--- /dev/null\n+++ b/package.json\n"
+    "@@ -0,0 +1 @@\n+{}\n"
+)
+# four ids a run that no other run has
+VARYING = 'read up _ </proc/uptime; for i in 1 2 3 4; do echo "PASS: $up $i"; done\n'
+
 CASES = {
     "listed file absent": Case("test_files", "does not have", having(test_files=("tests/check_all.c", "tests/no.c"))),
     "listed folder": Case("test_files", "'tests', which", having(test_files=("tests/check_all.c", "tests"))),
@@ -148,8 +155,11 @@ CASES = {
     "script floods": Case("test_script", "floods", script(after="head -c 50M /dev/zero")),
     "bug in a test file": Case("scope", "test file 'tests/check_all.c'", edited("bug_inject", C, substitute(
         "tests/check_all.c", "== 2", "== 3"))),
-    "bug in a listed file": Case("scope", "test file 'src/ring.c'", having(
-        test_files=("tests/check_all.c", "src/ring.c"))),
+    "code is listed as a test": Case("test_files", "is not a test file: grading would reset", having(
+        test_files=("tests/check_all.c", "src/ring.c")), naive="scope"),
+    "bug in the project's settings": Case(
+        "scope", "'package.json', which is not code", also(SETTINGS), naive="inverse_mutation"),
+    "most tests vary": Case("determinism", "vary from run to run; more than 10", script(before=VARYING), naive=""),
     "too few files": Case("scope", "changes 1 file;", script(), thresholds=Thresholds(min_changed_files=2)),
     "bug is a link": Case("scope", "symbolic link", edited("bug_inject", C, code_link)),
     "original commented out": Case("scope", "comments out", ring("    // if (ring->count == RING_SIZE) {\n")),

@@ -185,7 +185,7 @@ class _Episode:
         return weakened
 
     def _hand_in(self, changes: Sequence[Change], weakened: Sequence[Change]) -> Talk[None]:
-        listed = {path for path in self.survey.texts if is_test_file(path)} | set(self.task.suite.files)
+        listed = {path for path in (*self.survey.texts, *self.task.suite.files) if is_test_file(path)}
         yield from hand_in(self.task.suite, listed, changes, weakened)
 
 

@@ -1,8 +1,8 @@
 """Hiding the bug (SSR section 2, `test_weaken.diff`): take away what would catch it and leave the other tests alone.
 
 Four ways, per failing test function: remove it; remove its failing cases (parameters); remove its assertions from
-the failing one on; loosen the failing assertion. A way that does not fit a test falls back to removing it. What is
-removed is certain to be hidden; after the other ways the tests are run again.
+the failing one on; loosen the failing assertion. A way that does not fit a test falls back to removing it. What
+is removed is certain to be hidden; after the other ways the tests are run again.
 """
 
 import ast
