@@ -1,6 +1,5 @@
 """From a source to a stored curriculum: what `selfplay curriculum` does, as one function over values."""
 
-import logging
 import os
 import shutil
 from dataclasses import dataclass, field
@@ -16,8 +15,6 @@ from selfplay.rollout.injection import Injection, Mix
 from selfplay.rollout.local import RolloutError, make_bugs
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """One injection rollout: an injector's episode in a sandbox with history, its artifact checked, the result a value."""
 
 import hashlib
-import logging
 import platform
 import random
 import re
@@ -25,8 +24,6 @@ from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.sandbox import Backend, Limits
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
-
-log = logging.getLogger(__name__)
 
 Mix = Literal["removal", "history", "direct", "mix"]
 
@@ -79,12 +76,13 @@ def inject(run: Injection, number: int) -> EpisodeResult:
         figures["seconds"] = time.monotonic() - started
         status = "gave_up" if trajectory.submission is None and not trajectory.error else "failed"
         return EpisodeResult(number, strategy, status, why, figures)
-    if _key_or_none(artifact) in run.seen:
+    key = _key_or_none(artifact)
+    if key in run.seen:
         return EpisodeResult(number, strategy, "duplicate", DUPLICATE, figures)
     bench = _bench(run, artifact)
     validation = validate(artifact, bench, run.thresholds)
     figures |= _figures(artifact, validation) | {"seconds": time.monotonic() - started}
-    return _result(run, number, strategy, artifact, validation, figures, trajectory.policy)
+    return _result(run, number, strategy, artifact, validation, figures, trajectory.policy, key)
 
 
 def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
@@ -123,6 +121,7 @@ def _result(
     validation: Validation,
     figures: dict[str, Any],
     policy: str,
+    key: str | None,
 ) -> EpisodeResult:
     if not validation.valid:
         check = validation.verdicts[-1].check
@@ -146,9 +145,7 @@ def _result(
         policy=policy,
         versions={"selfplay": __version__, "python": platform.python_version()},
     )
-    return EpisodeResult(
-        number, strategy, "valid", "", figures, tree_key=tree_key(artifact), artifact=artifact, bug=bug
-    )
+    return EpisodeResult(number, strategy, "valid", "", figures, tree_key=key, artifact=artifact, bug=bug)
 
 
 def tree_key(artifact: Artifact) -> str:

@@ -85,6 +85,11 @@ def _program(text: str) -> str:
     return ast.dump(ast.parse(text))
 
 
+def first_line(node: ast.stmt) -> int:
+    """The line a statement begins on: of a decorated definition its first decorator's."""
+    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
+
+
 def indent_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 

@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from selfplay.roles.injector.cuts import Cut, with_comments
+from selfplay.roles.injector.cuts import Cut, first_line, with_comments
 from selfplay.roles.injector.names import Function
 
 
@@ -65,7 +65,7 @@ def _first_argument(call: ast.Call, lines: Sequence[str]) -> Cut | None:
 
 def _extent(function: Function, lines: Sequence[str]) -> tuple[int, int]:
     """The lines of a definition with its decorators, its comments and the blank lines after it."""
-    first = min([function.lineno, *(d.lineno for d in function.decorator_list)])
+    first = first_line(function)
     end = function.end_lineno or function.lineno
     while end < len(lines) and not lines[end].strip():
         end += 1

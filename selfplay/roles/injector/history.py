@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from selfplay import patches
-from selfplay.roles.injector.cuts import Change, Cut, apply_cuts, split_lines
+from selfplay.roles.injector.cuts import Change, Cut, apply_cuts, first_line, split_lines
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def reverts(diff: str, new: str, label: str, wanted: int, rng: random.Random) ->
 
     `diff`: git's diff of the commit for this file, without context; `new`: the file as the commit left it.
     """
-    cuts = [cut for cut in _turned_back(diff, new) if cut is not None]
+    cuts = list(_turned_back(diff))
     if any(cut.end > len(split_lines(new)) for cut in cuts):
         return []
     groups: list[tuple[Cut, ...]] = [*((cut,) for cut in cuts), *itertools.pairwise(cuts)]
@@ -54,7 +54,7 @@ def _size(group: Sequence[Cut]) -> int:
     return sum(cut.size for cut in group)
 
 
-def _turned_back(diff: str, new: str) -> Iterator[Cut | None]:
+def _turned_back(diff: str) -> Iterator[Cut]:
     """Each hunk that changes code as the cut of `new` that undoes it."""
     try:
         sections = patches.parse(diff) if diff.strip() else ()
@@ -194,8 +194,7 @@ def top_level_names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _source(statement: ast.stmt, text: str) -> str:
-    start = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
-    return "".join(split_lines(text)[start - 1 : statement.end_lineno]).rstrip("\n")
+    return "".join(split_lines(text)[first_line(statement) - 1 : statement.end_lineno]).rstrip("\n")
 
 
 def _top(tree: ast.Module) -> int:
@@ -203,7 +202,7 @@ def _top(tree: ast.Module) -> int:
     first = tree.body[0] if tree.body else None
     if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
         return first.end_lineno or 0
-    return min([first.lineno, *(d.lineno for d in getattr(first, "decorator_list", []))]) - 1 if first else 0
+    return first_line(first) - 1 if first else 0
 
 
 def _insert_imports(text: str, tree: ast.Module, imports: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import ast
 import random
 from collections.abc import Iterator, Sequence
 
-from selfplay.roles.injector.cuts import Cut, indent_of, with_comments
+from selfplay.roles.injector.cuts import Cut, first_line, indent_of, with_comments
 from selfplay.roles.injector.names import Function, Names, parameters
 
 MAX_RUN_LINES = 40
@@ -41,7 +41,7 @@ def body_cuts(function: Function, lines: Sequence[str]) -> Iterator[Cut]:
     body = _without_docstring(function.body)
     if not body or function.name == "__init__" or _shares_line(body, lines):
         return
-    first, end = _start(body[0]), _end(body[-1])
+    first, end = first_line(body[0]), _end(body[-1])
     start, indent = with_comments(lines, first), indent_of(lines[first - 1])
     stand_in = _stand_in(function)
     if end - start < 1 or lines[start - 1 : end] == [f"{indent}{stand_in}\n"]:
@@ -87,7 +87,7 @@ def _block_cuts(function: Function, lines: Sequence[str]) -> Iterator[Cut]:
 def _run_cuts(run: Sequence[ast.stmt], block: Sequence[ast.stmt], names: Names, lines: Sequence[str]) -> Iterator[Cut]:
     """Neighbouring statements go together, when nothing after them needs a name only they define."""
     for first in range(len(run)):
-        start = with_comments(lines, _start(run[first]))
+        start = with_comments(lines, first_line(run[first]))
         for last in range(first, len(run)):
             removed, end = run[first : last + 1], _end(run[last])
             if end - start + 1 > MAX_RUN_LINES:
@@ -95,7 +95,7 @@ def _run_cuts(run: Sequence[ast.stmt], block: Sequence[ast.stmt], names: Names, 
             if _shares_line(removed, lines) or names.miss(start, end):
                 continue
             emptied = len(removed) == len(block) and not _is_elif(removed[0], lines)
-            rest = (indent_of(lines[_start(removed[0]) - 1]) + "pass",) if emptied else ()
+            rest = (indent_of(lines[first_line(removed[0]) - 1]) + "pass",) if emptied else ()
             yield Cut(start, end, rest, f"removed {_describe(removed)}")
 
 
@@ -139,7 +139,7 @@ def _dedented(body: Sequence[ast.stmt], lines: Sequence[str], indent: str) -> tu
     if _shares_line(body, lines) or any(_spans_lines(node) for statement in body for node in ast.walk(statement)):
         return None
     inner = indent_of(lines[body[0].lineno - 1])
-    taken = [line.rstrip("\n") for line in lines[_start(body[0]) - 1 : _end(body[-1])]]
+    taken = [line.rstrip("\n") for line in lines[first_line(body[0]) - 1 : _end(body[-1])]]
     if not all(line.startswith(inner) or not line.strip() for line in taken):
         return None
     return tuple(indent + line[len(inner) :] if line.strip() else "" for line in taken)
@@ -166,7 +166,7 @@ def _else_line(statement: ast.If, lines: Sequence[str]) -> int | None:
 def _shares_line(statements: Sequence[ast.stmt], lines: Sequence[str]) -> bool:
     """Whether a neighbour stands on the first or last line (`a; b`, `if x: y`)."""
     first, last = statements[0], statements[-1]
-    before = lines[_start(first) - 1].encode()[: first.col_offset].decode("utf-8", "replace")
+    before = lines[first_line(first) - 1].encode()[: first.col_offset].decode("utf-8", "replace")
     after = lines[_end(last) - 1].encode()[last.end_col_offset or 0 :].decode("utf-8", "replace").strip()
     return (bool(before.strip()) and not before.lstrip().startswith("@")) or after.startswith(";")
 
@@ -203,11 +203,6 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
         isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
     )
     return body[1:] if is_text else body
-
-
-def _start(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(d.lineno for d in decorators)])
 
 
 def _end(node: ast.AST) -> int:

@@ -6,7 +6,6 @@ from typing import Literal
 from selfplay.repository import Suite
 
 Strategy = Literal["removal", "history", "direct"]
-STRATEGIES: tuple[Strategy, ...] = ("removal", "history", "direct")
 SUBMISSION = "/tmp/artifact"
 """Where the injector leaves the five files, outside the repository."""
 

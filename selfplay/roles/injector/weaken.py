@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from selfplay.roles.injector.cuts import Change, Cut, change, indent_of, split_lines, with_comments
+from selfplay.roles.injector.cuts import Change, Cut, change, first_line, indent_of, split_lines, with_comments
 from selfplay.roles.injector.names import Function
 
 Way = Literal["remove", "cases", "assertions", "loosen"]
@@ -80,7 +80,7 @@ def _find(tree: ast.Module, failure: Failure) -> Function | None:
     """The function a test id was made from: by name and first line (its first decorator's on current Pythons)."""
     for node in ast.walk(tree):
         named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == failure.name
-        if named and _first_line(node) <= failure.line <= (node.end_lineno or 0):  # type: ignore[arg-type,attr-defined]
+        if named and first_line(node) <= failure.line <= (node.end_lineno or 0):  # type: ignore[arg-type,attr-defined]
             return node  # type: ignore[return-value]
     return None
 
@@ -105,11 +105,11 @@ def _removals(tree: ast.Module, removed: Sequence[ast.stmt], lines: Sequence[str
             continue
         gone = [statement for statement in body if statement in removed]
         for number, statement in enumerate(gone):
-            start, end = with_comments(lines, _first_line(statement)), statement.end_lineno or statement.lineno
+            start, end = with_comments(lines, first_line(statement)), statement.end_lineno or statement.lineno
             while end < len(lines) and not lines[end].strip() and start > 1 and not lines[start - 2].strip():
                 end += 1
             emptied = len(gone) == len(body) and number == 0 and not isinstance(node, ast.Module)
-            rest = (indent_of(lines[_first_line(statement) - 1]) + "pass",) if emptied else ()
+            rest = (indent_of(lines[first_line(statement) - 1]) + "pass",) if emptied else ()
             cuts.append(Cut(start, end, rest, "removed a test"))
     return cuts
 
@@ -219,7 +219,3 @@ def _weaker(statement: ast.stmt) -> str | None:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr="assertEqual"), args=[left, *_])):
             return f"{ast.unparse(owner)}.assertIsNotNone({ast.unparse(left)})"
     return None
-
-
-def _first_line(node: ast.stmt) -> int:
-    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
