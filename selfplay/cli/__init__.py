@@ -1,0 +1,19 @@
+"""The `selfplay` command: parse, call one function, show progress. Heavy imports wait until a command needs them."""
+
+import sys
+
+from selfplay.cli import curriculum, bugs  # noqa: F401, I001  (each adds its commands, in the order --help shows)
+from selfplay.cli.app import app
+from selfplay.errors import SelfplayError
+from selfplay.plain import printable
+
+__all__ = ["app", "main"]
+
+
+def main() -> None:
+    """Entry point: a `SelfplayError` is printed with its hint and exits 2."""
+    try:
+        app()
+    except SelfplayError as error:
+        print(f"selfplay: {printable(str(error))}", file=sys.stderr)
+        sys.exit(2)

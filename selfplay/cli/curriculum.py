@@ -1,0 +1,44 @@
+"""`selfplay curriculum`: from a source to a run's folder."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from selfplay.cli.app import INTERRUPTED, app, print_run
+
+
+@app.command()
+def curriculum(
+    source: Annotated[str, typer.Argument(help="A path, a git URL[@REV], or pypi:NAME[==VERSION].")],
+    out: Annotated[Path, typer.Option(help="The run's folder; the same folder again resumes.")],
+    bugs: Annotated[int, typer.Option(min=1, help="How many verified bugs to make.")] = 10,
+    strategy: Annotated[str, typer.Option(help="removal, history, direct, or mix (removal and history).")] = "mix",
+    min_files: Annotated[int, typer.Option(min=1, help="Changed files per bug, at least.")] = 1,
+    min_passing: Annotated[int, typer.Option(min=1, help="Tests that pass on the original, at least.")] = 5,
+    min_failing: Annotated[int, typer.Option(min=1, help="Tests that fail under the bug, at least.")] = 1,
+    seed: Annotated[int, typer.Option(help="Same seed, source and version: same curriculum.")] = 0,
+    workers: Annotated[int | None, typer.Option(min=1, help="Episodes at a time; one per core if not given.")] = None,
+    releases: Annotated[int, typer.Option(min=0, help="Earlier releases that become history (pypi: sources).")] = 12,
+    setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
+    test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Make a curriculum of verified bugs from a repository."""
+    from selfplay.report.progress import LiveWatcher
+    from selfplay.rollout.campaign import Order, run_campaign
+    from selfplay.rollout.injection import mix_named
+    from selfplay.sandbox import open_backend
+    from selfplay.validators import Thresholds
+
+    thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
+    order = Order(source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds)
+    try:
+        with LiveWatcher(bugs) as watcher:
+            summary = run_campaign(order, open_backend(), watcher)
+    except KeyboardInterrupt:
+        print("selfplay: interrupted; the same command resumes", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    print_run(summary, out, as_json)
+    raise typer.Exit(0 if summary["figures"]["bugs"] >= bugs else 1)
