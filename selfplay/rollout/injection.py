@@ -18,9 +18,8 @@ from selfplay.errors import SelfplayError
 from selfplay.plain import encode, shown
 from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.collect import collect
-from selfplay.roles.injector.script import scripted_injector
-from selfplay.roles.injector.survey import Notes
 from selfplay.roles.injector.task import InjectorTask, Strategy
+from selfplay.rollout.players import Player, ScriptedPlayer
 from selfplay.sandbox import Backend, Limits
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
@@ -59,7 +58,7 @@ class Injection:
     episode: EpisodeLimits = field(default_factory=EpisodeLimits)
     seen: set[str] = field(default_factory=set)
     cache: RunCache = field(default_factory=RunCache)
-    notes: Notes = field(default_factory=Notes)
+    player: Player = field(default_factory=ScriptedPlayer)
 
 
 def inject(run: Injection, number: int) -> EpisodeResult:
@@ -104,7 +103,7 @@ def _play(run: Injection, number: int, strategy: Strategy) -> tuple[Trajectory, 
         min_changed_files=run.thresholds.min_changed_files,
         min_failing_tests=run.thresholds.min_failing_tests,
     )
-    policy = scripted_injector(task, run.notes)
+    policy = run.player.injector(task)
     with run.backend.open(run.prepared.world(history=True), run.limits) as sandbox:
         trajectory = run_episode(policy, sandbox, "injector", run.episode)
         try:

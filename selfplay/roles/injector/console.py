@@ -2,20 +2,16 @@
 
 import json
 import shlex
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any, TypeVar
+from typing import Any
 
-from selfplay.agent.actions import Call, Observation
+from selfplay.agent.actions import Call
 from selfplay.repository import Suite, pytest_suite
 from selfplay.roles.injector.cuts import Change, Cut, line_end, split_lines
-from selfplay.roles.injector.survey import unpack
 from selfplay.roles.injector.weaken import Failure
-
-T = TypeVar("T")
-Talk = Generator[Call, Observation, T]
-"""A part of the script: yields calls, receives observations, returns a value."""
+from selfplay.roles.talk import PAGE, Talk, bash, create
 
 PLUGINS = "/tmp/plugins"
 PROBE = "selfplay_probe"
@@ -23,12 +19,6 @@ MOST_EDITS = 6
 """Places of one file edited one by one; with more the file is written anew."""
 PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5
 """pytest's exit codes of a run that went to its end."""
-PAGE = 120_000
-"""Characters read at once: under the cap of one observation."""
-
-
-class Stuck(Exception):
-    """Something the script cannot go on without did not work; it gives up and says why."""
 
 
 @dataclass(frozen=True)
@@ -38,36 +28,6 @@ class Look:
     failures: tuple[Failure, ...] = ()
     passed: int = 0
     ran: bool = True
-
-
-def bash(command: str, timeout: float = 120.0) -> Talk[Observation]:
-    return (yield Call("bash", {"command": command, "timeout": timeout}))
-
-
-def create(path: str, content: str) -> Talk[None]:
-    done = yield Call("create", {"path": path, "content": content})
-    if not done.ok:
-        raise Stuck(done.output)
-
-
-def read(path: str) -> Talk[str]:
-    """A whole file, page by page."""
-    parts: list[str] = []
-    while not parts or len(parts[-1].encode("utf-8", "surrogateescape")) == PAGE:
-        place = shlex.quote(path)
-        page = yield from bash(f"tail -c +{len(parts) * PAGE + 1} {place} | head -c {PAGE}")
-        if not page.ok or len(parts) * PAGE > 64_000_000:
-            raise Stuck(f"cannot read {path}: {page.output[:200]}")
-        parts.append(page.output)
-    return "".join(parts)
-
-
-def packed(command: str) -> Talk[str]:
-    """What a command writes to standard output, whole, however long: packed inside, read page by page."""
-    done = yield from bash(f"set -o pipefail; ( {command} ) | gzip -6 | base64 -w0 > /tmp/packed")
-    if not done.ok:
-        raise Stuck(done.output[-2000:])
-    return unpack((yield from read("/tmp/packed")))
 
 
 def install_probe() -> Talk[None]:

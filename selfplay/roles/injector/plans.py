@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from selfplay.patches import is_test_file
-from selfplay.roles.injector import console
-from selfplay.roles.injector.console import Talk
+from selfplay.roles import talk
 from selfplay.roles.injector.cuts import Change, Cut, apply_cuts, change, split_lines
 from selfplay.roles.injector.direct import direct_cuts
 from selfplay.roles.injector.helpers import helper_cuts, override_cuts
@@ -28,6 +27,7 @@ from selfplay.roles.injector.names import Function
 from selfplay.roles.injector.removal import compose, removal_cuts
 from selfplay.roles.injector.survey import Survey, Target
 from selfplay.roles.injector.task import InjectorTask
+from selfplay.roles.talk import Talk
 
 GOLDEN = (5**0.5 - 1) / 2
 SIZES = (3.5, 5.3)
@@ -195,7 +195,7 @@ class HistoryPlanner(_Base):
 
     def _past_changes(self) -> Talk[list[tuple[str, str]]]:
         """(commit, path) pairs of the past, for code files tests reach, dealt like targets."""
-        done = yield from console.bash(
+        done = yield from talk.bash(
             f"git --no-pager log --no-merges --no-renames -n {self.task.commits} "
             "--format=%x00%H --name-only -z -- '*.py'"
         )
@@ -235,8 +235,8 @@ class HistoryPlanner(_Base):
 
     def _merged(self, path: str, revert: Revert) -> Talk[Change | None]:
         """The revert by a three-way merge, where HEAD has moved on too far for its context; None on a conflict."""
-        yield from console.create("/tmp/base", revert.base)
-        yield from console.create("/tmp/theirs", revert.theirs)
+        yield from talk.create("/tmp/base", revert.base)
+        yield from talk.create("/tmp/theirs", revert.theirs)
         merged = yield from self._said(f"git merge-file -p {shlex.quote(path)} /tmp/base /tmp/theirs")
         if merged is None:
             return None
@@ -244,8 +244,8 @@ class HistoryPlanner(_Base):
 
     def _said(self, command: str) -> Talk[str | None]:
         """What a command prints, None when it fails or prints more than one page."""
-        done = yield from console.bash(f"{command} 2>/dev/null")
-        return done.output if done.ok and len(done.output) < console.PAGE else None
+        done = yield from talk.bash(f"{command} 2>/dev/null")
+        return done.output if done.ok and len(done.output) < talk.PAGE else None
 
     def _needed(self, path: str) -> set[str]:
         """Names of `path` that another file takes from it."""

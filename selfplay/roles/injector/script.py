@@ -16,13 +16,15 @@ from selfplay.patches import is_test_file
 from selfplay.policies import Script, ScriptedPolicy
 from selfplay.repository import Suite, pytest_suite
 from selfplay.repository.pytest_suite import file_of
+from selfplay.roles import talk
 from selfplay.roles.injector import console
-from selfplay.roles.injector.console import Look, Stuck, Talk
+from selfplay.roles.injector.console import Look
 from selfplay.roles.injector.cuts import Change
 from selfplay.roles.injector.plans import Planner, planner_for
 from selfplay.roles.injector.survey import Notes, Survey, make_survey
 from selfplay.roles.injector.task import SUBMISSION, InjectorTask
 from selfplay.roles.injector.weaken import CERTAIN, Failure, choose_ways, weaken
+from selfplay.roles.talk import Stuck, Talk
 
 READ_FILES = """
 import json
@@ -68,16 +70,16 @@ def _survey(task: InjectorTask) -> Talk[Survey]:
     script = pytest_suite.render_coverage(
         suite.files, suite.excluded, output="/tmp/coverage.json", options=suite.options
     )
-    yield from console.create("/tmp/coverage.sh", script)
-    done = yield from console.bash(
+    yield from talk.create("/tmp/coverage.sh", script)
+    done = yield from talk.bash(
         "bash /tmp/coverage.sh >/tmp/log 2>&1; tail -c 2000 /tmp/log; test -s /tmp/coverage.json",
         timeout=60 + 10 * suite.wall_seconds,
     )
     if not done.ok:
         raise Stuck(f"the suite cannot be run under coverage: {done.output[-2000:]}")
-    coverage = pytest_suite.parse_coverage((yield from console.packed("cat /tmp/coverage.json")).encode())
-    yield from console.create("/tmp/files.json", json.dumps(sorted({*coverage.lines, *suite.files})))
-    texts = json.loads((yield from console.packed(f"python -c {shlex.quote(READ_FILES)}")))
+    coverage = pytest_suite.parse_coverage((yield from talk.packed("cat /tmp/coverage.json")).encode())
+    yield from talk.create("/tmp/files.json", json.dumps(sorted({*coverage.lines, *suite.files})))
+    texts = json.loads((yield from talk.packed(f"python -c {shlex.quote(READ_FILES)}")))
     return make_survey(coverage, texts)
 
 
@@ -191,12 +193,12 @@ class _Episode:
 
 def hand_in(suite: Suite, listed: Collection[str], changes: Sequence[Change], weakened: Sequence[Change]) -> Talk[None]:
     """Write the five files about what now stands in the repository, and submit. `listed`: the oracle test files."""
-    yield from console.create(f"{SUBMISSION}/test_script.sh", pytest_suite.script_for(suite))
-    yield from console.create(f"{SUBMISSION}/test_parser.py", pytest_suite.PARSER)
-    yield from console.create(f"{SUBMISSION}/test_files.txt", "".join(f"{path}\n" for path in sorted(listed)))
+    yield from talk.create(f"{SUBMISSION}/test_script.sh", pytest_suite.script_for(suite))
+    yield from talk.create(f"{SUBMISSION}/test_parser.py", pytest_suite.PARSER)
+    yield from talk.create(f"{SUBMISSION}/test_files.txt", "".join(f"{path}\n" for path in sorted(listed)))
     for name, part in (("bug_inject.diff", changes), ("test_weaken.diff", weakened)):
         places = " ".join(console.quoted(change.path for change in part))
-        done = yield from console.bash(
+        done = yield from talk.bash(
             f"git --no-pager diff --no-color --no-ext-diff --binary --full-index -- {places} > {SUBMISSION}/{name}"
         )
         if not done.ok:

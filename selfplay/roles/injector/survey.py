@@ -5,9 +5,7 @@ episodes read the same notes (a model would explore anew each time; that is the 
 """
 
 import ast
-import base64
 import threading
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,8 +15,6 @@ from selfplay.patches import is_test_file
 from selfplay.repository.pytest_suite import CoverageMap
 from selfplay.roles.injector.cuts import Cut
 from selfplay.roles.injector.names import Function
-
-MAX_UNPACKED = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -121,15 +117,6 @@ def outermost_functions(tree: ast.Module) -> list[Function]:
 def make_survey(coverage: CoverageMap, texts: Mapping[str, str]) -> Survey:
     """The survey from a coverage map and the sources of the files in it."""
     return Survey(tests=coverage.tests, texts=texts, reached=coverage.lines)
-
-
-def unpack(packed: str) -> str:
-    """The text behind gzip and base64, refused beyond `MAX_UNPACKED` bytes: the repository's processes wrote it."""
-    inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    data = inflater.decompress(base64.b64decode(packed), MAX_UNPACKED)
-    if not inflater.eof:
-        raise ValueError(f"more than {MAX_UNPACKED} bytes, or cut short")
-    return data.decode("utf-8")
 
 
 class Notes:
