@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from selfplay.cli.app import INTERRUPTED, app, print_run
+from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyName, PolicyOption, policy_options
 
 
 @app.command()
@@ -14,7 +15,9 @@ def curriculum(
     source: Annotated[str, typer.Argument(help="A path, a git URL[@REV], or pypi:NAME[==VERSION].")],
     out: Annotated[Path, typer.Option(help="The run's folder; the same folder again resumes.")],
     bugs: Annotated[int, typer.Option(min=1, help="How many verified bugs to make.")] = 10,
-    strategy: Annotated[str, typer.Option(help="removal, history, direct, or mix (removal and history).")] = "mix",
+    strategy: Annotated[
+        str, typer.Option(help="removal, history, direct, feature, or mix (removal and history).")
+    ] = "mix",
     min_files: Annotated[int, typer.Option(min=1, help="Changed files per bug, at least.")] = 1,
     min_passing: Annotated[int, typer.Option(min=1, help="Tests that pass on the original, at least.")] = 5,
     min_failing: Annotated[int, typer.Option(min=1, help="Tests that fail under the bug, at least.")] = 1,
@@ -23,6 +26,10 @@ def curriculum(
     releases: Annotated[int, typer.Option(min=0, help="Earlier releases that become history (pypi: sources).")] = 12,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
+    policy: PolicyName = "scripted",
+    base_url: BaseUrl = None,
+    api_key_env: ApiKeyEnv = None,
+    option: PolicyOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Make a curriculum of verified bugs from a repository."""
@@ -33,7 +40,10 @@ def curriculum(
     from selfplay.validators import Thresholds
 
     thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
-    order = Order(source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds)
+    options = policy_options(base_url, api_key_env, option)
+    order = Order(
+        source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds, policy, options
+    )
     try:
         with LiveWatcher(bugs) as watcher:
             summary = run_campaign(order, open_backend(), watcher)

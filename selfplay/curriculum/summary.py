@@ -3,6 +3,7 @@
 import json
 import statistics
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +33,20 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
             "median_fail_to_pass": _median([bug["fail_to_pass"] for bug in bugs]),
             "files_touched": len({path for bug in bugs for path in bug["files"]}),
             "one_line_bugs": sum(bug["changed_lines"] <= 2 for bug in bugs),
+            "finishes": dict(Counter(e["figures"]["finish"] for e in episodes if "finish" in e["figures"])),
+            "malformed_calls": sum(e["figures"].get("malformed", 0) for e in episodes),
+            "usage": _usage(e["figures"].get("usage", {}) for e in episodes),
             "validation_suite_runs": sum(e["figures"].get("suite_runs", 0) for e in episodes),
         },
     }
+
+
+def _usage(used: Iterable[dict[str, float]]) -> dict[str, float]:
+    """What the model's answers cost together; nothing where no model played."""
+    total: Counter[str] = Counter()
+    for one in used:
+        total.update(one)
+    return {name: value for name, value in total.items() if value}
 
 
 def _row(bug: Any, episode: dict[str, Any]) -> dict[str, Any]:

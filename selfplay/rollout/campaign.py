@@ -2,6 +2,8 @@
 
 import os
 import shutil
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +15,7 @@ from selfplay.repository.source import PathSource, parse_source
 from selfplay.rollout.cost import Meter
 from selfplay.rollout.injection import Injection, Mix
 from selfplay.rollout.local import RolloutError, make_bugs
+from selfplay.rollout.players import Player, ScriptedPlayer, player_named
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds
 
@@ -31,6 +34,8 @@ class Order:
     setup: str | None = None
     test: str | None = None
     thresholds: Thresholds = field(default_factory=Thresholds)
+    policy: str = "scripted"
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 class Watcher(Protocol):
@@ -52,19 +57,21 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     """
     meter = Meter()
     _refuse_out_in_source(order)
-    with open_curriculum(order.out) as pool:
+    with closing(player_named(order.policy, order.options)) as player, open_curriculum(order.out) as pool:
+        _refuse_strategy(order)
         pool.settle(_settings(order))
+        player.check()
         prepared = prepare(
             order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say
         )
-        _refuse_unknown_language(prepared)
+        _refuse_unknown_language(order, prepared)
         pool.settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
         suite = measure_suite(
             prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
         )
         keep_original(prepared, order.out / "original", anew=not pool.finished())
         meter.lap("prepare")
-        run = _injection(order, prepared, suite, backend)
+        run = _injection(order, prepared, suite, backend, player)
         reason = "interrupted"
         try:
             reason = make_bugs(run, pool, order.bugs, order.workers or os.cpu_count() or 1, watcher.step)
@@ -84,8 +91,13 @@ def _refuse_out_in_source(order: Order) -> None:
         raise RolloutError(f"{order.out} lies inside the source {source}", "Give an --out outside of it.")
 
 
-def _refuse_unknown_language(prepared: Prepared) -> None:
-    if prepared.language != "python":
+def _refuse_strategy(order: Order) -> None:
+    if order.policy == ScriptedPlayer.name and order.strategy == "feature":
+        raise RolloutError("the scripted injector adds no features", "Name a model with --policy, or another strategy.")
+
+
+def _refuse_unknown_language(order: Order, prepared: Prepared) -> None:
+    if prepared.language != "python" and order.policy == ScriptedPlayer.name:
         raise RolloutError(
             f"{prepared.source} is a {prepared.language} repository, and the scripted injector knows Python alone",
             "Its artifacts can be checked with `selfplay validate`; planting bugs in it needs another policy.",
@@ -98,6 +110,7 @@ def _settings(order: Order) -> dict[str, Any]:
         "source": order.source,
         "strategy": order.strategy,
         "seed": order.seed,
+        "policy": order.policy,
         "releases": order.releases,
         "setup": order.setup,
         "test": order.test,
@@ -105,7 +118,7 @@ def _settings(order: Order) -> dict[str, Any]:
     }
 
 
-def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend) -> Injection:
+def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend, player: Player) -> Injection:
     return Injection(
         prepared=prepared,
         suite=suite,
@@ -115,6 +128,7 @@ def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend)
         seed=order.seed,
         trajectories=order.out / "trajectories",
         environment=dict(prepared.recorded),
+        player=player,
     )
 
 

@@ -5,12 +5,13 @@ import platform
 import random
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from selfplay import __version__, patches
-from selfplay.agent import EpisodeLimits, Trajectory, run_episode
+from selfplay.agent import EpisodeLimits, Threads, Trajectory, play_episode
+from selfplay.agent.hands import Hands, Here, at_once, entered
 from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import DUPLICATE, EpisodeResult
@@ -18,13 +19,15 @@ from selfplay.errors import SelfplayError
 from selfplay.plain import encode, shown
 from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.collect import collect
+from selfplay.roles.injector.prompt import HANDED_IN
+from selfplay.roles.injector.seeds import seed_location
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.players import Player, ScriptedPlayer
 from selfplay.sandbox import Backend, Limits
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
 
-Mix = Literal["removal", "history", "direct", "mix"]
+Mix = Literal["removal", "history", "direct", "feature", "mix"]
 
 
 class UnknownStrategy(SelfplayError):
@@ -66,11 +69,40 @@ def inject(run: Injection, number: int) -> EpisodeResult:
 
     Raises `SandboxError` only when no sandbox can be started at all.
     """
+    return at_once(_inject(run, number, Here()))
+
+
+async def inject_on_loop(run: Injection, number: int, threads: Threads) -> EpisodeResult:
+    """As `inject`, on the running event loop: whatever blocks runs in `threads`."""
+    return await _inject(run, number, threads)
+
+
+async def _inject(run: Injection, number: int, hands: Hands) -> EpisodeResult:
     started = time.monotonic()
     strategy = strategy_of(run.strategy, run.seed, number)
-    trajectory, artifact, why = _play(run, number, strategy)
-    save_trajectory(trajectory, run.trajectories / f"{number:06d}-injector.jsonl")
-    figures: dict[str, Any] = {"episode_seconds": trajectory.seconds, "calls": len(trajectory.steps)}
+    trajectory, artifact, why = await _play(run, number, strategy, hands)
+    path = run.trajectories / f"{number:06d}-injector.jsonl.zst"
+    await hands.work(save_trajectory, trajectory, path)
+    return await hands.work(_check, run, number, strategy, trajectory, artifact, why, started)
+
+
+def _check(
+    run: Injection,
+    number: int,
+    strategy: Strategy,
+    trajectory: Trajectory,
+    artifact: Artifact | None,
+    why: str,
+    started: float,
+) -> EpisodeResult:
+    figures: dict[str, Any] = {
+        "episode_seconds": trajectory.seconds,
+        "calls": len(trajectory.steps),
+        "finish": trajectory.finish,
+        "malformed": sum(step.malformed for step in trajectory.steps),
+        "drift": trajectory.record.drift,
+        "usage": asdict(trajectory.record.usage),
+    }
     if artifact is None:
         figures["seconds"] = time.monotonic() - started
         status = "gave_up" if trajectory.submission is None and not trajectory.error else "failed"
@@ -93,8 +125,21 @@ def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
     return "removal" if first_removes == (number % 2 == 0) else "history"
 
 
-def _play(run: Injection, number: int, strategy: Strategy) -> tuple[Trajectory, Artifact | None, str]:
-    task = InjectorTask(
+async def _play(
+    run: Injection, number: int, strategy: Strategy, hands: Hands
+) -> tuple[Trajectory, Artifact | None, str]:
+    policy = await hands.work(run.player.injector, injector_task(run, number, strategy))
+    async with entered(hands, run.backend.open(run.prepared.world(history=True), run.limits)) as sandbox:
+        trajectory = await play_episode(policy, sandbox, "injector", hands, run.episode, HANDED_IN)
+        try:
+            return trajectory, await hands.work(collect, trajectory, sandbox), ""
+        except ArtifactError as error:
+            return trajectory, None, error.message
+
+
+def injector_task(run: Injection, number: int, strategy: Strategy) -> InjectorTask:
+    """What the injector of episode `number` is told."""
+    return InjectorTask(
         strategy=strategy,
         seed=run.seed,
         number=number,
@@ -102,14 +147,9 @@ def _play(run: Injection, number: int, strategy: Strategy) -> tuple[Trajectory, 
         min_passing_tests=run.thresholds.min_passing_tests,
         min_changed_files=run.thresholds.min_changed_files,
         min_failing_tests=run.thresholds.min_failing_tests,
+        seconds=run.thresholds.seconds,
+        seed_location=seed_location(run.prepared.tree, run.seed, number),
     )
-    policy = run.player.injector(task)
-    with run.backend.open(run.prepared.world(history=True), run.limits) as sandbox:
-        trajectory = run_episode(policy, sandbox, "injector", run.episode)
-        try:
-            return trajectory, collect(trajectory, sandbox), ""
-        except ArtifactError as error:
-            return trajectory, None, error.message
 
 
 def _result(

@@ -1,17 +1,17 @@
-"""The curriculum loop on one machine: episodes on a few threads, results stored as they come, until there are enough.
+"""The curriculum loop on one machine: episodes on a stage, results stored as they come, until there are enough.
 
 Every wait ends: episodes and checks have time limits, a run of episodes without a new bug stops the loop with a
 reason, and so does a run of sandboxes that cannot be started. Ctrl-C and a kill leave a folder that resumes.
 """
 
 import logging
-import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 from selfplay.curriculum import Curriculum, EpisodeResult, Progress
 from selfplay.errors import SelfplayError
-from selfplay.rollout.injection import Injection, inject, strategy_of
+from selfplay.rollout.injection import Injection, inject, inject_on_loop, strategy_of
+from selfplay.rollout.stage import Stage, stage_for
 from selfplay.sandbox import SandboxError
 
 log = logging.getLogger(__name__)
@@ -38,11 +38,11 @@ def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch
     pool.take(wanted, PATIENCE)
     run.seen.update(pool.tree_keys())
     loop = _Loop(run, pool, wanted, watch)
-    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="episode") as executor:
+    with stage_for(run.player, workers) as stage:
         try:
-            return loop.until_done(executor, workers)
+            return loop.until_done(stage)
         except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
+            stage.abandon()
             run.backend.close()  # what still runs loses its sandbox and ends; its episodes are played again
             raise
 
@@ -54,15 +54,15 @@ class _Loop:
         self.next_number = 0
         self.lost = 0
 
-    def until_done(self, executor: ThreadPoolExecutor, workers: int) -> str:
+    def until_done(self, stage: Stage) -> str:
         running: dict[Future[EpisodeResult], int] = {}
         while True:
             reason = self._enough()
             if reason:
                 return self._drain(running, reason)
-            while len(running) < workers and self._may_be_short(len(running)):
+            while len(running) < stage.places and self._may_be_short(len(running)):
                 number = self._next()
-                running[executor.submit(self._episode, number)] = number
+                running[self._start(stage, number)] = number
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 del running[future]
@@ -72,17 +72,20 @@ class _Loop:
         """Whether the bugs at hand and the episodes that run could still be too few: one more would else be waste."""
         return self.pool.count() + self.pool.waiting() + running < self.wanted or running == 0
 
-    def _episode(self, number: int) -> EpisodeResult:
-        started = time.monotonic()
+    def _start(self, stage: Stage, number: int) -> Future[EpisodeResult]:
+        return stage.start(
+            lambda: inject(self.run, number),
+            lambda threads: inject_on_loop(self.run, number, threads),
+            lambda error, seconds: self._failed(number, error, seconds),
+        )
+
+    def _failed(self, number: int, error: Exception, seconds: float) -> EpisodeResult:
+        """The result of an episode that raised: one bad episode never ends a run."""
         strategy = strategy_of(self.run.strategy, self.run.seed, number)
-        try:
-            return inject(self.run, number)
-        except SandboxError as error:
-            reason, status = str(error), "lost"
-        except Exception as error:  # one bad episode never ends a run
-            log.exception("episode %d failed", number)
-            reason, status = f"{type(error).__name__}: {error}", "failed"
-        return EpisodeResult(number, strategy, status, reason, {"seconds": time.monotonic() - started})
+        if isinstance(error, SandboxError):
+            return EpisodeResult(number, strategy, "lost", str(error), {"seconds": seconds})
+        log.error("episode %d failed", number, exc_info=error)
+        return EpisodeResult(number, strategy, "failed", f"{type(error).__name__}: {error}", {"seconds": seconds})
 
     def _next(self) -> int:
         while self.next_number in self.done:

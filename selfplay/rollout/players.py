@@ -1,25 +1,48 @@
 """Who plays: a player gives every episode of a run its policy, for either role, by the name `--policy` takes."""
 
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, Protocol
+
+from pydantic import TypeAdapter, ValidationError
 
 from selfplay.agent import Policy
 from selfplay.errors import SelfplayError
+from selfplay.policies.loop import LoopThread
 from selfplay.roles.injector.script import scripted_injector
 from selfplay.roles.injector.survey import Notes
 from selfplay.roles.injector.task import InjectorTask
 
 
 class UnknownPolicy(SelfplayError):
-    """A `--policy` that names nothing."""
+    """A `--policy`, or an option of one, that names nothing."""
 
 
 class Player(Protocol):
-    """One for a whole run, shared by its threads; each episode gets a policy of its own."""
+    """One for a whole run, shared by its episodes; each gets a policy of its own.
+
+    `loop`: where its policies live, None for one that plays in the caller's thread. `episodes`: how many it likes to
+    play at a time on it.
+    """
 
     name: str
 
+    @property
+    def loop(self) -> LoopThread | None: ...
+
+    @property
+    def episodes(self) -> int: ...
+
+    def check(self) -> None:
+        """Make sure that it can play. Raises `SelfplayError`."""
+        ...
+
     def injector(self, task: InjectorTask) -> Policy:
         """The policy that plants and hides the bug of `task`."""
+        ...
+
+    def close(self) -> None:
+        """Free what it holds."""
         ...
 
 
@@ -27,16 +50,71 @@ class ScriptedPlayer:
     """Plays both roles without a model. What its first injector learns of the repository, the others know."""
 
     name = "scripted"
+    loop = None
+    episodes = 1
 
     def __init__(self) -> None:
         self._notes = Notes()
 
+    def check(self) -> None:
+        """A script is always ready."""
+
     def injector(self, task: InjectorTask) -> Policy:
         return scripted_injector(task, self._notes)
 
+    def close(self) -> None:
+        """It holds nothing."""
 
-def player_named(name: str) -> Player:
-    """The player of this name. Raises `UnknownPolicy`."""
+
+def player_named(name: str, options: Mapping[str, str] | None = None) -> Player:
+    """The player of this name: `scripted`, or `KIND:MODEL` with `options` by their names. Raises `UnknownPolicy`."""
+    options = options or {}
     if name == ScriptedPlayer.name:
-        return ScriptedPlayer()
-    raise UnknownPolicy(f"there is no policy {name!r}", f"The policies are: {ScriptedPlayer.name}.")
+        return _without_options(options)
+    kind, _, model = name.partition(":")
+    if kind not in KINDS or not model:
+        known = ", ".join([ScriptedPlayer.name, *(f"{kind}:MODEL" for kind in KINDS)])
+        raise UnknownPolicy(f"there is no policy {name!r}", f"The policies are: {known}.")
+    return KINDS[kind](model, options)
+
+
+def _without_options(options: Mapping[str, str]) -> Player:
+    if options:
+        raise UnknownPolicy(f"the scripted policy takes no options, not {', '.join(options)}")
+    return ScriptedPlayer()
+
+
+def _endpoint(model: str, options: Mapping[str, str]) -> Player:
+    from selfplay.policies.endpoint import Endpoint, EndpointOptions
+    from selfplay.policies.voices import EndpointVoice, Voice
+    from selfplay.rollout.model_player import ModelPlayer, PlayOptions
+
+    play, how = read_options(options, PlayOptions, EndpointOptions)
+
+    async def open_voice() -> Voice:
+        endpoint = Endpoint(model, how)
+        await endpoint.check()
+        return EndpointVoice(endpoint)
+
+    return ModelPlayer(f"openai:{model}", open_voice, play)
+
+
+def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:
+    """`options` as one value of each of `kinds`, dataclasses with defaults. Raises `UnknownPolicy`."""
+    known = {field.name: kind for kind in kinds for field in fields(kind)}
+    strange = [name for name in options if name not in known]
+    if strange:
+        raise UnknownPolicy(f"there is no option {strange[0]!r}", f"The options are: {', '.join(sorted(known))}.")
+    values = []
+    for kind in kinds:
+        mine = {name: value for name, value in options.items() if known[name] is kind}
+        try:
+            values.append(TypeAdapter(kind).validate_python(mine))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise UnknownPolicy(f"the option {where}: {first['msg']}, not {first['input']!r}") from error
+    return values
+
+
+KINDS: dict[str, Callable[[str, Mapping[str, str]], Player]] = {"openai": _endpoint}
