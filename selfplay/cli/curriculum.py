@@ -26,6 +26,7 @@ def curriculum(
     releases: Annotated[int, typer.Option(min=0, help="Earlier releases that become history (pypi: sources).")] = 12,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
+    patience: Annotated[int, typer.Option(min=1, help="Stop after so many episodes in a row without a bug.")] = 40,
     policy: PolicyName = "scripted",
     base_url: BaseUrl = None,
     api_key_env: ApiKeyEnv = None,
@@ -42,7 +43,19 @@ def curriculum(
     thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
     options = policy_options(base_url, api_key_env, option)
     order = Order(
-        source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds, policy, options
+        source,
+        out,
+        bugs,
+        mix_named(strategy),
+        seed,
+        workers,
+        releases,
+        setup,
+        test,
+        thresholds,
+        policy,
+        options,
+        patience,
     )
     try:
         with LiveWatcher(bugs) as watcher:

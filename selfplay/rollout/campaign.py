@@ -22,7 +22,10 @@ from selfplay.validators import Thresholds
 
 @dataclass(frozen=True)
 class Order:
-    """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core."""
+    """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core.
+
+    `patience`: episodes in a row without a new bug after which the run stops. `options` of the policy, by name.
+    """
 
     source: str
     out: Path
@@ -36,6 +39,7 @@ class Order:
     thresholds: Thresholds = field(default_factory=Thresholds)
     policy: str = "scripted"
     options: Mapping[str, str] = field(default_factory=dict)
+    patience: int = 40
 
 
 class Watcher(Protocol):
@@ -72,9 +76,9 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         keep_original(prepared, order.out / "original", anew=not pool.finished())
         meter.lap("prepare")
         run = _injection(order, prepared, suite, backend, player)
-        reason = "interrupted"
+        reason, workers = "interrupted", order.workers or os.cpu_count() or 1
         try:
-            reason = make_bugs(run, pool, order.bugs, order.workers or os.cpu_count() or 1, watcher.step)
+            reason = make_bugs(run, pool, order.bugs, workers, watcher.step, order.patience)
         finally:
             meter.lap("bugs")
             summary = {**_facts(order, prepared, suite, reason), **summarise(pool), "cost": meter.report(suite)}

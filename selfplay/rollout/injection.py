@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from selfplay import __version__, patches
-from selfplay.agent import EpisodeLimits, Threads, Trajectory, play_episode
+from selfplay.agent import Threads, Trajectory, play_episode
 from selfplay.agent.hands import Hands, Here, at_once, entered
 from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, ArtifactError, Bug
@@ -58,7 +58,6 @@ class Injection:
     trajectories: Path
     environment: dict[str, Any]
     limits: Limits = field(default_factory=Limits)
-    episode: EpisodeLimits = field(default_factory=EpisodeLimits)
     seen: set[str] = field(default_factory=set)
     cache: RunCache = field(default_factory=RunCache)
     player: Player = field(default_factory=ScriptedPlayer)
@@ -130,7 +129,7 @@ async def _play(
 ) -> tuple[Trajectory, Artifact | None, str]:
     policy = await hands.work(run.player.injector, injector_task(run, number, strategy))
     async with entered(hands, run.backend.open(run.prepared.world(history=True), run.limits)) as sandbox:
-        trajectory = await play_episode(policy, sandbox, "injector", hands, run.episode, HANDED_IN)
+        trajectory = await play_episode(policy, sandbox, "injector", hands, run.player.limits, HANDED_IN)
         try:
             return trajectory, await hands.work(collect, trajectory, sandbox), ""
         except ArtifactError as error:

@@ -16,8 +16,6 @@ from selfplay.sandbox import SandboxError
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 40
-"""Episodes in a row without a new bug after which the loop stops: the repository has no more to give."""
 LOST_SANDBOXES = 5
 """Sandboxes in a row that cannot be started after which the loop stops."""
 
@@ -29,15 +27,17 @@ class RolloutError(SelfplayError):
 Watch = Callable[[Progress], None]
 
 
-def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch: Watch) -> str:
+def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch: Watch, patience: int) -> str:
     """Play episodes until the pool holds `wanted` bugs. Returns why it stopped.
+
+    After `patience` episodes in a row without a new bug the repository, or the policy, has no more to give.
 
     Raises `RolloutError` when sandboxes cannot be started, `KeyboardInterrupt` after the running episodes' results
     that were there are stored.
     """
-    pool.take(wanted, PATIENCE)
+    pool.take(wanted, patience)
     run.seen.update(pool.tree_keys())
-    loop = _Loop(run, pool, wanted, watch)
+    loop = _Loop(run, pool, wanted, watch, patience)
     with stage_for(run.player, workers) as stage:
         try:
             return loop.until_done(stage)
@@ -48,8 +48,8 @@ def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch
 
 
 class _Loop:
-    def __init__(self, run: Injection, pool: Curriculum, wanted: int, watch: Watch) -> None:
-        self.run, self.pool, self.wanted, self.watch = run, pool, wanted, watch
+    def __init__(self, run: Injection, pool: Curriculum, wanted: int, watch: Watch, patience: int) -> None:
+        self.run, self.pool, self.wanted, self.watch, self.patience = run, pool, wanted, watch, patience
         self.done = pool.finished()
         self.next_number = 0
         self.lost = 0
@@ -99,7 +99,7 @@ class _Loop:
             return
         self.lost = 0
         self.pool.stage(result)
-        taken = tuple(self.pool.take(self.wanted, PATIENCE))
+        taken = tuple(self.pool.take(self.wanted, self.patience))
         self.run.seen.update(self.pool.tree_keys())
         self.watch(Progress(self.pool.count(), self.wanted, result, taken))
 
@@ -114,8 +114,8 @@ class _Loop:
     def _enough(self) -> str:
         if self.pool.count() >= self.wanted:
             return "enough bugs"
-        if self.pool.fruitless() >= PATIENCE:
-            return f"the last {PATIENCE} episodes gave no new bug"
+        if self.pool.fruitless() >= self.patience:
+            return f"the last {self.patience} episodes gave no new bug"
         return ""
 
     def _drain(self, running: dict[Future[EpisodeResult], int], reason: str) -> str:

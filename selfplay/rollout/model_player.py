@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from selfplay.agent import EpisodeLimits
 from selfplay.agent.conversation import Conversation, Style
 from selfplay.agent.model import Message, Sampling
 from selfplay.policies.loop import LoopThread
@@ -19,11 +20,14 @@ from selfplay.roles.solver.task import SolverTask
 @dataclass(frozen=True)
 class PlayOptions:
     """How a model plays. `episodes`: how many at a time; `tools`: the textual call format or the endpoint's own calls;
-    `staged`: the injector in three stages, each a conversation of its own; `max_tokens` of one message."""
+    `staged`: the injector in three stages, each a conversation of its own; `calls` and `seconds` of one episode;
+    `max_tokens` of one message."""
 
     episodes: int = 8
     tools: Literal["text", "native"] = "text"
     staged: bool = False
+    calls: int = 128
+    seconds: float = 1800.0
     temperature: float = 1.0
     top_p: float = 1.0
     max_tokens: int | None = None
@@ -40,6 +44,7 @@ class ModelPlayer:
     def __init__(self, name: str, open_voice: Callable[[], Awaitable[Voice]], options: PlayOptions) -> None:
         self.name, self.options = name, options
         self.episodes = options.episodes
+        self.limits = EpisodeLimits(options.calls, options.seconds)
         self.loop = LoopThread()
         self._open = open_voice
         self._voice: Voice | None = None

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from pydantic import TypeAdapter, ValidationError
 
-from selfplay.agent import Policy
+from selfplay.agent import EpisodeLimits, Policy
 from selfplay.errors import SelfplayError
 from selfplay.policies.loop import LoopThread
 from selfplay.roles.injector.script import scripted_injector
@@ -22,7 +22,7 @@ class Player(Protocol):
     """One for a whole run, shared by its episodes; each gets a policy of its own.
 
     `loop`: where its policies live, None for one that plays in the caller's thread. `episodes`: how many it likes to
-    play at a time on it.
+    play at a time on it. `limits`: what each may use.
     """
 
     name: str
@@ -32,6 +32,9 @@ class Player(Protocol):
 
     @property
     def episodes(self) -> int: ...
+
+    @property
+    def limits(self) -> EpisodeLimits: ...
 
     def check(self) -> None:
         """Make sure that it can play. Raises `SelfplayError`."""
@@ -52,6 +55,7 @@ class ScriptedPlayer:
     name = "scripted"
     loop = None
     episodes = 1
+    limits = EpisodeLimits()
 
     def __init__(self) -> None:
         self._notes = Notes()
