@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from selfplay.agent.actions import Observation, Turn
+from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import ChatConversation, Conversation, Style
 from selfplay.agent.hands import AsyncPolicy
-from selfplay.agent.model import Message
+from selfplay.agent.model import Message, TokenModel
+from selfplay.agent.token_conversation import TokenConversation
 from selfplay.agent.trajectory import Record
 from selfplay.policies.endpoint import Endpoint
 from selfplay.policies.loop import LoopThread
@@ -56,3 +58,25 @@ class OnLoop:
     def record(self) -> Record:
         record = getattr(self._policy, "record", None)
         return record() if record else Record()
+
+
+class Tokens(TokenModel, Protocol):
+    """A token model that can be closed."""
+
+    async def close(self) -> None:
+        """Free the model."""
+        ...
+
+
+class TokenVoice:
+    """Speaks in token ids, by the model's own chat template."""
+
+    def __init__(self, model: Tokens, chat: ChatFormat) -> None:
+        self.name = model.name
+        self._model, self._chat = model, chat
+
+    def conversation(self, role: str, opening: Sequence[Message], style: Style) -> Conversation:
+        return TokenConversation(self._model, self._chat, role, opening, style)
+
+    async def close(self) -> None:
+        await self._model.close()

@@ -1,6 +1,6 @@
 """Who plays: a player gives every episode of a run its policy, for either role, by the name `--policy` takes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields
 from typing import Any, Protocol
 
@@ -103,6 +103,38 @@ def _endpoint(model: str, options: Mapping[str, str]) -> Player:
     return ModelPlayer(f"openai:{model}", open_voice, play)
 
 
+def _vllm(model: str, options: Mapping[str, str]) -> Player:
+    from selfplay.policies.vllm_engine import VllmModel, VllmOptions
+
+    return _in_process("vllm", model, options, VllmOptions, VllmModel.open)
+
+
+def _transformers(model: str, options: Mapping[str, str]) -> Player:
+    from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
+
+    return _in_process("transformers", model, options, TransformersOptions, TransformersModel.open)
+
+
+def _in_process(
+    kind: str, model: str, options: Mapping[str, str], how: type[Any], open_model: Callable[[str, Any], Awaitable[Any]]
+) -> Player:
+    """A player with a model of this process, spoken to in token ids."""
+    from selfplay.agent.chat_format import ChatFormat
+    from selfplay.policies.tokenizer import load_tokenizer
+    from selfplay.policies.voices import TokenVoice, Voice
+    from selfplay.rollout.model_player import ModelPlayer, PlayOptions
+
+    play, wanted = read_options(options, PlayOptions, how)
+    if play.tools == "native":
+        raise UnknownPolicy(f"{kind}: has no tool calls of its own", "Leave the option tools out, or use openai:MODEL.")
+
+    async def open_voice() -> Voice:
+        chat = ChatFormat(load_tokenizer(model))  # before the weights, which take longer
+        return TokenVoice(await open_model(model, wanted), chat)
+
+    return ModelPlayer(f"{kind}:{model}", open_voice, play)
+
+
 def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:
     """`options` as one value of each of `kinds`, dataclasses with defaults. Raises `UnknownPolicy`."""
     known = {field.name: kind for kind in kinds for field in fields(kind)}
@@ -121,4 +153,8 @@ def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:
     return values
 
 
-KINDS: dict[str, Callable[[str, Mapping[str, str]], Player]] = {"openai": _endpoint}
+KINDS: dict[str, Callable[[str, Mapping[str, str]], Player]] = {
+    "openai": _endpoint,
+    "vllm": _vllm,
+    "transformers": _transformers,
+}
