@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from transformers import LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
+from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
 from selfplay.agent.model import Sampling
 
@@ -56,7 +56,10 @@ def generate(
     stops: Sequence[Sequence[int]],
     context: int,
 ) -> list[Row]:
-    """For each prompt the sampled ids, up to and with a stop, and their log-probabilities. Padded on the left."""
+    """For each prompt the sampled ids, up to and with a stop, and their log-probabilities. Padded on the left.
+
+    The model must have no generation settings of its own: a repetition penalty would change what is sampled from.
+    """
     device, width = model.device, max(len(prompt) for prompt in prompts)
     limits = [min(s.max_tokens or context, context - len(prompt)) for s, prompt in zip(samplings, prompts, strict=True)]
     ids = torch.tensor([[0] * (width - len(prompt)) + list(prompt) for prompt in prompts], device=device)
@@ -66,12 +69,7 @@ def generate(
         model.generate(
             ids,
             attention_mask=mask,
-            do_sample=False,
-            max_new_tokens=max(limits),
-            pad_token_id=0,
-            eos_token_id=None,
-            use_model_defaults=False,
-            temperature=None, top_p=None, top_k=None,
+            generation_config=GenerationConfig(do_sample=False, max_new_tokens=max(limits), pad_token_id=0),
             logits_processor=LogitsProcessorList([draw]),
             stopping_criteria=StoppingCriteriaList([_Ends(width, stops, limits, device)]),
         )  # fmt: skip

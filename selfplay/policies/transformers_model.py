@@ -54,6 +54,7 @@ class TransformersModel:
             raise ModelError(
                 f"transformers cannot load {path}: {str(error)[:400]}", "Is it a model's folder?"
             ) from error
+        model.generation_config = transformers.GenerationConfig()
         context = options.context or model.config.get_text_config().max_position_embeddings
         return cls(model, f"transformers:{path}", context, options.batch)
 

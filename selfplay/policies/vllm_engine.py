@@ -20,11 +20,8 @@ RELOAD_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class VllmOptions:
-    """How the engine is started. `context` None: the model's own. `memory`: share of a GPU's.
-
-    `cache_gb`: a CPU's cache.
-
-    `eager`: no graphs, which start slowly and matter on GPUs; None: on CPU only.
+    """How the engine is started. `context` None: the model's own. `memory`: the share of a GPU's it takes, `cache_gb`:
+    what a CPU's cache takes. `eager`: no graphs, which start slowly and matter on GPUs; None: on CPU only.
     """
 
     dtype: str = "auto"
