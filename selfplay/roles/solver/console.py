@@ -86,10 +86,10 @@ def read_sources(paths: Sequence[str]) -> Talk[dict[str, str]]:
     return {str(path): str(content) for path, content in found.items()}
 
 
-def look(files: Sequence[str]) -> Talk[dict[str, Any]]:
+def look(files: Sequence[str], trace_seconds: float = 4.0) -> Talk[dict[str, Any]]:
     """Run the restored test files. Raises `Stuck` when pytest cannot."""
-    report = yield from _job({"do": "look", "seconds": 20.0, "trace_seconds": 4.0, "most": 12}, files, 100)
-    return report
+    job = {"do": "look", "seconds": 20.0, "trace_seconds": trace_seconds, "most": 12}
+    return (yield from _job(job, files, 100))
 
 
 def try_out(
