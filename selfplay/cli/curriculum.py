@@ -23,9 +23,7 @@ def curriculum(
     releases: Annotated[int, typer.Option(min=0, help="Earlier releases that become history (pypi: sources).")] = 12,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
-    order: Annotated[
-        int, typer.Option(min=1, max=2, help="2: also solve them; failed attempts become bugs.")
-    ] = 1,
+    order: Annotated[int, typer.Option(min=1, max=2, help="2: also solve them; failed attempts become bugs.")] = 1,
     attempts: Annotated[int, typer.Option(min=1, help="With --order 2: attempts per bug.")] = 8,
     public_share: Annotated[
         float, typer.Option(min=0.01, max=1, help="Share of the failing tests that solvers are shown.")

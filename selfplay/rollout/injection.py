@@ -43,7 +43,8 @@ def mix_named(name: str) -> Mix:
 class Injection:
     """Everything the episodes of one run share. `trajectories`: the folder their files go to.
 
-    `public_share`: how much of F2P a solver will be shown. `seen`: tree keys of the bugs in the pool; an artifact with one of them is a duplicate whatever the checks say.
+    `public_share`: how much of F2P a solver will be shown. `seen`: tree keys of the bugs in the pool; an artifact with
+    one of them is a duplicate whatever the checks say.
     """
 
     prepared: Prepared
