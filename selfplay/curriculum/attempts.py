@@ -10,17 +10,18 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import Artifact, Bug, save, save_bug
 from selfplay.artifact.files import write_atomically
+from selfplay.curriculum.result import bug_of_row
 from selfplay.plain import decode, encode
 
 ATTEMPT_FILE = "attempt.diff"
 """Beside the five files of a second-order bug: the failed attempt that is part of it."""
-PROMOTED = "promoted"
+PROMOTED, DUPLICATE = "promoted", "duplicate"
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS attempts (
     bug TEXT NOT NULL,
@@ -147,7 +148,7 @@ class Attempts:
             "SELECT parent, policy, number, status, tree_hash, bug FROM promotions ORDER BY parent, policy, number"
         )
         return [
-            Promotion(parent, policy, number, status, tree_hash, Bug.model_validate_json(text) if text else None)
+            Promotion(parent, policy, number, status, tree_hash, bug_of_row(text) if text else None)
             for parent, policy, number, status, tree_hash, text in rows
         ]
 
@@ -156,7 +157,10 @@ class Attempts:
         return [promotion.bug for promotion in self.promotions() if promotion.bug]
 
     def add_promotion(self, promotion: Promotion, artifact: Artifact, diff: str) -> None:
-        """Store what came of an attempt; a promoted one's folder is whole before its row is there."""
+        """Store what came of an attempt; a promoted one's folder is whole before its row is there. A tree that another
+        bug's attempt was promoted with meanwhile makes it a duplicate."""
+        if promotion.bug is not None and promotion.tree_hash in self.trees():
+            promotion = replace(promotion, status=DUPLICATE, bug=None)
         if promotion.bug is not None:
             self._write(promotion.bug, artifact, diff)
         row = (

@@ -18,7 +18,7 @@ from typing import Any
 
 from selfplay.artifact import Bug, save, save_bug
 from selfplay.curriculum.attempts import Attempts
-from selfplay.curriculum.result import DUPLICATE, CurriculumError, EpisodeResult
+from selfplay.curriculum.result import DUPLICATE, CurriculumError, EpisodeResult, bug_of_row
 
 DATABASE = "curriculum.sqlite"
 RESUME = "What was stored before is kept: mend it, and the same command resumes."
@@ -124,7 +124,7 @@ class Curriculum:
                 break
             number, status, tree_key, text = row
             with self._db:  # one transaction: a bug is in the pool if and only if its episode is taken
-                bug = self._take(number, tree_key, Bug.model_validate_json(text)) if status == "valid" else None
+                bug = self._take(number, tree_key, bug_of_row(text)) if status == "valid" else None
                 self._db.execute("UPDATE episodes SET taken = 1 WHERE number = ?", (number,))
             if bug is not None:
                 taken.append(bug)
@@ -181,7 +181,7 @@ class Curriculum:
         rows = self._db.execute(
             "SELECT e.bug, e.number FROM bugs b JOIN episodes e ON e.number = b.episode ORDER BY e.number"
         )
-        return [(Bug.model_validate_json(text), number) for text, number in rows]
+        return [(bug_of_row(text), number) for text, number in rows]
 
     def _staging(self, number: int) -> Path:
         return self.folder / "staging" / f"{number:06d}"

@@ -41,7 +41,11 @@ class LiveWatcher:
         self._bar.update(self._task, total=attempts, completed=0, description="solving")
 
     def attempt(self, attempt: Attempt) -> None:
-        self.say(f"{attempt.bug} {attempt.policy} {attempt.number}: {attempt.reason}")
+        self.done(f"{attempt.bug} {attempt.policy} {attempt.number}: {attempt.reason}")
+
+    def done(self, line: str) -> None:
+        """One more of what was expected."""
+        self.say(line)
         self._bar.advance(self._task)
 
     def step(self, step: Step) -> None:

@@ -15,7 +15,7 @@ from selfplay import __version__
 from selfplay.artifact import Bug
 from selfplay.artifact.bug import FailedAttempt
 from selfplay.curriculum import Curriculum
-from selfplay.curriculum.attempts import PROMOTED, Attempt, Promotion
+from selfplay.curriculum.attempts import DUPLICATE, PROMOTED, Attempt, Promotion
 from selfplay.errors import SelfplayError
 from selfplay.oracle.audit import audit
 from selfplay.oracle.world import open_world
@@ -81,7 +81,7 @@ def _promotion(run: Solving, ready: Ready, attempt: Attempt, seen: set[str]) -> 
         with open_world(run.backend, task, run.limits) as world:
             tree_hash = world.tree_hash
             if tree_hash in seen:
-                return replace(nothing, status="duplicate", tree_hash=tree_hash)
+                return replace(nothing, status=DUPLICATE, tree_hash=tree_hash)
             leaks = audit(world).findings
     except SandboxError:
         raise

@@ -98,8 +98,8 @@ def ready_bugs(run: Solving, pool: Curriculum, say: Say) -> list[Ready]:
             continue
         pool.attempts.record_audit(ready.bug.id, audit.to_json()["findings"])
         if not audit.clean:
-            first = audit.findings[0]
-            say(f"{ready.bug.id} is left out: {first.where} gives {first.share:.0%} of the answer away")
+            worst = max(audit.findings, key=lambda finding: (finding.share, ".git" not in finding.where))
+            say(f"{ready.bug.id} is left out: {worst.where} gives {worst.share:.0%} of the answer away")
     clean = pool.attempts.audited()
     return [ready for ready in found if clean.get(ready.bug.id)]
 
