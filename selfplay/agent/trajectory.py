@@ -71,6 +71,18 @@ class Trajectory:
     record: Record = field(default_factory=Record)
 
 
+def figures_of(trajectory: Trajectory) -> dict[str, Any]:
+    """What is counted of an episode."""
+    return {
+        "episode_seconds": trajectory.seconds,
+        "calls": len(trajectory.steps),
+        "finish": str(trajectory.finish),
+        "malformed": sum(step.malformed for step in trajectory.steps),
+        "drift": trajectory.record.drift,
+        "usage": asdict(trajectory.record.usage),
+    }
+
+
 def save(trajectory: Trajectory, path: Path) -> None:
     """Write the trajectory as JSON lines, atomically; packed where the name ends with `.zst`."""
     head = {name: getattr(trajectory, name) for name in trajectory.__dataclass_fields__ if name != "steps"}

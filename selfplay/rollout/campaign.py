@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from selfplay.curriculum import Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
@@ -14,8 +14,12 @@ from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_o
 from selfplay.repository.source import PathSource, parse_source
 from selfplay.rollout.cost import Meter
 from selfplay.rollout.injection import Injection, Mix
-from selfplay.rollout.local import RolloutError, make_bugs
-from selfplay.rollout.players import Player, ScriptedPlayer, player_named
+from selfplay.rollout.local import make_bugs
+from selfplay.rollout.parallel import RolloutError
+from selfplay.rollout.players import SCRIPTED, Player, player_named
+from selfplay.rollout.promotion import PER_PARENT
+from selfplay.rollout.solve_run import SolveWatcher, solve_pool
+from selfplay.rollout.solving import Solving
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds
 
@@ -25,6 +29,8 @@ class Order:
     """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core.
 
     `patience`: episodes in a row without a new bug after which the run stops. `options` of the policy, by name.
+    `order` 2 goes on to `attempts` at every bug and to second-order bugs of those that failed, at most `per_parent` a
+    bug. `public_share`: how much of F2P solvers are shown.
     """
 
     source: str
@@ -40,14 +46,14 @@ class Order:
     policy: str = "scripted"
     options: Mapping[str, str] = field(default_factory=dict)
     patience: int = 40
+    order: Literal[1, 2] = 1
+    attempts: int = 8
+    per_parent: int = PER_PARENT
+    public_share: float = 1.0
 
 
-class Watcher(Protocol):
+class Watcher(SolveWatcher, Protocol):
     """Who is told what happens."""
-
-    def say(self, line: str) -> None:
-        """Something a user may want to know while waiting."""
-        ...
 
     def step(self, step: Progress) -> None:
         """An episode is finished and stored."""
@@ -76,11 +82,14 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         keep_original(prepared, order.out / "original", anew=not pool.finished())
         meter.lap("prepare")
         run = _injection(order, prepared, suite, backend, player)
-        reason, workers = "interrupted", order.workers or os.cpu_count() or 1
+        reason = "interrupted"
         try:
-            reason = make_bugs(run, pool, order.bugs, workers, watcher.step, order.patience)
-        finally:
+            reason = make_bugs(run, pool, order.bugs, _workers(order), watcher.step, order.patience)
             meter.lap("bugs")
+            if order.order == 2 and pool.count():
+                solve_pool(_solving(order, prepared, backend, player), order.per_parent, pool, watcher)
+                meter.lap("second_order")
+        finally:
             summary = {**_facts(order, prepared, suite, reason), **summarise(pool), "cost": meter.report(suite)}
             write_summary(order.out, summary)
     return summary
@@ -96,12 +105,12 @@ def _refuse_out_in_source(order: Order) -> None:
 
 
 def _refuse_strategy(order: Order) -> None:
-    if order.policy == ScriptedPlayer.name and order.strategy == "feature":
+    if order.policy in SCRIPTED and order.strategy == "feature":
         raise RolloutError("the scripted injector adds no features", "Name a model with --policy, or another strategy.")
 
 
 def _refuse_unknown_language(order: Order, prepared: Prepared) -> None:
-    if prepared.language != "python" and order.policy == ScriptedPlayer.name:
+    if prepared.language != "python" and order.policy in SCRIPTED:
         raise RolloutError(
             f"{prepared.source} is a {prepared.language} repository, and the scripted injector knows Python alone",
             "Its artifacts can be checked with `selfplay validate`; planting bugs in it needs another policy.",
@@ -119,6 +128,7 @@ def _settings(order: Order) -> dict[str, Any]:
         "setup": order.setup,
         "test": order.test,
         "thresholds": order.thresholds.to_json(),
+        "public_share": order.public_share,
     }
 
 
@@ -133,7 +143,25 @@ def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend,
         trajectories=order.out / "trajectories",
         environment=dict(prepared.recorded),
         player=player,
+        public_share=order.public_share,
     )
+
+
+def _solving(order: Order, prepared: Prepared, backend: Backend, player: Player) -> Solving:
+    return Solving(
+        prepared=prepared,
+        backend=backend,
+        policy=player.name,
+        player=player,
+        trajectories=order.out / "trajectories",
+        attempts=order.attempts,
+        seed=order.seed,
+        workers=_workers(order),
+    )
+
+
+def _workers(order: Order) -> int:
+    return order.workers or os.cpu_count() or 1
 
 
 def _facts(order: Order, prepared: Prepared, suite: Suite, reason: str) -> dict[str, Any]:

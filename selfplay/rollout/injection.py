@@ -5,13 +5,14 @@ import platform
 import random
 import re
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from selfplay import __version__, patches
-from selfplay.agent import Threads, Trajectory, play_episode
-from selfplay.agent.hands import Hands, Here, at_once, entered
+from selfplay.agent import Trajectory, play_episode
+from selfplay.agent.hands import Hands, entered
+from selfplay.agent.trajectory import figures_of
 from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import DUPLICATE, EpisodeResult
@@ -46,7 +47,8 @@ def mix_named(name: str) -> Mix:
 class Injection:
     """Everything the episodes of one run share. `trajectories`: the folder their files go to.
 
-    `seen`: tree keys of the bugs in the pool; an artifact with one of them is a duplicate whatever the checks say.
+    `public_share`: how much of F2P a solver will be shown. `seen`: tree keys of the bugs in the pool; an artifact with
+    one of them is a duplicate whatever the checks say.
     """
 
     prepared: Prepared
@@ -58,25 +60,17 @@ class Injection:
     trajectories: Path
     environment: dict[str, Any]
     limits: Limits = field(default_factory=Limits)
+    public_share: float = 1.0
     seen: set[str] = field(default_factory=set)
     cache: RunCache = field(default_factory=RunCache)
     player: Player = field(default_factory=ScriptedPlayer)
 
 
-def inject(run: Injection, number: int) -> EpisodeResult:
+async def inject(run: Injection, number: int, hands: Hands) -> EpisodeResult:
     """Play episode `number` and check what it hands in. What goes wrong in it is the result's status and reason.
 
     Raises `SandboxError` only when no sandbox can be started at all.
     """
-    return at_once(_inject(run, number, Here()))
-
-
-async def inject_on_loop(run: Injection, number: int, threads: Threads) -> EpisodeResult:
-    """As `inject`, on the running event loop: whatever blocks runs in `threads`."""
-    return await _inject(run, number, threads)
-
-
-async def _inject(run: Injection, number: int, hands: Hands) -> EpisodeResult:
     started = time.monotonic()
     strategy = strategy_of(run.strategy, run.seed, number)
     trajectory, artifact, why = await _play(run, number, strategy, hands)
@@ -94,14 +88,7 @@ def _check(
     why: str,
     started: float,
 ) -> EpisodeResult:
-    figures: dict[str, Any] = {
-        "episode_seconds": trajectory.seconds,
-        "calls": len(trajectory.steps),
-        "finish": trajectory.finish,
-        "malformed": sum(step.malformed for step in trajectory.steps),
-        "drift": trajectory.record.drift,
-        "usage": asdict(trajectory.record.usage),
-    }
+    figures = figures_of(trajectory)
     if artifact is None:
         figures["seconds"] = time.monotonic() - started
         status = "gave_up" if trajectory.submission is None and not trajectory.error else "failed"
@@ -177,6 +164,7 @@ def _result(
         fail_to_pass=validation.fail_to_pass,
         pass_to_pass=validation.pass_to_pass,
         flaky=validation.flaky,
+        public_share=run.public_share,
         thresholds=run.thresholds.to_json(),
         verdicts=tuple(verdict.to_json() for verdict in validation.verdicts),
         environment=run.environment,

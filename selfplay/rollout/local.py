@@ -5,23 +5,19 @@ reason, and so does a run of sandboxes that cannot be started. Ctrl-C and a kill
 """
 
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
 
+from selfplay.agent.hands import Hands
 from selfplay.curriculum import Curriculum, EpisodeResult, Progress
-from selfplay.errors import SelfplayError
-from selfplay.rollout.injection import Injection, inject, inject_on_loop, strategy_of
+from selfplay.rollout.injection import Injection, inject, strategy_of
+from selfplay.rollout.parallel import LOST_SANDBOXES, RolloutError
 from selfplay.rollout.stage import Stage, stage_for
 from selfplay.sandbox import SandboxError
 
 log = logging.getLogger(__name__)
-
-LOST_SANDBOXES = 5
-"""Sandboxes in a row that cannot be started after which the loop stops."""
-
-
-class RolloutError(SelfplayError):
-    """The loop cannot go on."""
 
 
 Watch = Callable[[Progress], None]
@@ -62,7 +58,7 @@ class _Loop:
                 return self._drain(running, reason)
             while len(running) < stage.places and self._may_be_short(len(running)):
                 number = self._next()
-                running[self._start(stage, number)] = number
+                running[stage.start(partial(self._episode, number))] = number
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 del running[future]
@@ -72,20 +68,17 @@ class _Loop:
         """Whether the bugs at hand and the episodes that run could still be too few: one more would else be waste."""
         return self.pool.count() + self.pool.waiting() + running < self.wanted or running == 0
 
-    def _start(self, stage: Stage, number: int) -> Future[EpisodeResult]:
-        return stage.start(
-            lambda: inject(self.run, number),
-            lambda threads: inject_on_loop(self.run, number, threads),
-            lambda error, seconds: self._failed(number, error, seconds),
-        )
-
-    def _failed(self, number: int, error: Exception, seconds: float) -> EpisodeResult:
-        """The result of an episode that raised: one bad episode never ends a run."""
+    async def _episode(self, number: int, hands: Hands) -> EpisodeResult:
+        started = time.monotonic()
         strategy = strategy_of(self.run.strategy, self.run.seed, number)
-        if isinstance(error, SandboxError):
-            return EpisodeResult(number, strategy, "lost", str(error), {"seconds": seconds})
-        log.error("episode %d failed", number, exc_info=error)
-        return EpisodeResult(number, strategy, "failed", f"{type(error).__name__}: {error}", {"seconds": seconds})
+        try:
+            return await inject(self.run, number, hands)
+        except SandboxError as error:
+            reason, status = str(error), "lost"
+        except Exception as error:  # one bad episode never ends a run
+            log.exception("episode %d failed", number)
+            reason, status = f"{type(error).__name__}: {error}", "failed"
+        return EpisodeResult(number, strategy, status, reason, {"seconds": time.monotonic() - started})
 
     def _next(self) -> int:
         while self.next_number in self.done:

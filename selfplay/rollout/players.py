@@ -12,6 +12,9 @@ from selfplay.policies.loop import LoopThread
 from selfplay.roles.injector.script import scripted_injector
 from selfplay.roles.injector.survey import Notes
 from selfplay.roles.injector.task import InjectorTask
+from selfplay.roles.solver.naive import naive_solver
+from selfplay.roles.solver.script import scripted_solver
+from selfplay.roles.solver.task import SolverTask
 
 
 class UnknownPolicy(SelfplayError):
@@ -44,20 +47,28 @@ class Player(Protocol):
         """The policy that plants and hides the bug of `task`."""
         ...
 
+    def solver(self, task: SolverTask) -> Policy:
+        """The policy that makes one attempt at the bug of `task`."""
+        ...
+
     def close(self) -> None:
         """Free what it holds."""
         ...
 
 
 class ScriptedPlayer:
-    """Plays both roles without a model. What its first injector learns of the repository, the others know."""
+    """Plays both roles without a model. What its first injector learns of the repository, the others know.
 
-    name = "scripted"
-    loop = None
+    Its attempts take turns: one searches for a repair, the next makes a shallow change, so that a bug it can solve is
+    solved sometimes and a bug it cannot leaves failed patches of both kinds. `search` and `naive` do only the one.
+    """
+
+    loop: LoopThread | None = None
     episodes = 1
     limits = EpisodeLimits()
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "scripted") -> None:
+        self.name = name
         self._notes = Notes()
 
     def check(self) -> None:
@@ -66,26 +77,33 @@ class ScriptedPlayer:
     def injector(self, task: InjectorTask) -> Policy:
         return scripted_injector(task, self._notes)
 
+    def solver(self, task: SolverTask) -> Policy:
+        searches = task.number % 2 == 0 if self.name == "scripted" else self.name == "search"
+        return scripted_solver(task) if searches else naive_solver(task)
+
     def close(self) -> None:
         """It holds nothing."""
+
+
+SCRIPTED = ("scripted", "search", "naive")
 
 
 def player_named(name: str, options: Mapping[str, str] | None = None) -> Player:
     """The player of this name: `scripted`, or `KIND:MODEL` with `options` by their names. Raises `UnknownPolicy`."""
     options = options or {}
-    if name == ScriptedPlayer.name:
-        return _without_options(options)
+    if name in SCRIPTED:
+        return _scripted(name, options)
     kind, _, model = name.partition(":")
     if kind not in KINDS or not model:
-        known = ", ".join([ScriptedPlayer.name, *(f"{kind}:MODEL" for kind in KINDS)])
+        known = ", ".join([*SCRIPTED, *(f"{kind}:MODEL" for kind in KINDS)])
         raise UnknownPolicy(f"there is no policy {name!r}", f"The policies are: {known}.")
     return KINDS[kind](model, options)
 
 
-def _without_options(options: Mapping[str, str]) -> Player:
+def _scripted(name: str, options: Mapping[str, str]) -> Player:
     if options:
-        raise UnknownPolicy(f"the scripted policy takes no options, not {', '.join(options)}")
-    return ScriptedPlayer()
+        raise UnknownPolicy(f"the policy {name} takes no options, not {', '.join(options)}")
+    return ScriptedPlayer(name)
 
 
 def _endpoint(model: str, options: Mapping[str, str]) -> Player:

@@ -4,32 +4,27 @@ On an event loop as many episodes wait for the engine as the player likes, while
 sandbox starts run at a time: the engine never waits for a test suite, and suites do not crowd each other out.
 """
 
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
-from selfplay.agent import Threads
+from selfplay.agent.hands import Hands, Here, Threads, at_once
 from selfplay.policies.loop import LoopThread
 from selfplay.rollout.players import Player
 
 T = TypeVar("T")
+Work = Callable[[Hands], Coroutine[Any, Any, T]]
+"""An episode and what follows it, waiting by the hands it is given."""
 
 
 class Stage(Protocol):
-    """Plays episodes; left, it has waited for what runs. `places`: how many at a time."""
+    """Plays episodes, `places` at a time; left, it has waited for what runs."""
 
     places: int
 
-    def start(
-        self,
-        here: Callable[[], T],
-        on_loop: Callable[[Threads], Awaitable[T]],
-        failed: Callable[[Exception, float], T],
-    ) -> Future[T]:
-        """Play an episode, by `here` or `on_loop`. What it raises, and after how many
-        seconds, becomes a result by `failed`."""
+    def start(self, work: Work[T]) -> Future[T]:
+        """Play one; what it raises, the future raises."""
         ...
 
     def abandon(self) -> None:
@@ -43,16 +38,22 @@ class Stage(Protocol):
     ) -> None: ...
 
 
-def stage_for(player: Player, workers: int) -> Stage:
+def stage_for(player: Player | None, workers: int) -> Stage:
     """The stage that suits the player. `workers`: threads for what blocks."""
-    if player.loop is None:
+    if player is None or player.loop is None:
         return ThreadStage(workers)
     return LoopStage(player.loop, player.episodes, workers)
 
 
-class _Pool:
+class ThreadStage:
+    """A thread for each episode."""
+
     def __init__(self, workers: int) -> None:
+        self.places = workers
         self._executor = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="episode")
+
+    def start(self, work: Work[T]) -> Future[T]:
+        return self._executor.submit(lambda: at_once(work(Here())))
 
     def abandon(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
@@ -66,51 +67,16 @@ class _Pool:
         self._executor.shutdown(wait=kind is None)
 
 
-class ThreadStage(_Pool):
-    """A thread for each episode."""
-
-    def __init__(self, workers: int) -> None:
-        super().__init__(workers)
-        self.places = workers
-
-    def start(
-        self,
-        here: Callable[[], T],
-        on_loop: Callable[[Threads], Awaitable[T]],
-        failed: Callable[[Exception, float], T],
-    ) -> Future[T]:
-        def play() -> T:
-            started = time.monotonic()
-            try:
-                return here()
-            except Exception as error:
-                return failed(error, time.monotonic() - started)
-
-        return self._executor.submit(play)
-
-
-class LoopStage(_Pool):
+class LoopStage(ThreadStage):
     """Episodes as coroutines on `loop`."""
 
     def __init__(self, loop: LoopThread, places: int, workers: int) -> None:
         super().__init__(workers)
         self.places, self._loop = places, loop
-        self._running: set[Future] = set()
+        self._running: set[Future[Any]] = set()
 
-    def start(
-        self,
-        here: Callable[[], T],
-        on_loop: Callable[[Threads], Awaitable[T]],
-        failed: Callable[[Exception, float], T],
-    ) -> Future[T]:
-        async def play() -> T:
-            started = time.monotonic()
-            try:
-                return await on_loop(Threads(self._executor))
-            except Exception as error:
-                return failed(error, time.monotonic() - started)
-
-        future = self._loop.submit(play())
+    def start(self, work: Work[T]) -> Future[T]:
+        future = self._loop.submit(work(Threads(self._executor)))
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return future
