@@ -67,6 +67,10 @@ class ChatFormat:
         close = self._close[1:] if self._close and last == self._close[0] else self._close
         return [*close, *ids, *self._open]
 
+    def answer(self, text: str) -> list[int]:
+        """The ids of a message of the model that was never sampled, with its end."""
+        return [*self.tokenizer.encode(text, False), self.stop[0]]
+
     @property
     def overhead(self) -> int:
         """Ids around one observation."""
