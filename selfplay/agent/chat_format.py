@@ -2,7 +2,8 @@
 
 Nothing is ever rendered again. The pieces come from rendering a conversation of marks: what the template puts between
 the marks is taken from it, with its special tokens; what stands in their place is always encoded as plain text, so a
-repository that prints `<|im_end|>` cannot end a message.
+repository that prints `<|im_end|>` cannot end a message. Text that names no special token is encoded together with what
+is around it, which is how the model was trained to see it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,8 @@ from typing import Protocol
 from selfplay.agent.model import Message, ModelError
 
 MARK = "mark{}mark"
+SLACK = 8
+"""Ids a text may take more where it is cut and joined again."""
 
 
 class Tokenizer(Protocol):
@@ -44,7 +47,10 @@ class ChatFormat:
         self.tokenizer = tokenizer
         roles = ("user", "assistant", "user")
         _, _, close, begin = self._around([Message(role, "") for role in roles])  # type: ignore[arg-type]
-        self._close, self._open = tokenizer.encode(close, True), tokenizer.encode(begin, True)
+        self._around_heard = close, begin
+        self._close = tokenizer.encode(close, True)
+        self.overhead = len(self._close) + len(tokenizer.encode(begin, True))
+        """Ids around what is heard."""
         ends = self._close[:1] if self._close and tokenizer.is_special(self._close[0]) else []
         self.stop: tuple[int, ...] = tuple(dict.fromkeys([*ends, *tokenizer.eos]))
 
@@ -56,36 +62,38 @@ class ChatFormat:
             first, second, *rest = messages
             messages = [Message(second.role, f"{first.content}\n\n{second.content}"), *rest]
             around = self._around(messages)
-        ids = self.tokenizer.encode(around[0], True)
-        for message, after in zip(messages, around[1:], strict=True):
-            ids += self.tokenizer.encode(message.content.strip(), False)
-            ids += self.tokenizer.encode(after, True)
-        return ids
+        return self._joined(around, [message.content.strip() for message in messages])
 
-    def between(self, last: int | None, ids: Sequence[int]) -> list[int]:
-        """What follows the model's message, whose last id was `last`: its end, an observation, the next one's begin."""
-        close = self._close[1:] if self._close and last == self._close[0] else self._close
-        return [*close, *ids, *self._open]
+    def heard(self, last: int | None, text: str) -> list[int]:
+        """What follows the model's message (whose last id was `last`): its end, `text`, its next one's begin."""
+        ids = self._joined(self._around_heard, [text])
+        return ids[1:] if self._close and last == self._close[0] else ids
+
+    def fitting(self, text: str, limit: int, before: str, after: str) -> str:
+        """`text` between `before` and `after`, its middle cut out where all together would take over `limit` ids."""
+        whole = f"{before}{text}{after}"
+        if len(whole) < limit or len(self.tokenizer.encode(whole, False)) <= limit:
+            return whole
+        inner = self.tokenizer.encode(text, False)
+        room = limit - len(self.tokenizer.encode(before + after, False))
+        note = f"\n[... of {len(inner)} tokens {max(room, 0)} are shown ...]\n"
+        half = max(0, room - len(self.tokenizer.encode(note, False)) - SLACK) // 2
+        head, tail = self.tokenizer.decode(inner[:half]), self.tokenizer.decode(inner[len(inner) - half :])
+        return f"{before}{head}{note}{tail}{after}"
 
     def answer(self, text: str) -> list[int]:
         """The ids of a message of the model that was never sampled, with its end."""
         return [*self.tokenizer.encode(text, False), self.stop[0]]
 
-    @property
-    def overhead(self) -> int:
-        """Ids around one observation."""
-        return len(self._close) + len(self._open)
-
-    def plain(self, text: str, limit: int, before: str = "", after: str = "") -> list[int]:
-        """`text` between `before` and `after` as plain text, at most `limit` ids: the middle of `text` is cut out."""
-        ids = self.tokenizer.encode(f"{before}{text}{after}", False)
-        if len(ids) <= limit:
-            return ids
-        head, inner, tail = (self.tokenizer.encode(part, False) for part in (before, text, after))
-        room = limit - len(head) - len(tail)
-        cut = self.tokenizer.encode(f"\n[... {len(inner)} tokens, {max(room, 0)} of them shown ...]\n", False)
-        half = max(0, room - len(cut)) // 2
-        return [*head, *inner[:half], *cut, *(inner[-half:] if half else ()), *tail][: max(limit, 0)]
+    def _joined(self, around: Sequence[str], texts: Sequence[str]) -> list[int]:
+        """The ids of the texts with what is around them: at once where no text names a special token, else apart."""
+        encode = self.tokenizer.encode
+        if all(encode(text, True) == encode(text, False) for text in texts):
+            return encode("".join(part for pair in zip(around, [*texts, ""], strict=True) for part in pair), True)
+        ids = encode(around[0], True)
+        for text, after in zip(texts, around[1:], strict=True):
+            ids += encode(text, False) + encode(after, True)
+        return ids
 
     def said(self, ids: Sequence[int]) -> str:
         """The text of the model's message, without what ended it."""

@@ -54,6 +54,6 @@ class TokenConversation(Conversation):
         if room < LEAST_SHOWN:
             raise ContextFull(f"{len(self.tape.ids)} of {self._model.context} tokens are used")
         before, _, after = shown(observation, MARK).partition(MARK)
-        ids = self._chat.plain(observation.output.rstrip(), room, before, after)
-        self.tape.add(self._chat.between(self._last, ids))
-        self.messages.append(Message("user", self._chat.tokenizer.decode(ids)))
+        told = self._chat.fitting(observation.output.rstrip(), room, before, after)
+        self.tape.add(self._chat.heard(self._last, told))
+        self.messages.append(Message("user", told))

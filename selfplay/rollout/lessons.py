@@ -102,7 +102,7 @@ def tokens(messages: tuple[Message, ...], chat: ChatFormat) -> dict[str, list[in
             new = chat.answer(message.content)
             last = new[-1]
         else:
-            new = chat.between(last, chat.tokenizer.encode(message.content, False))
+            new = chat.heard(last, message.content)
         ids += new
         mask += [int(message.role == "assistant" and not message.malformed)] * len(new)
     return {"ids": ids, "mask": mask}
