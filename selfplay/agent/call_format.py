@@ -19,17 +19,17 @@ from typing import Any
 
 from selfplay.agent.actions import Call, Malformed
 
-OPEN = re.compile(r"<tool:[ \t]*(?P<name>[A-Za-z_]+)(?P<options>[^<>\n]*)>")
+OPEN = re.compile(r"<tool:[ \t]*(?P<name>[A-Za-z_]{1,40})(?P<options>[^<>\n]{0,200})>")
 CLOSE = "</tool>"
-EDIT = re.compile(
-    r"(?P<path>[^\n]*)\n<{5,9} ?SEARCH[^\n]*\n(?P<old>.*?)(?:^|\n)={5,9}[ \t]*\n"
-    r"(?P<new>.*?)(?:^|\n)>{5,9} ?REPLACE\s*\Z",
-    re.DOTALL | re.MULTILINE,
-)
-THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
-THOUGHT_END = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
+SEARCH = re.compile(r"<{5,9} ?SEARCH\s*")
+DIVIDE = re.compile(r"={5,9}\s*")
+REPLACE = re.compile(r">{5,9} ?REPLACE\s*")
+THOUGHT = re.compile(r"<(?P<end>/?)think(?:ing)?>")
 MOST_SAID = 64_000
-"""Characters of a message that are kept; its tokens are kept whole where the engine gives them."""
+"""Characters of a message that are kept; its tokens are kept whole where the engine gives them.
+
+A model writes what it likes, so everything here takes time linear in the message.
+"""
 
 
 class Unspeakable(ValueError):
@@ -53,8 +53,15 @@ def parse(said: str, cut_off: bool = False) -> Call | Malformed | None:
 def without_thoughts(said: str) -> str:
     """The message without its reasoning. A block may have been opened by the prompt, so an end alone counts too; one
     that is not closed hides the rest."""
-    rest = THOUGHT_END.sub("", THOUGHT.sub("", said))
-    return re.split(r"<think(?:ing)?>", rest)[0]
+    kept: list[str] = []
+    at, thinking = 0, False
+    for tag in THOUGHT.finditer(said):
+        if tag["end"] and not thinking:
+            kept.clear()
+        if not tag["end"] and not thinking:
+            kept.append(said[at : tag.start()])
+        at, thinking = tag.end(), not tag["end"]
+    return "".join(kept) + ("" if thinking else said[at:])
 
 
 def _find(text: str, cut_off: bool) -> tuple[str, dict[str, Any]] | None:
@@ -99,14 +106,16 @@ def _bash(body: str, options: str) -> dict[str, Any]:
 
 
 def _edit(body: str, options: str) -> dict[str, Any]:
-    found = EDIT.fullmatch(body)
-    if not found:
+    path, *lines = body.rstrip().split("\n")
+    divider = next((at for at, line in enumerate(lines) if DIVIDE.fullmatch(line)), None)
+    if divider is None or not SEARCH.fullmatch(lines[0]) or not REPLACE.fullmatch(lines[-1]):
         raise _Bad(
             "edit: needs the path on the first line, then the lines <<<<<<< SEARCH, the old text, =======, "
             "the new text, >>>>>>> REPLACE."
         )
-    old, new = found["old"], found["new"]
-    return {"path": found["path"].strip(), "old": f"{old}\n" if old and not new else old, "new": new}
+    old, new = "\n".join(lines[1:divider]), "\n".join(lines[divider + 1 : -1])
+    deletes = divider == len(lines) - 2
+    return {"path": path.strip(), "old": f"{old}\n" if old and deletes else old, "new": new}
 
 
 def _create(body: str, options: str) -> dict[str, Any]:

@@ -10,12 +10,12 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import tiny_repository
 from bench_fixtures import backend
+from serving import Serving
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.policies.loop import LoopThread
@@ -27,16 +27,6 @@ from selfplay.repository.cache import default_cache
 
 __all__ = ["backend"]
 CONTEXT = 2048
-
-
-@dataclass(frozen=True)
-class Serving:
-    """vLLM's server on this machine: its process, base URL and the model's name there."""
-
-    process: subprocess.Popen[bytes]
-    url: str
-    log: Path
-    model: str = "smollm2"
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import Serving
+from serving import Serving
 
 from selfplay.agent import Observation
 from selfplay.agent.actions import Budget
