@@ -42,7 +42,7 @@ test: setup lint
 	$(MAKE) test-models
 
 test-models: models
-	$(MODELS)/python -m pytest tests/models
+	$(MODELS)/python -m pytest --timeout 600 tests/models
 
 test-fast: setup
 	$(BIN)/python -m pytest -m 'not slow'

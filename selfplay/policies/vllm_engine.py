@@ -70,7 +70,7 @@ class VllmModel:
         )
         try:
             engine = AsyncLLM.from_engine_args(arguments)
-        except (OSError, ValueError, RuntimeError) as error:
+        except Exception as error:  # pydantic's, transformers', the engine process's
             raise ModelError(f"vLLM cannot load {path}: {str(error)[:400]}", "Is it a model's folder?") from error
         model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len)
         await engine.update_weight_version("0")
@@ -99,7 +99,7 @@ class VllmModel:
                 TokensPrompt(prompt_token_ids=list(prompt)), wanted, next(self._names)
             ):
                 last = output
-        except (ValueError, RuntimeError) as error:
+        except Exception as error:  # vLLM has many kinds, not all of them ValueError or RuntimeError
             raise ModelError(f"{self.name} failed: {str(error)[:300]}") from error
         if last is None:
             raise ModelError(f"{self.name} gave no answer")
@@ -125,7 +125,7 @@ class VllmModel:
             async with asyncio.timeout(RELOAD_SECONDS):
                 await self._engine.collective_rpc("reload_weights", kwargs={"weights_path": folder})
                 await self._engine.update_weight_version(str(version))
-        except (TimeoutError, RuntimeError, ValueError, OSError) as error:
+        except Exception as error:
             raise ModelError(f"{self.name}: the weights in {folder} cannot be loaded: {error}") from error
         self.version = version
         await self._engine.resume_generation()
