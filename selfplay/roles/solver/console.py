@@ -93,7 +93,13 @@ def look(files: Sequence[str], trace_seconds: float = 4.0) -> Talk[dict[str, Any
 
 
 def try_out(
-    repairs: Sequence[Repair], failing: Sequence[str], files: Sequence[str], *, seconds: float, each: float
+    repairs: Sequence[Repair],
+    failing: Sequence[str],
+    files: Sequence[str],
+    *,
+    warm: Sequence[str],
+    seconds: float,
+    each: float,
 ) -> Talk[list[Tried]]:
     """Try the repairs in order until one is clean or the time is over."""
     job = {
@@ -103,6 +109,7 @@ def try_out(
         ],
         "failing": list(failing),
         "screen": screen(failing),
+        "warm": list(warm),
         "seconds": seconds,
         "each": each,
         "enough": 1,
@@ -130,10 +137,11 @@ def _tried(repairs: Sequence[Repair], result: Mapping[str, Any], failing: int) -
 def _job(job: Mapping[str, Any], files: Sequence[str], timeout: float) -> Talk[dict[str, Any]]:
     """One start of pytest; again without the repository's own options where those are not understood."""
     yield from talk.create(f"{FOLDER}/job.json", json.dumps(job))
+    plain = "" if job["do"] == "look" else "--assert=plain"  # explaining a comparison takes longer than failing
     names = " ".join(shlex.quote(path) for path in files)
     run = (
         f"export SOLVER_FOLDER={FOLDER} PYTHONPATH={FOLDER} PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0; "
-        f"rm -f {FOLDER}/report.json; go() {{ python -m pytest -q -p selfplay_job {_OFF} --continue-on-collection-errors "
+        f"rm -f {FOLDER}/report.json; go() {{ python -m pytest -q -p selfplay_job {_OFF} {plain} --continue-on-collection-errors "
         f'"$@" {names} >{FOLDER}/log 2>&1; }}; go || [ -s {FOLDER}/report.json ] || go -o addopts=; '
         f"tail -c 1500 {FOLDER}/log; test -s {FOLDER}/report.json"
     )

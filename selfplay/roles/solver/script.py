@@ -11,18 +11,23 @@ from dataclasses import dataclass, replace
 
 from selfplay.policies import Script, ScriptedPolicy
 from selfplay.roles.solver import console
+from selfplay.roles.solver.calls import call_repairs, name_repairs, parameter_repairs, signatures
 from selfplay.roles.solver.console import Tried
+from selfplay.roles.solver.donors import Donors, insertion_repairs
 from selfplay.roles.solver.evidence import Evidence, evidence_from
 from selfplay.roles.solver.expressions import expression_repairs
 from selfplay.roles.solver.guards import guard_repairs
 from selfplay.roles.solver.repair import Repair, changes, distinct, order
 from selfplay.roles.solver.task import SolverTask
+from selfplay.roles.solver.transplants import method_repairs, transplant_repairs
 from selfplay.roles.talk import Stuck, Talk
 
 MOST_PLACES = 25
 MOST_TRIED = 600
 SECONDS = 9.0
 """Of trying, per round."""
+DONATED = 10
+"""The most suspicious functions, for which code is looked for in the rest of the repository."""
 PAIRED = 6
 """Partial repairs that are tried together with others."""
 
@@ -92,20 +97,16 @@ class _Attempt:
 
     def _ordered(self, evidence: Evidence, repairs: Sequence[Repair]) -> list[Repair]:
         weighed = [self.emphasis.applied(repair, self.rng) for repair in distinct(repairs)]
-        found = []
-        for repair in order(weighed):
-            if len(found) == MOST_TRIED:
-                break
-            if changes(repair, evidence.texts):
-                found.append(repair)
-        return found
+        return order(weighed)[:MOST_TRIED]
 
     def _try(self, evidence: Evidence, repairs: Sequence[Repair]) -> Talk[list[Tried]]:
         if not repairs:
             return []
         each = 1.0 + 4 * sum(test.seconds for test in evidence.failing)
         ids = [test.id for test in evidence.failing]
-        return (yield from console.try_out(repairs, ids, self.files, seconds=SECONDS, each=min(each, 8.0)))
+        warm = near(evidence.passing, ids[0])
+        each = min(each, 8.0)
+        return (yield from console.try_out(repairs, ids, self.files, warm=warm, seconds=SECONDS, each=each))
 
     def _best(self, tried: Sequence[Tried], pool: Sequence[Repair]) -> Repair | None:
         """The most hopeful of what did not work, a different one for different attempts."""
@@ -119,11 +120,22 @@ class _Attempt:
 
 def proposed(evidence: Evidence) -> list[Repair]:
     """Everything every idea proposes for the most suspicious functions."""
-    found: list[Repair] = []
-    for place in evidence.places[:MOST_PLACES]:
+    donors, known = Donors(evidence), signatures(evidence)
+    found: list[Repair] = [*name_repairs(evidence), *parameter_repairs(evidence), *method_repairs(evidence)]
+    for rank, place in enumerate(evidence.places[:MOST_PLACES]):
         found += expression_repairs(evidence, place)
         found += guard_repairs(evidence, place)
+        found += call_repairs(evidence, place, known)
+        found += transplant_repairs(evidence, place)
+        if rank < DONATED:
+            found += insertion_repairs(donors, place)
     return found
+
+
+def near(passing: Sequence[str], test: str, most: int = 3) -> list[str]:
+    """A few passing tests of the same file: they warm up what the failing one needs too."""
+    file = test.split("::")[0]
+    return [other for other in passing if other.split("::")[0] == file][:most]
 
 
 def _clean(tried: Sequence[Tried]) -> Repair | None:

@@ -4,6 +4,8 @@ SOLVER_FOLDER holds `job.json` (what to do) and gets `report.json` (what was see
 the tests happens in a child, so the parent stays as it was after collection, and a look costs a fork.
 """
 
+import gc
+import gc
 import importlib
 import json
 import os
@@ -28,11 +30,24 @@ def pytest_runtestloop(session):
     """Replaces pytest's own loop."""
     job = session.solver_job
     sys.dont_write_bytecode = True
+    for item in session.items:
+        quiet(item)
+    gc.collect()
+    gc.freeze()  # forks share what is not touched
+    for item in session.items:
+        quiet(item)
+    gc.collect()
+    gc.freeze()  # forks share what is not touched
     doer = importlib.import_module("selfplay_" + job["do"])
     report = doer.run(session, job)
     with open(os.path.join(FOLDER, "report.json"), "w", encoding="utf-8") as stream:
         json.dump(report, stream)
     return True
+
+
+def quiet(item):
+    """Telling a failure takes ten times as long as failing, and nobody reads it."""
+    item.repr_failure = item._repr_failure_py = lambda *args, **kwargs: "failed"
 
 
 def pytest_assertrepr_compare(config, op, left, right):

@@ -14,11 +14,14 @@ from selfplay_job import forked, outcome
 
 
 def run(session, job):
-    """`job`: `candidates` (lists of [path, start, end, lines]), ids to `screen` by and all `failing` ones, `seconds`
-    for all and for `each`, and after how many clean ones it is `enough`."""
+    """`job`: `candidates` (lists of [path, start, end, lines]), ids to `warm` up with, to `screen` by and all `failing`
+    ones, `seconds` for all and for `each`, and after how many clean ones it is `enough`."""
     items = {item.nodeid: item for item in session.items}
     failing = [items[test] for test in job["failing"] if test in items]
     screen = [items[test] for test in job["screen"] if test in items]
+    for test in job["warm"]:
+        if test in items:
+            outcome(items[test])
     end, results, clean, before = time.monotonic() + job["seconds"], [], 0, None
     for number, edits in enumerate(job["candidates"]):
         if time.monotonic() > end or clean >= job["enough"] or not screen:
@@ -28,13 +31,15 @@ def run(session, job):
             after = edited(texts, edits)
             for path, text in after.items():
                 write(path, text)
-            found = forked(lambda: tried(after, screen, failing), job["each"])
-            result = {"number": number, "state": "ran" if found else "late", "passed": [], "error": ""}
+            result = {"number": number, "state": "late", "passed": [], "error": ""}
+            compiled = compiled_from(after)
+            found = compiled and forked(lambda: tried(compiled, screen, failing), job["each"])
             result.update(found or {})
+            result["state"] = result["state"] if compiled else "broken"
             if found and len(found["passed"]) == len(failing):
                 if before is None:
                     before = baseline(session, texts, after, job)
-                result["regressed"] = regressed(before, after, items, job)
+                result["regressed"] = regressed(before, compiled, items)
                 clean += not result["regressed"]
         finally:
             for path, text in texts.items():
@@ -63,10 +68,10 @@ def edited(texts, edits):
     return after
 
 
-def tried(after, screen, failing):
+def tried(compiled, screen, failing):
     """The failing tests that pass now. All of them are run only when those of the screen do."""
     try:
-        load(after)
+        load(compiled)
     except BaseException as error:
         return {"state": "broken", "error": type(error).__name__}
     passed, error = [], ""
@@ -77,14 +82,14 @@ def tried(after, screen, failing):
         elif call is not None and not error:
             error = type(call.excinfo.value).__name__ + ": " + str(call.excinfo.value)[:200]
     if len(passed) < len(screen):
-        return {"passed": passed, "error": error}
+        return {"state": "ran", "passed": passed, "error": error}
     for item in failing:
         if item.nodeid in passed:
             continue
         if not outcome(item)[0]:
-            return {"passed": passed, "error": "another test fails"}
+            return {"state": "ran", "passed": passed, "error": "another test fails"}
         passed.append(item.nodeid)
-    return {"passed": passed}
+    return {"state": "ran", "passed": passed}
 
 
 def baseline(session, texts, after, job):
@@ -110,11 +115,11 @@ def timed(items, seconds):
     return found
 
 
-def regressed(before, after, items, job):
+def regressed(before, compiled, items):
     """The first test that passed before and does not with the repair; empty when there is none."""
 
     def work():
-        load(after)
+        load(compiled)
         for test in before:
             if outcome(items[test])[0] is False:
                 return test
@@ -124,10 +129,19 @@ def regressed(before, after, items, job):
     return "too slow" if found is None else found
 
 
-def load(after):
-    for path, text in after.items():
-        full = os.path.abspath(path)
-        code = compile(text, full, "exec", dont_inherit=True)
+def compiled_from(after):
+    """File -> code; None when one is no Python."""
+    try:
+        return {
+            os.path.abspath(path): compile(text, os.path.abspath(path), "exec", dont_inherit=True)
+            for path, text in after.items()
+        }
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def load(compiled):
+    for full, code in compiled.items():
         for module in list(sys.modules.values()):
             if getattr(module, "__file__", None) == full:
                 renew(module, code)
