@@ -54,10 +54,11 @@ def _values(name: str, call: ast.Call, names: set[str], missed: set[str]) -> Ite
     """What could be passed for a parameter: the name itself, or as its neighbours are (`k=options['k']`)."""
     if name in names:
         yield name, 1.5 if name in missed else 0.6
-    for keyword in call.keywords[:1]:
+    for keyword in call.keywords:
         text = ast.unparse(keyword.value)
         if keyword.arg and re.search(rf"\b{keyword.arg}\b", text):
             yield re.sub(rf"\b{keyword.arg}\b", name, text), 0.9
+            break
     yield f"self.{name}", 0.15
     yield "True", 0.2
 

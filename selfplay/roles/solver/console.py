@@ -95,20 +95,21 @@ def look(files: Sequence[str], trace_seconds: float = 4.0) -> Talk[dict[str, Any
 def try_out(
     repairs: Sequence[Repair],
     failing: Sequence[str],
+    still: int,
     files: Sequence[str],
     *,
     warm: Sequence[str],
     seconds: float,
     each: float,
 ) -> Talk[list[Tried]]:
-    """Try the repairs in order until one is clean or the time is over."""
+    """Try the repairs in order until one is clean or the time is over. Of `failing`, the first `still` fail now."""
     job = {
         "do": "try",
         "candidates": [
             [[path, cut.start, cut.end, list(cut.lines)] for path, cut in repair.edits] for repair in repairs
         ],
         "failing": list(failing),
-        "screen": screen(failing),
+        "screen": screen(failing[:still]),
         "warm": list(warm),
         "seconds": seconds,
         "each": each,
@@ -165,10 +166,14 @@ def _collects(name: str) -> bool:
     return name.startswith("test") or name.endswith(("_test.py", "_tests.py"))
 
 
+def write(made: Sequence[Change]) -> Talk[None]:
+    for change in made:
+        yield from plant(change)
+
+
 def hand_in(made: Sequence[Change]) -> Talk[None]:
     """The tree as it was given with these changes alone, submitted."""
     yield from start_over()
-    for change in made:
-        yield from plant(change)
+    yield from write(made)
     yield from talk.bash("git --no-pager diff --stat")
     yield Call("submit", {"folder": ROOT})

@@ -1,10 +1,10 @@
 """A repair as a value: edits of source files, from which idea it comes, and how much is to be expected of it."""
 
-import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay.roles.injector.cuts import Change, Cut, change
+from selfplay.roles.injector.history import cuts_between
 
 Edit = tuple[str, Cut]
 
@@ -43,13 +43,9 @@ def changes(repair: Repair, texts: Mapping[str, str]) -> tuple[Change, ...] | No
     return None if None in made else tuple(one for one in made if one)
 
 
-def parses(lines: Iterable[str]) -> bool:
-    """Whether indented lines are statements by themselves."""
-    try:
-        ast.parse("if 1:\n" + "\n".join(f" {line}" for line in lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+def since(path: str, before: str, after: str) -> Change:
+    """All that became of a file, as one change."""
+    return Change(path, before, after, cuts_between(before, after), "repaired")
 
 
 def distinct(repairs: Iterable[Repair]) -> list[Repair]:

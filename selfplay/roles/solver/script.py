@@ -1,35 +1,33 @@
 """The solver without a model: test-guided search for a repair, through the same loop and tools as any solver.
 
 It restores the tests the specification names, looks which fail and what they run, proposes repairs, tries them in
-forks of one pytest process, and hands in the first that turns every failing test green and no other one red; failing
-that, its best try. Attempts on one bug differ by what they expect most of.
+forks of one pytest process, and hands in the first that turns every failing test green and no other one red. A repair
+that helps some of them stays, and the search goes on from there. Failing that, its best try is handed in, or answers
+read off the tests. Attempts on one bug differ by what they expect most of (`EMPHASES`) and by chance.
 """
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from selfplay.policies import Script, ScriptedPolicy
+from selfplay.roles.injector.cuts import Change
 from selfplay.roles.solver import console
-from selfplay.roles.solver.calls import call_repairs, name_repairs, parameter_repairs, signatures
+from selfplay.roles.solver.answers import answer_repairs
 from selfplay.roles.solver.console import Tried
-from selfplay.roles.solver.donors import Donors, insertion_repairs
+from selfplay.roles.solver.emphasis import EMPHASES
 from selfplay.roles.solver.evidence import Evidence, evidence_from
-from selfplay.roles.solver.expressions import expression_repairs
-from selfplay.roles.solver.guards import guard_repairs
-from selfplay.roles.solver.repair import Repair, changes, distinct, order
+from selfplay.roles.solver.proposals import proposed
+from selfplay.roles.solver.repair import Repair, changes, distinct, order, since
 from selfplay.roles.solver.task import SolverTask
-from selfplay.roles.solver.transplants import method_repairs, transplant_repairs
 from selfplay.roles.talk import Stuck, Talk
 
-MOST_PLACES = 25
-MOST_TRIED = 600
-SECONDS = 9.0
-"""Of trying, per round."""
-DONATED = 10
-"""The most suspicious functions, for which code is looked for in the rest of the repository."""
-PAIRED = 6
+MOST_TRIED = 900
+SECONDS = (8.0, 4.0, 3.0)
+"""Of trying: at first, then from each partial repair on."""
+PAIRED = 4
 """Partial repairs that are tried together with others."""
+ANSWER_ROUNDS = 3
 
 
 def scripted_solver(task: SolverTask) -> ScriptedPolicy:
@@ -40,96 +38,104 @@ def scripted_solver(task: SolverTask) -> ScriptedPolicy:
 def _script(task: SolverTask) -> Script:
     try:
         yield from _Attempt(task).play()
-    except Stuck:
+    except Stuck:  # no Python, no pytest, nothing to change: an attempt that gives up, not one that fails
         yield from console.start_over()
 
 
-@dataclass(frozen=True)
-class Emphasis:
-    """What an attempt expects: factors on kinds of repairs, and how much chance mixes the order (0 not at all)."""
-
-    factors: dict[str, float]
-    chance: float
-
-    def applied(self, repair: Repair, rng: random.Random) -> Repair:
-        factor = self.factors.get(repair.kind, 1.0) * rng.uniform(1 - self.chance, 1 + self.chance)
-        return replace(repair, weight=repair.weight * factor)
-
-
-EMPHASES = (
-    Emphasis({}, 0.1),
-    Emphasis({"insertion": 2.0, "transplant": 2.0}, 0.4),
-    Emphasis({"guard": 2.0, "return": 2.0}, 0.5),
-    Emphasis({}, 0.8),
-)
-
-
 class _Attempt:
+    """One attempt. `original`: the sources as they were given; `made`: those that differ from them now."""
+
     def __init__(self, task: SolverTask) -> None:
         self.task = task
         self.rng = random.Random(f"solver:{task.seed}:{task.bug}:{task.number}")
         self.emphasis = EMPHASES[task.number % len(EMPHASES)]
+        self.original: dict[str, str] = {}
+        self.made: dict[str, str] = {}
 
     def play(self) -> Talk[None]:
-        shown = yield from console.prepare(self.task.specification)
-        if not shown:
+        self.shown = yield from console.prepare(self.task.specification)
+        if not self.shown:
             raise Stuck("the specification holds no Python tests")
-        report = yield from console.look(shown)
         paths = yield from console.python_files()
-        texts = yield from console.read_sources(paths)
-        evidence = evidence_from(report, texts, self.task.specification)
+        self.files = console.test_files(paths, self.shown)
+        self.original = yield from console.read_sources(paths)
+        evidence = yield from self._look()
         if not evidence.failing:
             raise Stuck("no test fails")
-        self.files = console.test_files(paths, shown)
-        chosen = yield from self._search(evidence)
-        if chosen is None:
+        solved = yield from self._search(evidence)
+        if not solved and self.emphasis.answers:
+            yield from self._answer()
+        if not self.made:
             raise Stuck("there is nothing to try")
-        yield from console.hand_in(changes(chosen, evidence.texts) or ())
+        yield from console.hand_in([since(path, self.original[path], text) for path, text in self.made.items()])
 
-    def _search(self, evidence: Evidence) -> Talk[Repair | None]:
-        """The first clean repair; else the one that turns most failing tests green."""
-        pool = self._ordered(evidence, proposed(evidence))
-        tried = yield from self._try(evidence, pool)
-        pairs = list(_pairs(tried))
-        if pairs and not _clean(tried):
-            tried += yield from self._try(evidence, pairs)
-        return _clean(tried) or self._best(tried, pool)
+    def _look(self) -> Talk[Evidence]:
+        report = yield from console.look(self.shown)
+        return evidence_from(report, {**self.original, **self.made}, self.task.specification)
 
-    def _ordered(self, evidence: Evidence, repairs: Sequence[Repair]) -> list[Repair]:
-        weighed = [self.emphasis.applied(repair, self.rng) for repair in distinct(repairs)]
-        return order(weighed)[:MOST_TRIED]
+    def _search(self, evidence: Evidence) -> Talk[bool]:
+        """Repair by repair; whether the last one left nothing to repair."""
+        wanted = [test.id for test in evidence.failing]
+        for step, seconds in enumerate(SECONDS):
+            pool = self._ordered(proposed(evidence))
+            tried = yield from self._try(evidence, pool, wanted, seconds)
+            pairs = [] if clean(tried) else self._ordered(pairs_of(tried))
+            if pairs:
+                tried += yield from self._try(evidence, pairs, wanted, seconds / 2)
+            best = clean(tried) or self._best(evidence, tried, pool, first=step == 0)
+            if best:
+                yield from self._adopt(evidence, best)
+            if clean(tried) or not best or not helped(tried):
+                return bool(clean(tried))
+            evidence = yield from self._look()
+            if not evidence.failing:
+                return True
+        return False
 
-    def _try(self, evidence: Evidence, repairs: Sequence[Repair]) -> Talk[list[Tried]]:
+    def _ordered(self, repairs: Sequence[Repair]) -> list[Repair]:
+        return order(self.emphasis.applied(distinct(repairs), self.rng))[:MOST_TRIED]
+
+    def _try(self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float) -> Talk[list[Tried]]:
+        """`wanted`: every test that failed at first; those that still do are asked first."""
         if not repairs:
             return []
-        each = 1.0 + 4 * sum(test.seconds for test in evidence.failing)
-        ids = [test.id for test in evidence.failing]
+        still = [test.id for test in evidence.failing]
+        ids = [*still, *(test for test in wanted if test not in still)]
+        each = min(8.0, 1.0 + 4 * sum(test.seconds for test in evidence.failing))
         warm = near(evidence.passing, ids[0])
-        each = min(each, 8.0)
-        return (yield from console.try_out(repairs, ids, self.files, warm=warm, seconds=SECONDS, each=each))
+        return (yield from console.try_out(repairs, ids, len(still), self.files, warm=warm, seconds=seconds, each=each))
 
-    def _best(self, tried: Sequence[Tried], pool: Sequence[Repair]) -> Repair | None:
-        """The most hopeful of what did not work, a different one for different attempts."""
-        ran = [one for one in tried if one.state == "ran"]
-        if not ran:
-            return pool[0] if pool else None
-        most = max(len(one.passed) for one in ran)
-        best = [one for one in ran if len(one.passed) == most]
-        return self.rng.choice(best[:8]).repair
+    def _best(self, evidence: Evidence, tried: Sequence[Tried], pool: Sequence[Repair], first: bool) -> Repair | None:
+        """The repair that helps most; at first, where none does, a hopeful one, so that there is something."""
+        ran = [one for one in tried if one.state == "ran" and changes(one.repair, evidence.texts)]
+        most = max((len(one.passed) for one in ran), default=0)
+        if most or first:
+            best = [one.repair for one in ran if len(one.passed) == most]
+            return self.rng.choice(best[:8]) if best else next((r for r in pool if changes(r, evidence.texts)), None)
+        return None
+
+    def _adopt(self, evidence: Evidence, repair: Repair) -> Talk[None]:
+        made: tuple[Change, ...] = changes(repair, evidence.texts) or ()
+        yield from console.write(made)
+        self.made.update({change.path: change.after or "" for change in made})
+
+    def _answer(self) -> Talk[None]:
+        """Special cases for what the tests show, as long as that gets somewhere."""
+        for _ in range(ANSWER_ROUNDS):
+            evidence = yield from self._look()
+            answers = [repair for repair in answer_repairs(evidence) if changes(repair, evidence.texts)]
+            if not evidence.failing or not answers:
+                return
+            yield from self._adopt(evidence, answers[0])
 
 
-def proposed(evidence: Evidence) -> list[Repair]:
-    """Everything every idea proposes for the most suspicious functions."""
-    donors, known = Donors(evidence), signatures(evidence)
-    found: list[Repair] = [*name_repairs(evidence), *parameter_repairs(evidence), *method_repairs(evidence)]
-    for rank, place in enumerate(evidence.places[:MOST_PLACES]):
-        found += expression_repairs(evidence, place)
-        found += guard_repairs(evidence, place)
-        found += call_repairs(evidence, place, known)
-        found += transplant_repairs(evidence, place)
-        if rank < DONATED:
-            found += insertion_repairs(donors, place)
-    return found
+def clean(tried: Sequence[Tried]) -> Repair | None:
+    """The first repair after which nothing fails."""
+    return next((one.repair for one in tried if one.clean), None)
+
+
+def helped(tried: Sequence[Tried]) -> bool:
+    return any(one.passed for one in tried)
 
 
 def near(passing: Sequence[str], test: str, most: int = 3) -> list[str]:
@@ -138,16 +144,15 @@ def near(passing: Sequence[str], test: str, most: int = 3) -> list[str]:
     return [other for other in passing if other.split("::")[0] == file][:most]
 
 
-def _clean(tried: Sequence[Tried]) -> Repair | None:
-    return next((one.repair for one in tried if one.clean), None)
-
-
-def _pairs(tried: Sequence[Tried]) -> Iterator[Repair]:
-    """The best partial repairs joined with each other and with what ran after them."""
+def pairs_of(tried: Sequence[Tried]) -> list[Repair]:
+    """The best partial repairs joined with other partial ones that help other tests."""
     partial = sorted((one for one in tried if one.passed), key=lambda one: -len(one.passed))
-    hopeful = [one for one in tried if one.state == "ran"][:80]
-    for one in partial[:PAIRED]:
-        for other in [*partial, *hopeful]:
-            joined = one.repair.joined(other.repair) if set(other.passed) != set(one.passed) else None
+    return list(_pairs(partial))
+
+
+def _pairs(partial: Sequence[Tried]) -> Iterator[Repair]:
+    for n, one in enumerate(partial[:PAIRED]):
+        for other in partial[n + 1 :]:
+            joined = one.repair.joined(other.repair) if set(other.passed) - set(one.passed) else None
             if joined:
-                yield joined
+                yield replace(joined, weight=float(len({*one.passed, *other.passed})))

@@ -73,7 +73,7 @@ def tried(compiled, screen, failing):
     try:
         load(compiled)
     except BaseException as error:
-        return {"state": "broken", "error": type(error).__name__}
+        return {"state": "broken", "passed": [], "error": type(error).__name__}
     passed, error = [], ""
     for item, following in zip(screen, screen[1:] + [None]):
         good, call = outcome(item, following)
