@@ -212,7 +212,7 @@ def _placed(donor: Donor, gap: Gap, place: Place, scope: set[str], kin: float) -
     company = (donor.before == gap.before) * (1.2 if gap.before else 0.2) + (donor.after == gap.after) * (
         1.2 if gap.after else 0.3
     )
-    weight = gap.suspicion * (kin + company) * (0.25 if not company else 0.45) / (1 + 0.8 * len(strange))
+    weight = gap.suspicion * (kin + company) * (0.14 if not company else 0.28) / (1 + 0.8 * len(strange))
     start = gap.line
     cut = Cut(start, start if gap.replaces else start - 1, tuple(gap.indent + line if line else "" for line in lines))
     return Repair(((place.path, cut),), "insertion", weight, f"{len(lines)} lines as in {donor.name}()")

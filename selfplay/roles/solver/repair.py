@@ -1,5 +1,6 @@
 """A repair as a value: edits of source files, from which idea it comes, and how much is to be expected of it."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -59,10 +60,13 @@ def distinct(repairs: Iterable[Repair]) -> list[Repair]:
 
 
 def order(repairs: Sequence[Repair]) -> list[Repair]:
-    """Heaviest first, each further one of a kind counting a little less, so that no kind crowds out the others."""
-    counts: dict[str, int] = {}
+    """Heaviest first, each further one of a kind, and of a kind at a place, counting a little less, so that none
+    crowds out the others."""
+    kinds: Counter[object] = Counter()
     faded = []
     for repair in sorted(repairs, key=lambda repair: -repair.weight):
-        rank = counts[repair.kind] = counts.get(repair.kind, -1) + 1
-        faded.append((repair.weight * 0.985**rank, repair))
+        path, cut = repair.edits[0]
+        here = (repair.kind, path, cut.start // 8)
+        faded.append((repair.weight * 0.985 ** kinds[repair.kind] * 0.95 ** kinds[here], repair))
+        kinds.update((repair.kind, here))
     return [repair for _, repair in sorted(faded, key=lambda pair: -pair[0])]

@@ -65,9 +65,10 @@ class _Attempt:
         solved = yield from self._search(evidence)
         if not solved and self.emphasis.answers:
             yield from self._answer()
-        if not self.made:
-            raise Stuck("there is nothing to try")
-        yield from console.hand_in([since(path, self.original[path], text) for path, text in self.made.items()])
+        differing = {path: text for path, text in self.made.items() if text != self.original[path]}
+        if not differing:
+            raise Stuck("there is nothing to hand in")
+        yield from console.hand_in([since(path, self.original[path], text) for path, text in differing.items()])
 
     def _look(self) -> Talk[Evidence]:
         report = yield from console.look(self.shown)
@@ -84,7 +85,7 @@ class _Attempt:
                 tried += yield from self._try(evidence, pairs, wanted, seconds / 2)
             best = clean(tried) or self._best(evidence, tried, pool, first=step == 0)
             if best:
-                yield from self._adopt(evidence, best)
+                yield from self._adopt(best)
             if clean(tried) or not best or not helped(tried):
                 return bool(clean(tried))
             evidence = yield from self._look()
@@ -101,7 +102,7 @@ class _Attempt:
             return []
         still = [test.id for test in evidence.failing]
         ids = [*still, *(test for test in wanted if test not in still)]
-        each = min(8.0, 1.0 + 4 * sum(test.seconds for test in evidence.failing))
+        each = min(6.0, 0.6 + 3 * sum(test.seconds for test in evidence.failing))
         warm = near(evidence.passing, ids[0])
         return (yield from console.try_out(repairs, ids, len(still), self.files, warm=warm, seconds=seconds, each=each))
 
@@ -114,19 +115,27 @@ class _Attempt:
             return self.rng.choice(best[:8]) if best else next((r for r in pool if changes(r, evidence.texts)), None)
         return None
 
-    def _adopt(self, evidence: Evidence, repair: Repair) -> Talk[None]:
-        made: tuple[Change, ...] = changes(repair, evidence.texts) or ()
+    def _adopt(self, repair: Repair) -> Talk[None]:
+        now = {path: self.made.get(path, self.original[path]) for path, _ in repair.edits}
+        made: tuple[Change, ...] = changes(repair, now) or ()
+        if all(change.after == self.original[change.path] for change in made):
+            return  # back where it began
         yield from console.write(made)
         self.made.update({change.path: change.after or "" for change in made})
 
     def _answer(self) -> Talk[None]:
-        """Special cases for what the tests show, as long as that gets somewhere."""
+        """Special cases for what the tests show instead of what the search left, as long as that gets somewhere."""
+        searched, self.made = self.made, {}
+        yield from console.start_over()
+        yield from console.restore_tests()
         for _ in range(ANSWER_ROUNDS):
             evidence = yield from self._look()
             answers = [repair for repair in answer_repairs(evidence) if changes(repair, evidence.texts)]
             if not evidence.failing or not answers:
-                return
-            yield from self._adopt(evidence, answers[0])
+                break
+            for answer in sorted(answers, key=lambda answer: -answer.edits[0][1].start):
+                yield from self._adopt(answer)
+        self.made = self.made or searched
 
 
 def clean(tried: Sequence[Tried]) -> Repair | None:

@@ -18,6 +18,7 @@ import traceback
 FOLDER = os.environ["SOLVER_FOLDER"]
 sys.path.insert(0, FOLDER)
 SEEN = {"operands": []}
+REPORTS, CALLS = [], []
 
 
 def pytest_collection_finish(session):
@@ -125,26 +126,18 @@ def drained(stream, seconds):
 
 def outcome(item, following=None):
     """(passed, the failing call) of one test with its fixtures; `passed` is None for a skipped one."""
-    from _pytest.runner import CallInfo, runtestprotocol
+    REPORTS.clear()
+    CALLS.clear()
+    item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+    if any(report.failed for report in REPORTS):
+        return False, (CALLS[0] if CALLS else None)
+    return (None if any(report.skipped for report in REPORTS) else True), None
 
-    calls = []
 
-    def note(call):
-        if call.excinfo is not None:
-            calls.append(call)
+def pytest_runtest_logreport(report):
+    REPORTS.append(report)
 
-    make = CallInfo.from_call.__func__
 
-    def from_call(cls, *args, **kwargs):
-        call = make(cls, *args, **kwargs)
-        note(call)
-        return call
-
-    CallInfo.from_call = classmethod(from_call)
-    try:
-        reports = runtestprotocol(item, log=False, nextitem=following)
-    finally:
-        CallInfo.from_call = classmethod(make)
-    if any(report.failed for report in reports):
-        return False, (calls[0] if calls else None)
-    return (None if any(report.skipped for report in reports) else True), None
+def pytest_runtest_makereport(item, call):
+    if call.excinfo is not None:
+        CALLS.append(call)

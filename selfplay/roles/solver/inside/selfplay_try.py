@@ -177,6 +177,8 @@ def renew_class(was, new):
     for name, value in list(vars(new).items()):
         if name in ("__dict__", "__weakref__", "__module__", "__doc__", "__slots__"):
             continue
+        if isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)):
+            continue  # a slot belongs to the class it was made for
         held = vars(was).get(name)
         if isinstance(held, type) and isinstance(value, type) and held.__qualname__ == value.__qualname__:
             renew_class(held, value)
