@@ -1,4 +1,4 @@
-"""Repairs of what goes into calls and of names: arguments passed on, parameters added, names and attributes that exist."""
+"""Repairs of what goes into calls and of names: arguments passed on, parameters added, names that exist."""
 
 import ast
 import builtins
@@ -50,7 +50,7 @@ def call_repairs(evidence: Evidence, place: Place, known: Mapping[str, list[str]
         yield from _swapped(place, call, weight, lines)
 
 
-def _values(name: str, call: ast.Call, names: set[str], missed: set[str]) -> Iterator[tuple[str, float]]:
+def _values(name: str, call: ast.Call, names: set[str], missed: frozenset[str]) -> Iterator[tuple[str, float]]:
     """What could be passed for a parameter: the name itself, or as its neighbours are (`k=options['k']`)."""
     if name in names:
         yield name, 1.5 if name in missed else 0.6
@@ -129,7 +129,9 @@ def _imports(evidence: Evidence, path: str, word: str) -> Iterator[Repair]:
                 level = "." * node.level
                 found.insert(0, f"from {level}{node.module or ''} import {word}")
             elif word in (getattr(node, "name", ""), *_assigned(node)) and other != path:
-                found.insert(0, f"from {other.removesuffix('.py').removeprefix('src/').replace('/', '.')} import {word}")
+                found.insert(
+                    0, f"from {other.removesuffix('.py').removeprefix('src/').replace('/', '.')} import {word}"
+                )
     body = evidence.trees[path].body
     at = next((first_line(s) for s in body if isinstance(s, ast.Import | ast.ImportFrom)), 1)
     for n, line in enumerate(dict.fromkeys(found)):

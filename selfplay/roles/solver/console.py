@@ -142,7 +142,8 @@ def _job(job: Mapping[str, Any], files: Sequence[str], timeout: float) -> Talk[d
     names = " ".join(shlex.quote(path) for path in files)
     run = (
         f"export SOLVER_FOLDER={FOLDER} PYTHONPATH={FOLDER} PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0; "
-        f"rm -f {FOLDER}/report.json; go() {{ python -m pytest -q -p selfplay_job {_OFF} {plain} --continue-on-collection-errors "
+        f"rm -f {FOLDER}/report.json; go() {{ "
+        f"python -m pytest -q -p selfplay_job {_OFF} {plain} --continue-on-collection-errors "
         f'"$@" {names} >{FOLDER}/log 2>&1; }}; go || [ -s {FOLDER}/report.json ] || go -o addopts=; '
         f"tail -c 1500 {FOLDER}/log; test -s {FOLDER}/report.json"
     )

@@ -145,7 +145,9 @@ def _gaps(evidence: Evidence, place: Place) -> Iterator[Gap]:
             if not starts_line(statement, lines):
                 continue
             bound = _bound_before(place, line)
-            score = max(evidence.suspicion(place.path, line, line), 0.5 * evidence.suspicion(place.path, line - 3, line))
+            score = max(
+                evidence.suspicion(place.path, line, line), 0.5 * evidence.suspicion(place.path, line - 3, line)
+            )
             if score == 0:
                 continue
             before = shape(statements[at - 1]) if at else ""
@@ -175,7 +177,7 @@ def _bound_before(place: Place, line: int) -> frozenset[str]:
     return frozenset(found)
 
 
-def _kinship(donor: Donor, place: Place, wanted: set[str], scope: set[str]) -> float:
+def _kinship(donor: Donor, place: Place, wanted: frozenset[str], scope: set[str]) -> float:
     """How near the donor's home is to the place, and how much of what it uses is missed there."""
     score = 0.2
     score += 0.5 * (donor.path == place.path)

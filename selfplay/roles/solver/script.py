@@ -96,7 +96,9 @@ class _Attempt:
     def _ordered(self, repairs: Sequence[Repair]) -> list[Repair]:
         return order(self.emphasis.applied(distinct(repairs), self.rng))[:MOST_TRIED]
 
-    def _try(self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float) -> Talk[list[Tried]]:
+    def _try(
+        self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float
+    ) -> Talk[list[Tried]]:
         """`wanted`: every test that failed at first; those that still do are asked first."""
         if not repairs:
             return []

@@ -26,7 +26,9 @@ def transplant_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
     for path, owner, function, likeness in siblings(evidence, place)[: 20 if stub else 6]:
         lines = _body(evidence, path, function)
         renamed = tuple(_renamed(line, function, owner, place) for line in lines)
-        yield from replaced(evidence, place, renamed, "transplant", worth * likeness, f"body of {owner}.{function.name}")
+        yield from replaced(
+            evidence, place, renamed, "transplant", worth * likeness, f"body of {owner}.{function.name}"
+        )
     if stub or unread(place.function):
         for n, line in enumerate(usual_bodies(evidence, place)):
             weight = (0.9 if stub else 0.3) * place.suspicion / (1 + 0.04 * n)
@@ -152,13 +154,21 @@ def _class_likeness(one: ast.ClassDef, other: ast.ClassDef) -> float:
 
 
 def _added(
-    evidence: Evidence, path: str, node: ast.ClassDef, donor_path: str, donor: ast.ClassDef, method: Function, weight: float
+    evidence: Evidence,
+    path: str,
+    node: ast.ClassDef,
+    donor_path: str,
+    donor: ast.ClassDef,
+    method: Function,
+    weight: float,
 ) -> Repair:
     lines, source = evidence.lines(path), evidence.lines(donor_path)
     start, end = first_line(method), method.end_lineno or method.lineno
     old, new = indent_of(source[start - 1]), indent_of(lines[first_line(node.body[0]) - 1])
     taken = [line.rstrip("\r\n") for line in source[start - 1 : end]]
-    moved = [new + re.sub(rf"\b{donor.name}\b", node.name, line.removeprefix(old)) if line.strip() else "" for line in taken]
+    moved = [
+        new + re.sub(rf"\b{donor.name}\b", node.name, line.removeprefix(old)) if line.strip() else "" for line in taken
+    ]
     after = node.end_lineno or node.lineno
     what = f"{method.name}() as in {donor.name}"
     return Repair(((path, Cut(after + 1, after, ("", *moved), what)),), "method", weight, what)

@@ -4,7 +4,7 @@ SOLVER_FOLDER holds `job.json` (what to do) and gets `report.json` (what was see
 the tests happens in a child, so the parent stays as it was after collection, and a look costs a fork.
 """
 
-import gc
+import contextlib
 import gc
 import importlib
 import json
@@ -104,10 +104,8 @@ def forked(work, seconds):
     finally:
         os.close(out)
         for kill in (os.killpg, os.kill):
-            try:
+            with contextlib.suppress(OSError):
                 kill(child, signal.SIGKILL)
-            except OSError:
-                pass
         os.waitpid(child, 0)
 
 

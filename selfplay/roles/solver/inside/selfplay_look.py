@@ -68,7 +68,7 @@ def near(items, ids, files):
 
 def plain_run(items, seconds):
     end, found = time.monotonic() + seconds, []
-    for item, following in zip(items, items[1:] + [None]):
+    for item, following in zip(items, items[1:] + [None], strict=False):
         if time.monotonic() > end:
             break
         began = time.monotonic()

@@ -5,6 +5,8 @@ in place (functions get new code, classes new attributes), because other modules
 comes out clean here is run once more from nothing before it is handed in.
 """
 
+import contextlib
+import functools
 import os
 import sys
 import time
@@ -33,7 +35,7 @@ def run(session, job):
                 write(path, text)
             result = {"number": number, "state": "late", "passed": [], "error": ""}
             compiled = compiled_from(after)
-            found = compiled and forked(lambda: tried(compiled, screen, failing), job["each"])
+            found = compiled and forked(functools.partial(tried, compiled, screen, failing), job["each"])
             result.update(found or {})
             result["state"] = result["state"] if compiled else "broken"
             if found and len(found["passed"]) == len(failing):
@@ -75,7 +77,7 @@ def tried(compiled, screen, failing):
     except BaseException as error:
         return {"state": "broken", "passed": [], "error": type(error).__name__}
     passed, error = [], ""
-    for item, following in zip(screen, screen[1:] + [None]):
+    for item, following in zip(screen, screen[1:] + [None], strict=False):
         good, call = outcome(item, following)
         if good:
             passed.append(item.nodeid)
@@ -106,7 +108,7 @@ def baseline(session, texts, after, job):
 
 def timed(items, seconds):
     end, found = time.monotonic() + seconds, {}
-    for item, following in zip(items, items[1:] + [None]):
+    for item, following in zip(items, items[1:] + [None], strict=False):
         began = time.monotonic()
         if began > end:
             break
@@ -192,10 +194,8 @@ def renew_class(was, new):
 
 
 def set_quietly(owner, name, value):
-    try:
+    with contextlib.suppress(AttributeError, TypeError, ValueError):
         setattr(owner, name, value)
-    except (AttributeError, TypeError, ValueError):
-        pass
 
 
 def own_class(value, was, new):
@@ -223,5 +223,5 @@ def renew_function(was, new):
 
 def extra(was, new):
     """A wrapper made by a decorator: its code is the decorator's, what matters is in its closure."""
-    cells = [cell for cell in (was.__closure__ or ())]
+    cells = list((was.__closure__ or ()))
     return any(name != "__class__" for name in was.__code__.co_freevars) and bool(cells)
