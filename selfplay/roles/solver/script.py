@@ -22,9 +22,11 @@ from selfplay.roles.solver.repair import Repair, changes, distinct, order, since
 from selfplay.roles.solver.task import SolverTask
 from selfplay.roles.talk import Stuck, Talk
 
-MOST_TRIED = 900
-SECONDS = (8.0, 4.0, 3.0)
-"""Of trying: at first, then from each partial repair on."""
+BUDGETS = ((400, 12.0), (200, 6.0), (100, 4.0))
+"""Repairs tried and the seconds that may take: at first, then from each partial repair on. The number decides where
+tests are quick, so that the same attempt on another machine ends the same way."""
+CONFIRMED = 3
+"""Clean repairs that are looked at again before the search goes on."""
 PAIRED = 4
 """Partial repairs that are tried together with others."""
 ANSWER_ROUNDS = 3
@@ -77,24 +79,43 @@ class _Attempt:
     def _search(self, evidence: Evidence) -> Talk[bool]:
         """Repair by repair; whether the last one left nothing to repair."""
         wanted = [test.id for test in evidence.failing]
-        for step, seconds in enumerate(SECONDS):
-            pool = self._ordered(proposed(evidence))
+        for step, (most, seconds) in enumerate(BUDGETS):
+            pool = self._ordered(proposed(evidence), most)
             tried = yield from self._try(evidence, pool, wanted, seconds)
-            pairs = [] if clean(tried) else self._ordered(pairs_of(tried))
-            if pairs:
-                tried += yield from self._try(evidence, pairs, wanted, seconds / 2)
-            best = clean(tried) or self._best(evidence, tried, pool, first=step == 0)
+            if (yield from self._confirmed(tried)):
+                return True
+            pairs = self._ordered(pairs_of(tried), most // 4)
+            tried += yield from self._try(evidence, pairs, wanted, seconds / 2)
+            if (yield from self._confirmed(tried[-len(pairs) :] if pairs else [])):
+                return True
+            best = self._best(evidence, tried, pool, first=step == 0)
             if best:
                 yield from self._adopt(best)
-            if clean(tried) or not best or not helped(tried):
-                return bool(clean(tried))
+            if not best or not helped(tried):
+                return False
             evidence = yield from self._look()
             if not evidence.failing:
                 return True
         return False
 
-    def _ordered(self, repairs: Sequence[Repair]) -> list[Repair]:
-        return order(self.emphasis.applied(distinct(repairs), self.rng))[:MOST_TRIED]
+    def _confirmed(self, tried: Sequence[Tried]) -> Talk[bool]:
+        """Whether one that came out clean is so in a process that was started with it; it stays then."""
+        for one in [one for one in tried if one.clean][:CONFIRMED]:
+            before = dict(self.made)
+            yield from self._adopt(one.repair)
+            report = yield from console.look(self.shown, trace_seconds=0.0)
+            if not evidence_from(report, {}, self.task.specification).failing:
+                return True
+            yield from self._back_to(before)
+        return False
+
+    def _back_to(self, made: dict[str, str]) -> Talk[None]:
+        undone = {path: made.get(path, self.original[path]) for path in self.made}
+        yield from console.write([since(path, self.made[path], text) for path, text in undone.items()])
+        self.made = made
+
+    def _ordered(self, repairs: Sequence[Repair], most: int) -> list[Repair]:
+        return order(self.emphasis.applied(distinct(repairs), self.rng))[:most]
 
     def _try(
         self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float
@@ -138,11 +159,6 @@ class _Attempt:
             for answer in sorted(answers, key=lambda answer: -answer.edits[0][1].start):
                 yield from self._adopt(answer)
         self.made = self.made or searched
-
-
-def clean(tried: Sequence[Tried]) -> Repair | None:
-    """The first repair after which nothing fails."""
-    return next((one.repair for one in tried if one.clean), None)
 
 
 def helped(tried: Sequence[Tried]) -> bool:

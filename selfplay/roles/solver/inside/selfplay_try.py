@@ -152,10 +152,15 @@ def load(compiled):
 def renew(module, code):
     """Run the new source in the module and put the old objects, renewed, back where others may hold them."""
     old = dict(module.__dict__)
+    for name in [name for name in old if not name.startswith("__")]:
+        del module.__dict__[name]
     exec(code, module.__dict__)
+    for name, value in old.items():
+        if isinstance(value, types.ModuleType):
+            module.__dict__.setdefault(name, value)  # a package's submodules
     for name, value in list(module.__dict__.items()):
         was = old.get(name)
-        if was is None or was is value or getattr(value, "__module__", None) != module.__name__:
+        if was is None or was is value or not all(own(thing, module) for thing in (was, value)):
             continue
         if isinstance(was, type) and isinstance(value, type):
             renew_class(was, value)
@@ -164,6 +169,10 @@ def renew(module, code):
             module.__dict__[name] = was
         else:
             replace(was, value)
+
+
+def own(thing, module):
+    return getattr(thing, "__module__", None) == module.__name__
 
 
 def replace(was, value):
