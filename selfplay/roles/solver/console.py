@@ -55,7 +55,7 @@ def prepare(specification: str) -> Talk[list[str]]:
     done = yield from talk.bash("python -c 'import pytest'")
     if not done.ok:
         raise Stuck("there is no Python with pytest here")
-    for name in ("selfplay_job", "selfplay_look", "selfplay_try"):
+    for name in ("selfplay_job", "selfplay_look", "selfplay_try", "selfplay_renew"):
         yield from talk.create(f"{FOLDER}/{name}.py", inside.text(f"{name}.py"))
     yield from talk.create(f"{FOLDER}/specification.diff", specification)
     yield from restore_tests()

@@ -10,7 +10,7 @@ import builtins
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from selfplay.roles.injector.cuts import Cut, first_line, indent_of
 from selfplay.roles.injector.names import bound_by, parameters
@@ -22,6 +22,7 @@ from selfplay.roles.solver.repair import Repair
 MOST_LINES = 14
 MOST_RUN = 4
 PER_PLACE = 60
+_WORD = re.compile(r"\w+")
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -35,6 +36,7 @@ class Donor:
     lines: tuple[str, ...]
     reads: frozenset[str]
     binds: frozenset[str]
+    words: frozenset[str]
     before: str
     after: str
     is_exit: bool
@@ -43,7 +45,7 @@ class Donor:
 
 @dataclass
 class Donors:
-    """All donors of a repository, made once per look."""
+    """All donors among the files failing tests run, made once per look."""
 
     evidence: Evidence
     scopes: dict[str, set[str]] = field(default_factory=dict)
@@ -52,6 +54,8 @@ class Donors:
     def every(self) -> list[Donor]:
         found: list[Donor] = []
         for path, owner, function in self.evidence.functions:
+            if path not in self.evidence.failing_runs:
+                continue
             for block, loop in blocks(function):
                 found += _runs(self.evidence.lines(path), path, function.name, owner, block, loop)
         return found
@@ -66,22 +70,33 @@ def _runs(
     lines: Sequence[str], path: str, name: str, owner: str, block: Sequence[ast.stmt], loop: bool
 ) -> Iterator[Donor]:
     statements = without_docstring(list(block))
+    shapes = ["", *(shape(statement) for statement in statements), ""]
+    reads, binds, leaves = (
+        zip(*(_uses(statement) for statement in statements), strict=True) if statements else ((),) * 3
+    )
     for first in range(len(statements)):
         for last in range(first, min(len(statements), first + MOST_RUN)):
             run = statements[first : last + 1]
             start, end = first_line(run[0]), run[-1].end_lineno or 0
             if end - start >= MOST_LINES or not starts_line(run[0], lines):
-                continue
+                break
             taken = _dedented(lines[start - 1 : end])
             if taken is None:
                 continue
-            nodes = [node for statement in run for node in ast.walk(statement)]
-            binds = frozenset(n for node in nodes for n in bound_by(node))
-            reads = frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
-            before = shape(statements[first - 1]) if first else ""
-            after = shape(statements[last + 1]) if last + 1 < len(statements) else ""
-            leaves = any(isinstance(n, ast.Break | ast.Continue) for n in nodes)
-            yield Donor(path, name, owner, taken, reads - binds, binds, before, after, _exits(run[-1]), loop and leaves)
+            bound = frozenset().union(*binds[first : last + 1])
+            read = frozenset().union(*reads[first : last + 1]) - bound
+            words = frozenset(_WORD.findall(" ".join(taken)))
+            stays = loop and any(leaves[first : last + 1])
+            before, after = shapes[first], shapes[last + 2]
+            yield Donor(path, name, owner, taken, read, bound, words, before, after, _exits(run[-1]), stays)
+
+
+def _uses(statement: ast.stmt) -> tuple[frozenset[str], frozenset[str], bool]:
+    """Names read, names bound, and whether it leaves or goes on with a loop."""
+    nodes = list(ast.walk(statement))
+    reads = frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    binds = frozenset(name for node in nodes for name in bound_by(node))
+    return reads, binds, any(isinstance(node, ast.Break | ast.Continue) for node in nodes)
 
 
 def _exits(statement: ast.stmt) -> bool:
@@ -107,10 +122,9 @@ def insertion_repairs(donors: Donors, place: Place) -> Iterator[Repair]:
     gaps = list(_gaps(evidence, place))
     wanted = unread(place.function) | idle(evidence, place.path)
     scope = donors.scope(place.path) | BUILTINS | set(parameters(place.function))
-    ranked = sorted(donors.every, key=lambda donor: -_kinship(donor, place, wanted, scope))[: 3 * PER_PLACE]
+    kinship = [(_kinship(donor, place, wanted, scope), donor) for donor in donors.every]
     found: list[Repair] = []
-    for donor in ranked:
-        kin = _kinship(donor, place, wanted, scope)
+    for kin, donor in sorted(kinship, key=lambda pair: -pair[0])[: 3 * PER_PLACE]:
         for gap in gaps:
             repair = _placed(donor, gap, place, scope, kin)
             if repair:
@@ -184,15 +198,12 @@ def _kinship(donor: Donor, place: Place, wanted: frozenset[str], scope: set[str]
     score += 0.5 * bool(donor.owner and donor.owner == place.owner)
     score += 0.9 * (donor.name == place.function.name)
     score += 0.4 * _similar(donor.name, place.function.name)
-    score += 0.6 * min(2, len(wanted & (donor.reads | _words(donor))))
+    score += 0.6 * min(2, len(wanted & donor.words))
     strange = len(donor.reads - scope)
     return score / (1 + 0.3 * strange)
 
 
-def _words(donor: Donor) -> set[str]:
-    return set(re.findall(r"\w+", " ".join(donor.lines)))
-
-
+@lru_cache(maxsize=10_000)
 def _similar(one: str, other: str) -> float:
     """Shared words of two names, as a share of all."""
     a, b = set(one.strip("_").split("_")), set(other.strip("_").split("_"))

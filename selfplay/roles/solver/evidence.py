@@ -89,7 +89,9 @@ class Evidence:
         )
 
     def lines(self, path: str) -> list[str]:
-        return self._lines.setdefault(path, split_lines(self.texts[path]))
+        if path not in self._lines:
+            self._lines[path] = split_lines(self.texts[path])
+        return self._lines[path]
 
     @cached_property
     def _lines(self) -> dict[str, list[str]]:

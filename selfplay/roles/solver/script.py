@@ -127,7 +127,12 @@ class _Attempt:
         ids = [*still, *(test for test in wanted if test not in still)]
         each = min(6.0, 0.6 + 3 * sum(test.seconds for test in evidence.failing))
         warm = near(evidence.passing, ids[0])
-        return (yield from console.try_out(repairs, ids, len(still), self.files, warm=warm, seconds=seconds, each=each))
+        try:
+            return (
+                yield from console.try_out(repairs, ids, len(still), self.files, warm=warm, seconds=seconds, each=each)
+            )
+        except Stuck:  # a repair took all of pytest down: its steps say so, and the attempt still hands something in
+            return []
 
     def _best(self, evidence: Evidence, tried: Sequence[Tried], pool: Sequence[Repair], first: bool) -> Repair | None:
         """The repair that helps most; at first, where none does, a hopeful one, so that there is something."""

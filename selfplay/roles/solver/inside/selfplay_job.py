@@ -33,10 +33,16 @@ def pytest_runtestloop(session):
     sys.dont_write_bytecode = True
     for item in session.items:
         quiet(item)
+    from selfplay_renew import live_functions
+
+    live_functions()  # what is frozen can no longer be listed
     gc.collect()
     gc.freeze()  # forks share what is not touched
     for item in session.items:
         quiet(item)
+    from selfplay_renew import live_functions
+
+    live_functions()  # what is frozen can no longer be listed
     gc.collect()
     gc.freeze()  # forks share what is not touched
     doer = importlib.import_module("selfplay_" + job["do"])

@@ -1,18 +1,14 @@
 """Tries repairs: for each, the changed modules are loaded anew in a forked child and the failing tests run there.
 
-A repair is written to the files too, for tests that start processes, and taken back by the parent. Loading anew happens
-in place (functions get new code, classes new attributes), because other modules hold references to the old ones. What
-comes out clean here is run once more from nothing before it is handed in.
+A repair is written to the files too, for tests that start processes, and taken back by the parent. What comes out
+clean here is run once more from nothing before it is handed in.
 """
 
-import contextlib
 import functools
-import os
-import sys
 import time
-import types
 
 from selfplay_job import forked, outcome
+from selfplay_renew import loader
 
 
 def run(session, job):
@@ -34,14 +30,14 @@ def run(session, job):
             for path, text in after.items():
                 write(path, text)
             result = {"number": number, "state": "late", "passed": [], "error": ""}
-            compiled = compiled_from(after)
-            found = compiled and forked(functools.partial(tried, compiled, screen, failing), job["each"])
+            load = loader(texts, after, edits)
+            found = load and forked(functools.partial(tried, load, screen, failing), job["each"])
             result.update(found or {})
-            result["state"] = result["state"] if compiled else "broken"
+            result["state"] = result["state"] if load else "broken"
             if found and len(found["passed"]) == len(failing):
                 if before is None:
                     before = baseline(session, texts, after, job)
-                result["regressed"] = regressed(before, compiled, items)
+                result["regressed"] = regressed(before, load, items)
                 clean += not result["regressed"]
         finally:
             for path, text in texts.items():
@@ -70,10 +66,10 @@ def edited(texts, edits):
     return after
 
 
-def tried(compiled, screen, failing):
+def tried(load, screen, failing):
     """The failing tests that pass now. All of them are run only when those of the screen do."""
     try:
-        load(compiled)
+        load()
     except BaseException as error:
         return {"state": "broken", "passed": [], "error": type(error).__name__}
     passed, error = [], ""
@@ -117,11 +113,11 @@ def timed(items, seconds):
     return found
 
 
-def regressed(before, compiled, items):
+def regressed(before, load, items):
     """The first test that passed before and does not with the repair; empty when there is none."""
 
     def work():
-        load(compiled)
+        load()
         for test in before:
             if outcome(items[test])[0] is False:
                 return test
@@ -129,108 +125,3 @@ def regressed(before, compiled, items):
 
     found = forked(work, 10 + 3 * sum(before.values()))
     return "too slow" if found is None else found
-
-
-def compiled_from(after):
-    """File -> code; None when one is no Python."""
-    try:
-        return {
-            os.path.abspath(path): compile(text, os.path.abspath(path), "exec", dont_inherit=True)
-            for path, text in after.items()
-        }
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-def load(compiled):
-    for full, code in compiled.items():
-        for module in list(sys.modules.values()):
-            if getattr(module, "__file__", None) == full:
-                renew(module, code)
-
-
-def renew(module, code):
-    """Run the new source in the module and put the old objects, renewed, back where others may hold them."""
-    old = dict(module.__dict__)
-    for name in [name for name in old if not name.startswith("__")]:
-        del module.__dict__[name]
-    exec(code, module.__dict__)
-    for name, value in old.items():
-        if isinstance(value, types.ModuleType):
-            module.__dict__.setdefault(name, value)  # a package's submodules
-    for name, value in list(module.__dict__.items()):
-        was = old.get(name)
-        if was is None or was is value or not all(own(thing, module) for thing in (was, value)):
-            continue
-        if isinstance(was, type) and isinstance(value, type):
-            renew_class(was, value)
-            module.__dict__[name] = was
-        elif renew_function(was, value):
-            module.__dict__[name] = was
-        else:
-            replace(was, value)
-
-
-def own(thing, module):
-    return getattr(thing, "__module__", None) == module.__name__
-
-
-def replace(was, value):
-    """Other modules that took the old object by name get the new one."""
-    for other in list(sys.modules.values()):
-        space = getattr(other, "__dict__", None)
-        if isinstance(space, dict):
-            for name in [name for name, held in list(space.items()) if held is was]:
-                space[name] = value
-
-
-def renew_class(was, new):
-    for name, value in list(vars(new).items()):
-        if name in ("__dict__", "__weakref__", "__module__", "__doc__", "__slots__"):
-            continue
-        if isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)):
-            continue  # a slot belongs to the class it was made for
-        held = vars(was).get(name)
-        if isinstance(held, type) and isinstance(value, type) and held.__qualname__ == value.__qualname__:
-            renew_class(held, value)
-            continue
-        if not renew_function(held, value):
-            own_class(value, was, new)
-            set_quietly(was, name, value)
-    for name in [name for name in vars(was) if name not in vars(new)]:
-        if isinstance(vars(was)[name], (types.FunctionType, classmethod, staticmethod, property)):
-            delattr(was, name)
-
-
-def set_quietly(owner, name, value):
-    with contextlib.suppress(AttributeError, TypeError, ValueError):
-        setattr(owner, name, value)
-
-
-def own_class(value, was, new):
-    """`super()` in a new method means the class others know."""
-    for function in (value, getattr(value, "__func__", None), getattr(value, "fget", None)):
-        for cell in getattr(function, "__closure__", None) or ():
-            try:
-                if cell.cell_contents is new:
-                    cell.cell_contents = was
-            except ValueError:
-                continue
-
-
-def renew_function(was, new):
-    """Whether the old function could be given the new one's code."""
-    if isinstance(was, (classmethod, staticmethod)) and type(was) is type(new):
-        return renew_function(was.__func__, new.__func__)
-    if not isinstance(was, types.FunctionType) or not isinstance(new, types.FunctionType):
-        return False
-    if was.__code__.co_freevars != new.__code__.co_freevars or hasattr(was, "__wrapped__") or extra(was, new):
-        return False
-    was.__code__, was.__defaults__, was.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
-    return True
-
-
-def extra(was, new):
-    """A wrapper made by a decorator: its code is the decorator's, what matters is in its closure."""
-    cells = list((was.__closure__ or ()))
-    return any(name != "__class__" for name in was.__code__.co_freevars) and bool(cells)
