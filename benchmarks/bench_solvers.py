@@ -26,6 +26,7 @@ from selfplay.repository import Prepared
 from selfplay.roles.solver.naive import naive_solver
 from selfplay.roles.solver.script import scripted_solver
 from selfplay.roles.solver.task import SolverTask
+from selfplay.rollout.cost import cpu_seconds
 from selfplay.rollout.grading import grader_for, task_of
 from selfplay.rollout.revalidation import bug_folders, prepared_for, read_bug
 from selfplay.sandbox import Backend, open_backend
@@ -44,6 +45,7 @@ class Attempt:
     usable: bool
     reason: str
     seconds: float
+    core_seconds: float
 
 
 def attempts_on(
@@ -57,17 +59,17 @@ def attempts_on(
     for policy in policies:
         for number in range(numbers):
             with open_world(backend, world) as opened:
-                began = time.monotonic()
+                began, used = time.monotonic(), cpu_seconds()
                 run_episode(POLICIES[policy](SolverTask(bug.id, shown, 0, number)), opened.sandbox, "solver")
-                seconds = time.monotonic() - began
+                seconds, core = time.monotonic() - began, cpu_seconds() - used
                 diff = opened.prediction().diff
-            yield _graded(grader, bug, policy, diff, seconds)
+            yield _graded(grader, bug, policy, diff, (seconds, core))
 
 
-def _graded(grader: Grader, bug: Bug, policy: str, diff: str, seconds: float) -> Attempt:
+def _graded(grader: Grader, bug: Bug, policy: str, diff: str, spent: tuple[float, float]) -> Attempt:
     grade = grader.grade(diff)
-    solved, reason = grade.resolved, str(grade.reason)
-    return Attempt(bug.id, bug.strategy, policy, solved, reason in ("failing-tests", "missing-tests"), reason, seconds)
+    solved, reason = grade.resolved, grade.reason
+    return Attempt(bug.id, bug.strategy, policy, solved, reason in ("failing-tests", "missing-tests"), reason, *spent)
 
 
 def sheet(title: str, attempts: Sequence[Attempt]) -> Sheet:
@@ -88,6 +90,7 @@ def sheet(title: str, attempts: Sequence[Attempt]) -> Sheet:
         share = 100 * statistics.fmean(attempt.usable for attempt in failed)
         figures.append(at_least("failed attempts that leave a patch", share, 90, "%"))
     figures.append(at_most("seconds per attempt, median", statistics.median(a.seconds for a in attempts), 15, "s"))
+    figures.append(Figure("core seconds per attempt, median", statistics.median(a.core_seconds for a in attempts), "s"))
     return Sheet(title, tuple(figures))
 
 
@@ -115,7 +118,8 @@ def _run(run: Path, numbers: int, policies: Sequence[str], most: int, backend: B
     found: list[Attempt] = []
     for folder in folders:
         for attempt in attempts_on(folder, numbers, policies, prepared, backend):
-            print(f"{attempt.bug} {attempt.policy} {attempt.reason} {attempt.seconds:.1f} s", file=sys.stderr)
+            cost = f"{attempt.seconds:.1f} s, {attempt.core_seconds:.1f} core s"
+            print(f"{attempt.bug} {attempt.policy} {attempt.reason} {cost}", file=sys.stderr)
             found.append(attempt)
     for policy in policies:
         yield sheet(f"{run.name}, {policy}", [attempt for attempt in found if attempt.policy == policy])

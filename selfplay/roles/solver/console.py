@@ -113,7 +113,7 @@ def try_out(
         "warm": list(warm),
         "seconds": seconds,
         "each": each,
-        "enough": 2,
+        "enough": 1,
         "suite_seconds": 15.0,
     }
     report = yield from _job(job, files, min(115.0, seconds + 60))

@@ -22,7 +22,7 @@ from selfplay.roles.solver.repair import Repair, changes, distinct, order, since
 from selfplay.roles.solver.task import SolverTask
 from selfplay.roles.talk import Stuck, Talk
 
-BUDGETS = ((400, 12.0), (200, 6.0), (100, 4.0))
+BUDGETS = ((300, 15.0), (150, 8.0), (80, 5.0))
 """Repairs tried and the seconds that may take: at first, then from each partial repair on. The number decides where
 tests are quick, so that the same attempt on another machine ends the same way."""
 CONFIRMED = 3
@@ -81,12 +81,12 @@ class _Attempt:
         wanted = [test.id for test in evidence.failing]
         for step, (most, seconds) in enumerate(BUDGETS):
             pool = self._ordered(proposed(evidence), most)
-            tried = yield from self._try(evidence, pool, wanted, seconds)
-            if (yield from self._confirmed(tried)):
-                return True
-            pairs = self._ordered(pairs_of(tried), most // 4)
-            tried += yield from self._try(evidence, pairs, wanted, seconds / 2)
-            if (yield from self._confirmed(tried[-len(pairs) :] if pairs else [])):
+            tried, solved = yield from self._try_all(evidence, pool, wanted, seconds)
+            if not solved:
+                pairs = self._ordered(pairs_of(tried), most // 4)
+                more, solved = yield from self._try_all(evidence, pairs, wanted, seconds / 2)
+                tried += more
+            if solved:
                 return True
             best = self._best(evidence, tried, pool, first=step == 0)
             if best:
@@ -98,15 +98,28 @@ class _Attempt:
                 return True
         return False
 
-    def _confirmed(self, tried: Sequence[Tried]) -> Talk[bool]:
-        """Whether one that came out clean is so in a process that was started with it; it stays then."""
-        for one in [one for one in tried if one.clean][:CONFIRMED]:
-            before = dict(self.made)
-            yield from self._adopt(one.repair)
-            report = yield from console.look(self.shown, trace_seconds=0.0)
-            if not evidence_from(report, {}, self.task.specification).failing:
-                return True
-            yield from self._back_to(before)
+    def _try_all(
+        self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float
+    ) -> Talk[tuple[list[Tried], bool]]:
+        """Try repairs until one is clean, and is so again when looked at anew; whether there was such a one."""
+        tried: list[Tried] = []
+        for _ in range(CONFIRMED):
+            last = yield from self._try(evidence, repairs[len(tried) :], wanted, seconds)
+            tried += last
+            if not last or not last[-1].clean:
+                break
+            if (yield from self._confirmed(last[-1].repair)):
+                return tried, True
+        return tried, False
+
+    def _confirmed(self, repair: Repair) -> Talk[bool]:
+        """Whether nothing fails in a process that was started with the repair; it stays then."""
+        before = dict(self.made)
+        yield from self._adopt(repair)
+        report = yield from console.look(self.shown, trace_seconds=0.0)
+        if not evidence_from(report, {}, self.task.specification).failing:
+            return True
+        yield from self._back_to(before)
         return False
 
     def _back_to(self, made: dict[str, str]) -> Talk[None]:

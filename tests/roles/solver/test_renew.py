@@ -68,7 +68,11 @@ CASES = {
         "one.new() == 9",
     ),
     "a function with a function in it": ("return x + LIMIT", "return x - LIMIT", "outer()(0) == -3"),
-    "a name of Python's own": ("return _len(x)", "return _len(x) + 1", "shop.len('a') == 2 and __builtins__.len('a') == 1"),
+    "a name of Python's own": (
+        "return _len(x)",
+        "return _len(x) + 1",
+        "shop.len('a') == 2 and __builtins__.len('a') == 1",
+    ),
 }
 RUN = """
 import sys

@@ -38,13 +38,11 @@ def test_the_search_repairs_an_operator_and_hands_in_code_alone(backend: Backend
     trajectory, diff, passes = played(backend, task, scripted_solver(told(task)))
     assert trajectory.finish is Finish.SUBMITTED and trajectory.policy == "scripted-search"
     assert passes and patches.touched_paths(diff) == (PRICES,)
-    mended = [hunk.lines for section in patches.parse(patches.reverse(diff)) for hunk in section.hunks]
-    assert mended == [hunk.lines for section in patches.parse(task.artifact.bug_inject) for hunk in section.hunks]
 
 
 def test_the_same_attempt_ends_the_same_way(backend: Backend, plant: Plant) -> None:
-    task = plant({PRICES: ("result += price * count", "result += price")}, HIDDEN)
-    diffs = [played(backend, task, scripted_solver(told(task, number=2)))[1] for _ in range(2)]
+    task = plant(OPERATOR, HIDDEN)
+    diffs = [played(backend, task, scripted_solver(told(task, number=1)))[1] for _ in range(2)]
     assert diffs[0] == diffs[1] != ""
 
 
