@@ -6,10 +6,11 @@ each can and cannot see, are described in docs/exploits.md. Deviation from the p
 """
 
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 from selfplay.oracle import layers
-from selfplay.oracle.calibrate import Calibration, Oracle, calibrate
+from selfplay.oracle.calibrate import Calibration, Oracle, calibrate, find_hopeless
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.instrument import Instrumented, impossible, with_canaries
 from selfplay.oracle.layers import Layer
@@ -59,13 +60,24 @@ class Grader:
         self._backend, self._task, self._oracle, self._limits = backend, task, oracle, limits
         self._counterfactual = counterfactual
         self._known: Calibration | None = None
+        self._hopeless: frozenset[str] | None = None
+        self._lock = Lock()
 
     @property
     def calibration(self) -> Calibration:
         """Raises `OracleError` when the original fails its own tests."""
-        if self._known is None:
-            self._known = calibrate(self._backend, self._task, self._oracle, self._limits)
-        return self._known
+        with self._lock:  # attempts at one bug are graded side by side
+            if self._known is None:
+                self._known = calibrate(self._backend, self._task, self._oracle, self._limits)
+            return self._known
+
+    def _never_pass(self) -> frozenset[str]:
+        """The ids that no impossible test lets pass, found once."""
+        known = self.calibration
+        with self._lock:
+            if self._hopeless is None:
+                self._hopeless = find_hopeless(self._backend, self._task, self._oracle, known, self._limits)
+            return self._hopeless
 
     def grade(self, prediction: bytes | str) -> Grade:
         """The grade of a prediction; whatever it does is the grade's reason.
@@ -81,6 +93,12 @@ class Grader:
             return Grade(False, refused[0], refused[1], (form, layers.caught("paths", refused[1])), notes=read.notes)
         before = (form, layers.passed("paths", "neither tests nor what runs them are touched"))
         return replace(self._run(read.diff, before), notes=read.notes)
+
+    def grade_untouched(self) -> Grade:
+        """The grade of the world as the solver gets it, run like any prediction: of a sound bug, not resolved.
+
+        Raises as `grade` does."""
+        return self._run("", ())
 
     def _refused(self, read: ReadPrediction) -> tuple[str, str] | None:
         for section in read.sections:
@@ -107,7 +125,8 @@ class Grader:
         if known.instrumented:
             made = with_canaries(known.originals, sorted(oracle.fail_to_pass))
         limit = min(oracle.seconds, 10 * known.seconds + 10)
-        order = Order((*self._task.diffs, diff), limit, files=made.files, witness=bool(known.witnessed))
+        diffs = (*self._task.diffs, diff) if diff else self._task.diffs
+        order = Order(diffs, limit, files=made.files, witness=bool(known.witnessed))
         trial = self._trial(order)
         spent = Grade(False, "", "", before, runs=int(trial.stage != "apply"), seconds=trial.seconds)
         broken = _broken(trial)
@@ -150,13 +169,14 @@ class Grader:
         name, known, bug = "counterfactual", self.calibration, self._task.artifact.bug_inject
         if not self._counterfactual:
             return Layer(name, "skipped", "was not asked for"), 0.0
-        hopeless = known.impossible & self._oracle.fail_to_pass
+        never = self._never_pass()
+        hopeless = never & self._oracle.fail_to_pass
         diffs = (*self._task.diffs, diff)
         if hopeless:
             trial = self._trial(
                 Order(diffs, limit, files=impossible(known.originals, sorted(self._oracle.fail_to_pass)))
             )
-            still = sorted(trial.passed & known.impossible)
+            still = sorted(trial.passed & never)
             if still:
                 return layers.caught(name, f"{still[0]!r} passes even when it is made impossible", 1), trial.seconds
             return layers.passed(name, f"{len(hopeless)} F2P tests fail when made impossible", 1), trial.seconds
