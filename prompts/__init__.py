@@ -14,6 +14,7 @@ import jinja2
 def _environment() -> jinja2.Environment:
     return jinja2.Environment(
         loader=jinja2.PackageLoader(__name__, package_path=""),
+        auto_reload=False,
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -19,8 +19,11 @@ SLACK = 8
 class Tokenizer(Protocol):
     """What is needed of a tokenizer. `eos`: ids that end a text."""
 
-    name: str
-    eos: tuple[int, ...]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def eos(self) -> tuple[int, ...]: ...
 
     def render(self, messages: Sequence[Mapping[str, str]], answer: bool) -> str:
         """The messages by the chat template; `answer`: with what begins the model's next message. Raises `ModelError`
@@ -37,6 +40,10 @@ class Tokenizer(Protocol):
 
     def is_special(self, token: int) -> bool:
         """Whether the id is a special token's."""
+        ...
+
+    def names_special(self, text: str) -> bool:
+        """Whether a special token's name stands in the text."""
         ...
 
 
@@ -88,7 +95,7 @@ class ChatFormat:
     def _joined(self, around: Sequence[str], texts: Sequence[str]) -> list[int]:
         """The ids of the texts with what is around them: at once where no text names a special token, else apart."""
         encode = self.tokenizer.encode
-        if all(encode(text, True) == encode(text, False) for text in texts):
+        if not any(self.tokenizer.names_special(text) for text in texts):
             return encode("".join(part for pair in zip(around, [*texts, ""], strict=True) for part in pair), True)
         ids = encode(around[0], True)
         for text, after in zip(texts, around[1:], strict=True):

@@ -62,7 +62,7 @@ class Sample:
     ids: tuple[int, ...]
     logprobs: tuple[float, ...]
     length: bool
-    prompt: tuple[int, ...]
+    prompt: Sequence[int]
     versions: tuple[int, int] = (0, 0)
 
 

@@ -5,7 +5,7 @@ engine was given other ids than those before: that is drift, and it is counted.
 """
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from selfplay.agent.model import Sample
@@ -33,7 +33,7 @@ class Tape:
 
     role: str
     drift: int = 0
-    ids: array = field(default_factory=lambda: array("l"))
+    ids: array = field(default_factory=lambda: array("i"))
     _mask: array = field(default_factory=lambda: array("b"))
     _logprobs: array = field(default_factory=lambda: array("d"))
     _versions: list[int] = field(default_factory=list)
@@ -42,11 +42,10 @@ class Tape:
 
     def add(self, ids: Iterable[int]) -> None:
         """Ids that were given, not sampled."""
-        before = len(self.ids)
-        self.ids.extend(ids)
-        new = len(self.ids) - before
-        self._mask.extend([0] * new)
-        self._logprobs.extend([0.0] * new)
+        new = array("i", ids)
+        self.ids += new
+        self._mask.frombytes(bytes(len(new)))
+        self._logprobs.frombytes(bytes(len(new) * self._logprobs.itemsize))
 
     def sampled(self, sample: Sample) -> None:
         """An answer. What the engine was given beyond this tape is added to it; what it was not given is drift."""
@@ -56,7 +55,7 @@ class Tape:
             self._close()
         self.add(sample.prompt[len(self.ids) :])
         self.ids.extend(sample.ids)
-        self._mask.extend([1] * len(sample.ids))
+        self._mask.frombytes(b"\1" * len(sample.ids))
         self._logprobs.extend(sample.logprobs)
         self._versions.extend(sample.versions)
         self._finish = "length" if sample.length else "stop"
@@ -72,13 +71,13 @@ class Tape:
     def _close(self) -> None:
         if any(self._mask):
             self._done.append(self._segment())
-        self.ids, self._mask, self._logprobs = array("l"), array("b"), array("d")
+        self.ids, self._mask, self._logprobs = array("i"), array("b"), array("d")
         self._versions, self._finish = [], ""
 
 
-def _common(one: array, other: tuple[int, ...]) -> int:
+def _common(one: array, other: Sequence[int]) -> int:
     """How many ids both begin with."""
     most = min(len(one), len(other))
-    if tuple(one[:most]) == other[:most]:
+    if one is other or one[:most] == array("i", other[:most]):
         return most
     return next(at for at in range(most) if one[at] != other[at])

@@ -142,5 +142,5 @@ def _step(line: dict[str, Any]) -> Step:
 
 
 def _segment(line: dict[str, Any]) -> Segment:
-    arrays = {"ids": array("l", line["ids"]), "mask": array("b", line["mask"])}
+    arrays = {"ids": array("i", line["ids"]), "mask": array("b", line["mask"])}
     return Segment(**{**line, **arrays, "logprobs": array("d", line["logprobs"]), "versions": tuple(line["versions"])})

@@ -17,6 +17,7 @@ class HfTokenizer:
         own = [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
         self.eos = tuple(dict.fromkeys([*own, *eos]))
         self._special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
+        self._names = [str(token) for token in tokenizer.added_tokens_decoder.values()] + tokenizer.all_special_tokens
 
     def render(self, messages: Sequence[Mapping[str, str]], answer: bool) -> str:
         if not self._tokenizer.chat_template:
@@ -45,6 +46,9 @@ class HfTokenizer:
 
     def is_special(self, token: int) -> bool:
         return token in self._special
+
+    def names_special(self, text: str) -> bool:
+        return any(name in text for name in self._names)
 
 
 def load_tokenizer(model: str) -> HfTokenizer:

@@ -54,7 +54,8 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
 def _rows(
     order: LessonOrder, roles: tuple[Role, ...], chat: ChatFormat | None
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    rows, counts = [], Counter(dict.fromkeys(roles, 0))
+    rows: list[dict[str, Any]] = []
+    counts: Counter[str] = Counter(dict.fromkeys(map(str, roles), 0))
     with open_curriculum(order.run) as pool:
         for success in successes(pool, roles):
             try:
