@@ -20,9 +20,9 @@ from selfplay.agent.model import Message, Sample, Sampling
 from selfplay.agent.token_conversation import TokenConversation
 from selfplay.sandbox import Completed
 
-EPISODES, TURNS, PLACES = 1000, 12, 256
+EPISODES, TURNS, PLACES = 1000, 20, 256
 TOOL_SECONDS, ANSWER_SECONDS = 0.2, 0.05
-THOUGHTS = 300
+THOUGHTS = 200
 """Characters, and so tokens, of each answer before its call."""
 OUTPUT = b"a line of what a test suite prints\n" * 40
 MB = 1024

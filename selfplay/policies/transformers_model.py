@@ -6,6 +6,7 @@ that the log-probability of every token is that of the distribution it was drawn
 """
 
 import asyncio
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,12 +18,17 @@ from selfplay.policies.tokenizer import imported
 
 @dataclass(frozen=True)
 class TransformersOptions:
-    """`context` None: the model's own. `batch`: the most requests at once; `device` None: a GPU where there is one."""
+    """`context` None: the model's own. `batch`: the most requests at once; `device` None: a GPU where there is one.
+
+    `threads` None: a core is left for the sandboxes; threads of torch that wait for each other on a busy machine are
+    slower by an order of magnitude than one less of them.
+    """
 
     dtype: str = "auto"
     context: int | None = None
     batch: int = 32
     device: str | None = None
+    threads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,7 @@ class TransformersModel:
     async def open(cls, path: str, options: TransformersOptions = TransformersOptions()) -> Self:
         """Load the model. Raises `ModelError`."""
         torch, transformers = imported("torch", "transformers"), imported("transformers", "transformers")
+        torch.set_num_threads(options.threads or max(1, (os.cpu_count() or 2) - 1))
         device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
             model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=options.dtype).to(device).eval()

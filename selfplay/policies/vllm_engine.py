@@ -86,6 +86,7 @@ class VllmModel:
             temperature=sampling.temperature,
             top_p=sampling.top_p,
             top_k=0,
+            ignore_eos=True,  # what ends a message is `stop`, which knows the template
             max_tokens=sampling.max_tokens or self.context - len(prompt),
             seed=sampling.seed,
             logprobs=0,
