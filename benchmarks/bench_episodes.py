@@ -9,6 +9,7 @@ import asyncio
 import resource
 import sys
 import time
+from array import array
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -28,10 +29,10 @@ OUTPUT = b"a line of what a test suite prints\n" * 40
 MB = 1024
 
 
-class Bytes:
-    """A tokenizer of bytes: one token a byte, two special ones that end and begin a message."""
+class Characters:
+    """A tokenizer of characters: one token each, two special ones that end and begin a message."""
 
-    name = "bytes"
+    name = "characters"
     eos: tuple[int, ...] = (256,)
 
     def render(self, messages: Sequence[Mapping[str, str]], answer: bool) -> str:
@@ -39,10 +40,11 @@ class Bytes:
         return text + ("\x01assistant\n" if answer else "")
 
     def encode(self, text: str, special: bool) -> list[int]:
-        return [byte + 256 if byte < 2 and special else byte for byte in text.encode()]
+        text = text.translate({0: 256, 1: 257}) if special else text
+        return array("i", text.encode("utf-32-le")).tolist()
 
     def decode(self, ids: Sequence[int]) -> str:
-        return bytes(token % 256 for token in ids).decode("utf-8", "replace")
+        return array("i", ids).tobytes().decode("utf-32-le")
 
     def is_special(self, token: int) -> bool:
         return token >= 256
@@ -64,7 +66,7 @@ class Engine:
         await asyncio.sleep(ANSWER_SECONDS)
         call = "submit>\n" if self.turn > TURNS else f"bash>\necho {self.turn}\n"
         said = "Done." if self.turn > TURNS + 1 else f"{'hm ' * (THOUGHTS // 3)}\n<tool: {call}</tool>"
-        ids = (*said.encode(), 256)
+        ids = (*map(ord, said), 256)
         return Sample(ids, (-1.0,) * len(ids), False, prompt)
 
 
@@ -105,7 +107,7 @@ def sheet() -> Sheet:
 
 
 async def play() -> list[Trajectory]:
-    chat, sandbox = ChatFormat(Bytes()), Tools()
+    chat, sandbox = ChatFormat(Characters()), Tools()
     told = (Message("system", "You are a stub."), Message("user", "Play."))
     with ThreadPoolExecutor(PLACES) as pool:
         hands = Threads(pool)
