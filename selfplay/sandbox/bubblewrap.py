@@ -8,7 +8,6 @@ gVisor or a virtual machine helps.
 import atexit
 import contextlib
 import functools
-import itertools
 import sys
 from collections.abc import Iterator
 
@@ -18,7 +17,7 @@ from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
 from selfplay.sandbox.probe import probe
 from selfplay.sandbox.programs import find_programs
-from selfplay.sandbox.protocol import WORKDIR, IsolationUnavailable, Limits, Sandbox, SandboxError, World
+from selfplay.sandbox.protocol import IsolationUnavailable, Limits, Sandbox, World
 
 
 class BubblewrapBackend:
@@ -61,7 +60,7 @@ class BubblewrapBackend:
 
     def start(self, world: World, limits: Limits = Limits()) -> BubblewrapSandbox:
         """A started sandbox, which the caller closes."""
-        check(world)
+        inside.check(world)
         shown = inside.sources(world)
         group = self.cgroups.create(limits) if self.cgroups else None
         argv = inside.command_line(world, limits, self.programs, shown, per_process=group is None)
@@ -85,19 +84,6 @@ class BubblewrapBackend:
         self._launcher.close()
         if self.cgroups:
             self.cgroups.close()
-
-
-def check(world: World) -> None:
-    """Raises `SandboxError` for a world that cannot be mounted, before anything is started."""
-    for source in itertools.chain(world.tree, (mount.source for mount in world.mounts)):
-        if not source.exists():
-            raise SandboxError(f"{source} does not exist, so no sandbox can show it")
-    for source in world.tree:
-        if not source.is_dir():
-            raise SandboxError(f"{source} is not a folder, so it cannot be a layer of {WORKDIR}")
-    for mount in world.mounts:
-        if not mount.target.startswith("/") or ".." in mount.target.split("/"):
-            raise SandboxError(f"{mount.target!r} is not an absolute path to mount {mount.source} on")
 
 
 @functools.cache

@@ -1,0 +1,207 @@
+"""The production backend: one hardened container a sandbox, the agent its first process, no command through the engine.
+
+The agent is the container's own main process, not one `exec`ed beside an init: as pid 1 it cannot be killed or stopped
+from inside, it reaps what commands leave behind, and it ends when its input does. So a container lives exactly as long
+as somebody holds the other end: killing the supervisor with SIGKILL ends its containers too, and the engine removes
+them. What a crash leaves all the same is found by label when the next supervisor starts.
+"""
+
+import atexit
+import contextlib
+import functools
+import itertools
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from docker.errors import APIError, NotFound
+from requests.exceptions import RequestException
+
+from selfplay.sandbox import inside, messages
+from selfplay.sandbox.cgroups import identity as process_identity
+from selfplay.sandbox.docker import container, image
+from selfplay.sandbox.docker.bootstrap import program
+from selfplay.sandbox.docker.client import Engine, EngineUnavailable, connect, patiently, translated, unreachable
+from selfplay.sandbox.docker.forest import Forest, grown
+from selfplay.sandbox.docker.stream import AttachedLink
+from selfplay.sandbox.identity import identity
+from selfplay.sandbox.launching import START_SECONDS
+from selfplay.sandbox.live import GRACE_SECONDS, LiveSandbox, receive
+from selfplay.sandbox.protocol import Limits, Sandbox, SandboxError, World
+
+LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
+log = logging.getLogger(__name__)
+
+
+class DockerSandbox(LiveSandbox):
+    """A container and the stream to its agent."""
+
+    def __init__(self, backend: "DockerBackend", id: str, link: AttachedLink, world: World, limits: Limits) -> None:
+        env = {**backend.image.env, "HOME": inside.HOME, **world.env}
+        super().__init__(link, {**inside.environment(World(env=env))}, limits)
+        self.id = id
+        self._backend = backend
+
+    def _kill(self) -> None:
+        self._backend.remove(self.id)
+
+    def _death(self, error: Exception) -> SandboxError:
+        try:
+            self._backend.engine.api.ping()
+        except (RequestException, APIError) as lost:
+            return unreachable(lost)
+        return SandboxError(f"the sandbox died: {error}")
+
+
+class DockerBackend:
+    """Starts containers, from any number of threads. This one is not probed; `open_backend` gives one that is.
+
+    `image_name`: a user's image instead of the machine's own programs. `runtime`: another than the engine's default,
+    such as gVisor's `runsc`.
+    """
+
+    name = "docker"
+
+    def __init__(self, image_name: str | None = None, runtime: str | None = None) -> None:
+        self.engine: Engine = connect()
+        if runtime is not None and runtime not in self.engine.runtimes:
+            raise EngineUnavailable(
+                f"the Docker engine has no runtime {runtime!r}, only {', '.join(self.engine.runtimes)}",
+                "Install gVisor and register `runsc` with the engine.",
+            )
+        self.identity = identity()
+        self.runtime = runtime
+        self._open: set[DockerSandbox] = set()
+        self._lock = threading.Lock()
+        self.sweep()
+        self.image = image.named(self.engine, image_name) if image_name else image.system(self.engine, self.owner())
+
+    def owner(self) -> tuple[int, int]:
+        """(uid, gid) of everything inside, which is the same number on the host."""
+        return self.identity.uid, self.identity.gid
+
+    def enforcement(self) -> dict[str, str]:
+        """What holds each limit."""
+        group = f"control group v{self.engine.cgroup_version}, made by the engine"
+        return {"memory": group, "processes": group, "cpus": group, "disk": "one tmpfs for each writable place"}
+
+    @contextlib.contextmanager
+    def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
+        """A started sandbox, killed when the context ends. Raises `SandboxError` naming what could not be mounted."""
+        sandbox = self.start(world, limits)
+        try:
+            yield sandbox
+        finally:
+            sandbox.close()
+
+    def start(self, world: World, limits: Limits = Limits()) -> DockerSandbox:
+        """A started sandbox, which the caller closes."""
+        inside.check(world)
+        forest = grown(world.tree)
+        settings = container.settings(
+            world, limits, self.image, self.owner(), forest.disk_bytes, labels(), self.runtime,
+            self.engine.api_version,
+        )  # fmt: skip
+        with translated(self.image.name):
+            id = patiently(lambda: self.engine.api.create_container(**settings))["Id"]
+        try:
+            link = self._enter(id, forest)
+        except BaseException:
+            self.remove(id)
+            raise
+        sandbox = DockerSandbox(self, id, link, world, limits)
+        with self._lock:
+            self._open.add(sandbox)
+        return sandbox
+
+    def close(self) -> None:
+        """End every live sandbox."""
+        with self._lock:
+            left, self._open = self._open, set()
+        for sandbox in left:
+            sandbox.close()
+
+    def remove(self, id: str) -> None:
+        """Kill a container and wait until it is gone; what it ran is dead when this returns."""
+        with self._lock:
+            self._open = {sandbox for sandbox in self._open if sandbox.id != id}
+        deadline = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                self.engine.api.remove_container(id, force=True, v=True)
+            except NotFound:
+                return
+            except APIError as error:  # the engine is removing it already
+                log.debug("removing %s: %s", id[:12], error)
+            except RequestException as error:
+                log.warning("the engine does not answer, so %s could not be removed: %s", id[:12], error)
+                return
+            time.sleep(0.005)
+        log.warning("the container %s is still there after %.0f s", id[:12], GRACE_SECONDS)
+
+    def sweep(self) -> tuple[str, ...]:
+        """Remove the containers of supervisors of this machine that no longer live; returns their ids."""
+        mine = {"label": [f"{LABEL_HOST}={host_identity()}"]}
+        with translated():
+            found = self.engine.api.containers(all=True, filters=mine)
+        orphans = tuple(entry["Id"] for entry in found if orphaned(entry["Labels"][LABEL_SUPERVISOR]))
+        for id in orphans:
+            self.remove(id)
+        return orphans
+
+    def _enter(self, id: str, forest: Forest) -> AttachedLink:
+        """Start the container and send in the agent and the tree. Raises `SandboxError` with what it said."""
+        api = self.engine.api
+        with translated(self.image.name):
+            attached = api.attach_socket(id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+            link = AttachedLink(attached)
+            link.settimeout(START_SECONDS)
+            try:
+                api.start(id)
+                self._greet(link, forest)
+            except BaseException:
+                link.close()
+                raise
+        return link
+
+    def _greet(self, link: AttachedLink, forest: Forest) -> None:
+        expected = messages.pack([b"ready"])
+        try:
+            link.sendall(program(self.engine.machine, self.image.ours))
+            for piece in forest.packed():
+                link.sendall(piece)
+        except TimeoutError as error:
+            raise SandboxError(f"the sandbox did not start within {START_SECONDS:.0f} s") from error
+        except OSError:
+            pass  # it ended: its last words follow
+        try:
+            if receive(link, len(expected)) == expected:
+                return
+        except TimeoutError as error:
+            raise SandboxError(f"the sandbox did not start within {START_SECONDS:.0f} s") from error
+        except (OSError, EOFError):
+            pass
+        said = link.errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise SandboxError(f"the sandbox did not start: {said or 'nothing was said about why'}")
+
+
+@functools.cache
+def host_identity() -> str:
+    """This machine since it booted, and the namespace in which its process numbers mean something."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    namespace = Path("/proc/self/ns/pid").readlink()
+    return f"{boot}-{namespace.name.strip('pid:[]')}"
+
+
+def labels() -> dict[str, str]:
+    """What says whose a container is."""
+    return {LABEL_HOST: host_identity(), LABEL_SUPERVISOR: process_identity(os.getpid())}
+
+
+def orphaned(owner: str) -> bool:
+    pid = owner.partition("-")[0]
+    return not pid.isdigit() or process_identity(int(pid)) != owner
