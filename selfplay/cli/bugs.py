@@ -7,11 +7,15 @@ from typing import Annotated
 import typer
 
 from selfplay.cli.app import app
+from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption
 
 
 @app.command()
 def validate(
     path: Annotated[Path, typer.Argument(help="A bug's folder, or a run's.")],
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Run every check again from nothing. Exit 0: all valid, 1: one is not, 2: could not run."""
@@ -23,7 +27,7 @@ def validate(
 
     console = Console()
     results = []
-    for result in revalidate(path, open_backend()):
+    for result in revalidate(path, open_backend(sandbox, image, runtime)):
         results.append(result)
         if not as_json:
             console.print(verdict_table(result.id, result.verdicts))
@@ -37,6 +41,9 @@ def grade(
     bug_dir: Annotated[Path, typer.Argument(help="The folder of one bug.")],
     patch: Annotated[Path, typer.Option(help="The prediction: a git diff against the solver's world.")],
     counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the grade as JSON.")] = False,
 ) -> None:
     """Grade a prediction in a fresh sandbox. Exit 0: resolved, 1: not resolved, 2: could not be graded."""
@@ -46,7 +53,7 @@ def grade(
     from selfplay.rollout.grading import grade_file
     from selfplay.sandbox import open_backend
 
-    graded = grade_file(bug_dir, patch, open_backend(), counterfactual=counterfactual)
+    graded = grade_file(bug_dir, patch, open_backend(sandbox, image, runtime), counterfactual=counterfactual)
     if as_json:
         print(json.dumps(graded.to_json(), indent=2))
     else:
@@ -57,6 +64,9 @@ def grade(
 @app.command()
 def audit(
     bug_dir: Annotated[Path, typer.Argument(help="The folder of one bug.")],
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Search the solver's world for copies of the answer. Exit 0: clean, 1: it leaks, 2: could not be searched."""
@@ -66,7 +76,7 @@ def audit(
     from selfplay.rollout.grading import audit_bug
     from selfplay.sandbox import open_backend
 
-    audited = audit_bug(bug_dir, open_backend())
+    audited = audit_bug(bug_dir, open_backend(sandbox, image, runtime))
     if as_json:
         print(json.dumps(audited.to_json(), indent=2))
     else:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from selfplay.cli.app import INTERRUPTED, app, print_run
+from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption
 
 
 @app.command()
@@ -23,6 +24,9 @@ def curriculum(
     releases: Annotated[int, typer.Option(min=0, help="Earlier releases that become history (pypi: sources).")] = 12,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Make a curriculum of verified bugs from a repository."""
@@ -36,7 +40,7 @@ def curriculum(
     order = Order(source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds)
     try:
         with LiveWatcher(bugs) as watcher:
-            summary = run_campaign(order, open_backend(), watcher)
+            summary = run_campaign(order, open_backend(sandbox, image, runtime), watcher)
     except KeyboardInterrupt:
         print("selfplay: interrupted; the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

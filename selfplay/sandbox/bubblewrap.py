@@ -15,7 +15,7 @@ from selfplay.sandbox import cgroups, inside
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
-from selfplay.sandbox.probe import probe
+from selfplay.sandbox.probe import namespace_remedy, probe
 from selfplay.sandbox.programs import find_programs
 from selfplay.sandbox.protocol import IsolationUnavailable, Limits, Sandbox, World
 
@@ -48,6 +48,29 @@ class BubblewrapBackend:
             "cpus": group if "cpu" in folders else "nothing",
             "disk": "tmpfs of that size",
         }
+
+    @property
+    def python(self) -> str:
+        """The interpreter inside."""
+        return str(self.programs.python)
+
+    def broken_outside(self, sandbox: BubblewrapSandbox, limits: Limits) -> str:
+        """For the probe: the uid the kernel states, and the limits read back from the control group."""
+        uid = sandbox.hello.uid
+        if uid == 0 or uid != self.identity.uid:
+            return f"sandboxes run as uid {uid} of the host"
+        if self.cgroups is not None and sandbox.group is not None:
+            wrong = self.cgroups.mismatch(sandbox.group, limits, sandbox.hello.pid)
+            return f"the control group does not hold: {wrong}" if wrong else ""
+        return ""
+
+    def testbed_bytes(self, limits: Limits) -> int:
+        """One tmpfs serves every writable place."""
+        return limits.disk_bytes
+
+    def remedy(self) -> str:
+        """What to do when no sandbox can be had."""
+        return namespace_remedy()
 
     @contextlib.contextmanager
     def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:

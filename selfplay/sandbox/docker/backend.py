@@ -9,10 +9,8 @@ them. What a crash leaves all the same is found by label when the next superviso
 import atexit
 import contextlib
 import functools
-import itertools
 import logging
 import os
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -26,12 +24,13 @@ from selfplay.sandbox.cgroups import identity as process_identity
 from selfplay.sandbox.docker import container, image
 from selfplay.sandbox.docker.bootstrap import program
 from selfplay.sandbox.docker.client import Engine, EngineUnavailable, connect, patiently, translated, unreachable
-from selfplay.sandbox.docker.forest import Forest, grown
+from selfplay.sandbox.docker.forest import PAGE, Forest, grown
 from selfplay.sandbox.docker.stream import AttachedLink
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import START_SECONDS
 from selfplay.sandbox.live import GRACE_SECONDS, LiveSandbox, receive
-from selfplay.sandbox.protocol import Limits, Sandbox, SandboxError, World
+from selfplay.sandbox.probe import probe
+from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, SandboxError, World
 
 LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
 log = logging.getLogger(__name__)
@@ -88,6 +87,31 @@ class DockerBackend:
         """What holds each limit."""
         group = f"control group v{self.engine.cgroup_version}, made by the engine"
         return {"memory": group, "processes": group, "cpus": group, "disk": "one tmpfs for each writable place"}
+
+    @property
+    def python(self) -> str:
+        """The interpreter inside."""
+        return self.image.python
+
+    def broken_outside(self, sandbox: DockerSandbox, limits: Limits) -> str:
+        """For the probe: what the engine says it made, which is not always what it was asked for."""
+        with translated():
+            said = self.engine.api.inspect_container(sandbox.id)
+            warnings = self.engine.api.info().get("Warnings") or []
+        host, uid = said["HostConfig"], said["Config"]["User"].partition(":")[0]
+        wanted = {"ReadonlyRootfs": True, "Privileged": False, "PidsLimit": limits.processes + 1, "NetworkMode": "none"}
+        wrong = [f"{name} is {host[name]}" for name, value in wanted.items() if host[name] != value]
+        wrong += ["it runs as root"] if uid in ("", "0") else []
+        wrong += [str(line) for line in warnings if "No memory limit" in str(line) or "No pids" in str(line)]
+        return f"the engine does not isolate as asked: {wrong[0]}" if wrong else ""
+
+    def testbed_bytes(self, limits: Limits) -> int:
+        """The tmpfs of `/testbed`; the probe's tree is one page."""
+        return int(limits.disk_bytes * container.SHARES[WORKDIR]) + PAGE
+
+    def remedy(self) -> str:
+        """What to do when no container can be had."""
+        return "Look at the engine's log, or use `--sandbox bubblewrap`."
 
     @contextlib.contextmanager
     def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
@@ -205,3 +229,13 @@ def labels() -> dict[str, str]:
 def orphaned(owner: str) -> bool:
     pid = owner.partition("-")[0]
     return not pid.isdigit() or process_identity(int(pid)) != owner
+
+
+@functools.cache
+def docker_backend(image_name: str | None = None, runtime: str | None = None) -> DockerBackend:
+    """This process's backend for that image and runtime, probed once. Raises `IsolationUnavailable` naming the promise
+    that does not hold, or what keeps the engine from being used."""
+    backend = DockerBackend(image_name, runtime)
+    probe(backend)
+    atexit.register(backend.close)
+    return backend

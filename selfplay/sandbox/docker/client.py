@@ -133,7 +133,7 @@ def missing(image: str) -> ImageUnusable:
 def refused(error: APIError, image: str) -> SandboxError:
     """What the engine said, as the error that names what to do."""
     said = str(error.explanation or error)
-    if "no space left on device" in said or "read-only file system" in said and "mountpoint" not in said:
+    if "no space left on device" in said or ("read-only file system" in said and "mountpoint" not in said):
         return EngineDiskFull(f"the Docker engine cannot write: {said}", "Free its disk: `docker system prune`.")
     if isinstance(error, NotFound) and "No such image" in said:
         return missing(image)
@@ -147,7 +147,7 @@ def refused(error: APIError, image: str) -> SandboxError:
             f"the engine does not see this machine's files: {last_words(said)}",
             "The engine must run on the same machine as selfplay, and see the same folders.",
         )
-    if "nknown runtime" in said or "untime" in said and "not found" in said:
+    if "nknown runtime" in said or ("untime" in said and "not found" in said):
         return EngineUnavailable(f"the engine lacks the runtime: {said}", "Install gVisor and register `runsc`.")
     return SandboxError(f"the Docker engine refused: {said}")
 

@@ -12,8 +12,7 @@ from selfplay.sandbox.messages import END, ENTRY, FOLDER, LINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from io import BufferedReader
+    from typing import BinaryIO
 
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 INSTRUCTION_BYTES = 8
@@ -26,7 +25,7 @@ class Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
-def unpack(stream: "BufferedReader", root: bytes) -> None:
+def unpack(stream: "BinaryIO", root: bytes) -> None:
     """Write the files that `forest.packed` sent below `root`. Folders get their modes last: some forbid writing."""
     folders = []
     while True:
@@ -44,8 +43,7 @@ def unpack(stream: "BufferedReader", root: bytes) -> None:
         else:
             write(path, mode, mtime, data)
     for path, mode, mtime in reversed(folders):
-        quietly(lambda path=path, mode=mode: posix.chmod(path, mode))
-        quietly(lambda path=path, mtime=mtime: posix.utime(path, ns=(mtime, mtime)))
+        finish_folder(path, mode, mtime)
 
 
 def make_folder(path: bytes) -> None:
@@ -55,10 +53,11 @@ def make_folder(path: bytes) -> None:
         pass  # the root itself, or on the way to a mount inside it
 
 
-def quietly(action: "Callable[[], None]") -> None:
+def finish_folder(path: bytes, mode: int, mtime: int) -> None:
     """A folder that only leads to a mount is the engine's, not ours to change."""
     try:
-        action()
+        posix.chmod(path, mode)
+        posix.utime(path, ns=(mtime, mtime))
     except OSError:
         pass
 
@@ -90,7 +89,7 @@ def take_filter(program: bytes) -> None:
 
 def main(workdir: bytes, program: bytes) -> None:
     if sys.version_info < OLDEST_PYTHON:
-        sys.exit("Python %d.%d is too old: 3.9 is needed" % sys.version_info[:2])
+        sys.exit(f"Python {sys.version_info[0]}.{sys.version_info[1]} is too old: 3.9 is needed")
     posix.umask(0o022)
     with open(0, "rb", buffering=1 << 20, closefd=False) as stream:
         unpack(stream, workdir)
