@@ -12,7 +12,7 @@ from selfplay.sandbox.protocol import MIB
 SMALL = Limits(memory_bytes=256 * MIB, disk_bytes=32 * MIB, processes=40, output_bytes=64 * 1024)
 
 
-@pytest.fixture(scope="session", params=["bubblewrap"])
+@pytest.fixture(scope="session", params=["bubblewrap", "docker"])
 def backend(request: pytest.FixtureRequest) -> Backend:
     return open_backend(request.param)
 

@@ -21,7 +21,7 @@ from selfplay.sandbox import (
 )
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.live import BubblewrapSandbox
-from selfplay.sandbox.probe import probe, remedy
+from selfplay.sandbox.probe import namespace_remedy, probe
 from selfplay.sandbox.protocol import Limits
 
 
@@ -143,4 +143,4 @@ def test_unknown_backends_and_machines_are_named() -> None:
         open_backend("podman")
     with pytest.raises(IsolationUnavailable, match="no system-call filter is known for sparc machines"):
         seccomp.program("sparc")
-    assert "namespaces" in remedy()
+    assert "namespaces" in namespace_remedy()

@@ -77,7 +77,8 @@ class DockerBackend:
         self._open: set[DockerSandbox] = set()
         self._lock = threading.Lock()
         self.sweep()
-        self.image = image.named(self.engine, image_name) if image_name else image.system(self.engine, self.owner())
+        owner = self.owner()
+        self.image = image.named(self.engine, image_name, owner) if image_name else image.system(self.engine, owner)
 
     def owner(self) -> tuple[int, int]:
         """(uid, gid) of everything inside, which is the same number on the host."""

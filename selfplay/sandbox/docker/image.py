@@ -12,13 +12,21 @@ import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from docker.errors import NotFound
 
 from selfplay.sandbox import inside
 from selfplay.sandbox.docker.client import Engine, patiently, translated
 from selfplay.sandbox.programs import find_interpreter
 from selfplay.sandbox.protocol import WORKDIR, Mount
 
-SYSTEM = "selfplay-system"
+SYSTEM, ADOPTED = "selfplay-system", "selfplay-adopted"
+ADOPTION = 1
+"""Raised whenever adopting does something else, so that older results are not taken for new ones."""
+PASSWD = b"sandbox:x:%%(uid)d:%%(gid)d:sandbox:%s:/bin/bash\n" % inside.HOME.encode()
+GROUP = b"sandbox:x:%(gid)d:\n"
+LARGEST_TEXT = 1 << 20
 FOLDERS = ("usr", "etc", "proc", "dev", "sys", "tmp", "home", inside.HOME.strip("/"), WORKDIR.strip("/"))
 
 
@@ -35,12 +43,51 @@ class Image:
     mounts: tuple[Mount, ...] = ()
 
 
-def named(engine: Engine, name: str) -> Image:
-    """A user's image. Raises `ImageUnusable` when the engine has none of that name."""
+def named(engine: Engine, name: str, owner: tuple[int, int]) -> Image:
+    """A user's image, under our name once it knows the user that its containers run as.
+
+    Raises `ImageUnusable` when the engine has none of that name.
+    """
     with translated(name):
         said = patiently(lambda: engine.api.inspect_image(name))
+        tag = hashlib.sha256(f"{said['Id']} {owner} {ADOPTION}".encode()).hexdigest()[:12]
+        if not engine.api.images(f"{ADOPTED}:{tag}"):
+            adopt(engine, said["Id"], tag, owner)
     variables = dict(entry.split("=", 1) for entry in said["Config"].get("Env") or () if "=" in entry)
-    return Image(name, said["Id"], "python3", ours=False, env=variables)
+    return Image(f"{ADOPTED}:{tag}", said["Id"], "python3", ours=False, env=variables)
+
+
+def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int]) -> None:
+    """Commit the image with the sandbox's user in its `/etc/passwd`: many programs ask for their user's name.
+
+    Nothing of the image is run for it: the container is made, never started.
+    """
+    api = engine.api
+    container = api.create_container(id, ["/none"], labels={ADOPTED: "making"})["Id"]
+    try:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            for name, line in (("passwd", PASSWD), ("group", GROUP)):
+                data = text_file(api, container, f"/etc/{name}")
+                add_file(tar, f"etc/{name}", data.rstrip(b"\n") + b"\n" + line % {b"uid": owner[0], b"gid": owner[1]})
+        api.put_archive(container, "/", buffer.getvalue())
+        api.commit(container, repository=ADOPTED, tag=tag, changes=[f"LABEL {ADOPTED}={id}"])
+    finally:
+        api.remove_container(container, force=True, v=True)
+
+
+def text_file(api: Any, container: str, path: str) -> bytes:
+    """A small file of a container that was never started; empty when it is no regular file, or not there."""
+    try:
+        pieces, about = api.get_archive(container, path)
+    except NotFound:
+        return b""
+    if about["size"] > LARGEST_TEXT:
+        return b""
+    with tarfile.open(fileobj=io.BytesIO(b"".join(pieces))) as tar:
+        first = tar.next()
+        stream = tar.extractfile(first) if first is not None and first.isreg() else None
+        return stream.read() if stream is not None else b""
 
 
 def system(engine: Engine, owner: tuple[int, int]) -> Image:
@@ -75,9 +122,7 @@ def archive(owner: tuple[int, int]) -> bytes:
                 link.linkname = str(Path("/", name).readlink())
                 tar.addfile(link)
         for path, data in sorted(files.items()):
-            entry = member(path.strip("/"), tarfile.REGTYPE, 0o644)
-            entry.size = len(data)
-            tar.addfile(entry, io.BytesIO(data))
+            add_file(tar, path.strip("/"), data)
     return buffer.getvalue()
 
 
@@ -85,3 +130,9 @@ def member(name: str, kind: bytes, mode: int) -> tarfile.TarInfo:
     entry = tarfile.TarInfo(name)
     entry.type, entry.mode = kind, mode
     return entry
+
+
+def add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
+    entry = member(name, tarfile.REGTYPE, 0o644)
+    entry.size = len(data)
+    tar.addfile(entry, io.BytesIO(data))
