@@ -92,6 +92,7 @@ class BubblewrapBackend:
             "groups": group.doors if group else (),
             "sources": shown,
             "disk_bytes": limits.disk_bytes,
+            "files": limits.files,
             "argv": argv,
         }
         try:

@@ -120,7 +120,13 @@ def prepare(request: dict[str, Any]) -> None:
     for door in request["groups"]:
         write(HOST + door, b"0")
     call("unshare", CLONE_NEWNS)
-    mount("writable", SHELF, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={request['disk_bytes']}")
+    mount(
+        "writable",
+        SHELF,
+        "tmpfs",
+        MS_NOSUID | MS_NODEV,
+        f"mode=755,size={request['disk_bytes']},nr_inodes={request['files']}",
+    )
     for name in WRITABLE:
         os.mkdir(f"{SHELF}/{name}")
     for name in ("tmp", "shm"):

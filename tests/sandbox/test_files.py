@@ -8,7 +8,7 @@ import pytest
 
 from selfplay.sandbox import MIB, Backend, Limits, Mount, Sandbox, SandboxError, World
 
-from .conftest import SMALL
+from .attacks import SMALL
 
 
 def test_bytes_come_back_as_they_went_in(backend: Backend) -> None:

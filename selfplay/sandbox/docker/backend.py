@@ -127,10 +127,9 @@ class DockerBackend:
         """A started sandbox, which the caller closes."""
         inside.check(world)
         forest = grown(world.tree)
-        settings = container.settings(
-            world, limits, self.image, self.owner(), forest.disk_bytes, labels(), self.runtime,
-            self.engine.api_version,
-        )  # fmt: skip
+        version = self.engine.api_version
+        plan = container.Plan(world, limits, self.image, self.owner(), forest, labels(), self.runtime, version)
+        settings = container.settings(plan)
         with translated(self.image.name):
             id = patiently(lambda: self.engine.api.create_container(**settings))["Id"]
         try:

@@ -1,5 +1,9 @@
-"""One container's settings, as the engine wants them: all the hardening there is, from a world and its limits."""
+"""One container's settings, as the engine wants them: all the hardening there is, from a world and its limits.
 
+No init of the engine's: the agent is one, and what an init would start as its child any command could kill.
+"""
+
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +12,7 @@ from docker.types import Mount as Bind
 
 from selfplay.sandbox import inside, messages
 from selfplay.sandbox.docker.bootstrap import READER
+from selfplay.sandbox.docker.forest import Forest
 from selfplay.sandbox.docker.image import Image
 from selfplay.sandbox.protocol import WORKDIR, Limits, Mount, World
 
@@ -24,72 +29,76 @@ MASKED = (
 """What the engine hides by default, and all of `/sys`, which tells of the host and which bubblewrap does not show."""
 
 
-def settings(
-    world: World,
-    limits: Limits,
-    image: Image,
-    owner: tuple[int, int],
-    tree_bytes: int,
-    labels: dict[str, str],
-    runtime: str | None,
-    version: str,
-) -> dict[str, Any]:
-    """Arguments of `create_container`. `tree_bytes`: what the tree takes in `/testbed`; `version`: of the API."""
-    ceilings = messages.LIMITS.pack(0, limits.disk_bytes + tree_bytes, 0)  # the rest is held by the control group
+@dataclass(frozen=True)
+class Plan:
+    """What one container is to be. `owner`: the uid and gid inside and outside; `forest`: what is sent into
+    `/testbed`; `version`: of the engine's API."""
+
+    world: World
+    limits: Limits
+    image: Image
+    owner: tuple[int, int]
+    forest: Forest
+    labels: dict[str, str]
+    runtime: str | None
+    version: str
+
+
+def settings(plan: Plan) -> dict[str, Any]:
+    """Arguments of `create_container`."""
+    limits, network = plan.limits, plan.world.network
+    largest_file = limits.disk_bytes + plan.forest.disk_bytes
+    ceilings = messages.LIMITS.pack(0, largest_file, 0)  # the rest is held by the control group
     return {
-        "image": image.name,
-        "entrypoint": [image.python, "-I", "-S", "-B", "-c", READER, ceilings.hex()],
+        "image": plan.image.name,
+        "entrypoint": [plan.image.python, "-I", "-S", "-B", "-c", READER, ceilings.hex()],
         "command": [],
-        "user": f"{owner[0]}:{owner[1]}",
+        "user": "{}:{}".format(*plan.owner),
         "working_dir": WORKDIR,
-        "hostname": None if world.network else "sandbox",
-        "network_disabled": not world.network,  # beside mode none: without it the engine spends 95 ms on an empty one
+        "hostname": None if network else "sandbox",
+        "network_disabled": not network,  # beside mode none: without it the engine spends 95 ms on an empty one
         "stdin_open": True,  # once: the agent ends when the supervisor, alive or not, lets go of its end
-        "labels": labels,
+        "labels": plan.labels,
         "healthcheck": {"test": ["NONE"]},
-        "host_config": host(world, limits, image, owner, tree_bytes, runtime, version),
+        "host_config": host(plan),
     }
 
 
-def host(
-    world: World,
-    limits: Limits,
-    image: Image,
-    owner: tuple[int, int],
-    tree_bytes: int,
-    runtime: str | None,
-    version: str,
-) -> HostConfig:
+def host(plan: Plan) -> HostConfig:
     """The part of the settings that isolates."""
-    memory = limits.memory_bytes + tree_bytes
+    limits, network = plan.limits, plan.world.network
+    memory = limits.memory_bytes + plan.forest.disk_bytes
     made = HostConfig(
-        version=version,
-        network_mode="host" if world.network else "none",
+        version=plan.version,
+        network_mode="host" if network else "none",
         mem_limit=memory,
         memswap_limit=memory,
         nano_cpus=int(limits.cpus * 1e9) if limits.cpus else None,
         pids_limit=limits.processes + 1,  # and the agent
         read_only=True,
-        tmpfs=writable(limits.disk_bytes, tree_bytes, owner),
+        tmpfs=writable(plan),
         cap_drop=["ALL"],
         security_opt=["no-new-privileges"],
         ipc_mode="private",
-        mounts=[bind(mount) for mount in (*image.mounts, *(() if world.network else (HOSTS,)), *world.mounts)],
+        mounts=[bind(mount) for mount in (*plan.image.mounts, *(() if network else (HOSTS,)), *plan.world.mounts)],
         log_config=LogConfig(type="none"),
         auto_remove=True,
-        runtime=runtime,
+        runtime=plan.runtime,
     )
     made["MaskedPaths"] = list(MASKED)
     return made
 
 
-def writable(disk_bytes: int, tree_bytes: int, owner: tuple[int, int]) -> dict[str, str]:
+def writable(plan: Plan) -> dict[str, str]:
     """Place -> options of its tmpfs."""
     places = {}
+    uid, gid = plan.owner
     for place, share in SHARES.items():
-        size = int(disk_bytes * share) + (tree_bytes if place == WORKDIR else 0)
+        size, files = int(plan.limits.disk_bytes * share), int(plan.limits.files * share)
+        if place == WORKDIR:
+            size, files = size + plan.forest.disk_bytes, files + len(plan.forest.entries)
         mode = "1777" if place in STICKY else "755"
-        places[place] = f"rw,exec,nosuid,nodev,size={size},mode={mode},uid={owner[0]},gid={owner[1]}"
+        places[place] = f"rw,exec,nosuid,nodev,size={size},nr_inodes={files},mode={mode},uid={uid},gid={gid}"
     return places
 
 
