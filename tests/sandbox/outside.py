@@ -1,12 +1,11 @@
 """What the host knows of one sandbox, whatever isolates it, and what of that is left after its end."""
 
 import contextlib
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from selfplay.sandbox import Backend
 
@@ -61,20 +60,24 @@ def memberships(pid: int | str) -> list[str]:
     return Path(f"/proc/{pid}/cgroup").read_text().splitlines()
 
 
-def members(kind: str, namespace: str, before: float) -> list[int]:
+def ticks() -> int:
+    """This moment as the kernel dates processes: hundredths of a second since the start of the machine."""
+    return int(float(Path("/proc/uptime").read_text().split()[0]) * os.sysconf("SC_CLK_TCK"))
+
+
+def members(kind: str, namespace: str, before: int) -> list[int]:
     """Processes in a namespace that were started before that moment: the kernel gives a number again at once. One
     that only waits to be reaped is in none any more."""
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             if entry.name.isdigit() and str((entry / "ns" / kind).readlink()) == namespace:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    if psutil.Process(int(entry.name)).create_time() < before:
-                        found.append(int(entry.name))
+                started = int((entry / "stat").read_text().rpartition(")")[2].split()[19])
+                found += [int(entry.name)] if started <= before else []
     return found
 
 
-def left(of: Traces, ended: float) -> list[str]:
+def left(of: Traces, ended: int) -> list[str]:
     """What the host still has of a sandbox that was ended at that moment, in words."""
     found = [f"{kind}: process {pid}" for kind, name in of.namespaces.items() for pid in members(kind, name, ended)]
     found += [f"control group {folder}" for folder in of.groups if folder.exists()]
@@ -82,9 +85,9 @@ def left(of: Traces, ended: float) -> list[str]:
     return found + [f"a mount of {word}" for word in of.mounts if word in table]
 
 
-def left_in_the_end(of: Traces) -> list[str]:
-    """What is left once the kernel and the engine had a moment to tidy up."""
-    ended, deadline = time.time(), time.monotonic() + PATIENCE_SECONDS
+def left_in_the_end(of: Traces, ended: int) -> list[str]:
+    """What is left of a sandbox whose end began at that moment, once kernel and engine had time to tidy up."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while (found := left(of, ended)) and time.monotonic() < deadline:
         time.sleep(0.01)
     return found

@@ -47,7 +47,7 @@ def test_an_ordinary_user_gets_the_same() -> None:
     try:
         copy_into(place)
         command = [str(python), "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-c", os.devnull]
-        # No engine is theirs to use; and what all processes take together needs a control group, which they may not make.
+        # No engine is theirs to use, nor a control group, which alone limits what many processes take together.
         command += ["-k", "not docker and not up_to_date and not (memory and many)"]
         command += [f"--basetemp={place}/tmp", f"--rootdir={place}", *(f"tests/sandbox/{name}" for name in CHOSEN)]
         done = subprocess.run(

@@ -18,7 +18,7 @@ from selfplay.sandbox.launching import Hello
 from selfplay.sandbox.live import BubblewrapSandbox
 
 from .attacks import SMALL
-from .outside import left_in_the_end, traces
+from .outside import left_in_the_end, ticks, traces
 
 SUPERVISOR = """
 import sys, time
@@ -90,9 +90,10 @@ def test_closing_ends_a_running_command_and_all_it_started(backend: Backend) -> 
         thread.start()
         while len(namespace_members(of.namespaces["pid"])) < 4:
             time.sleep(0.01)
+        ended = ticks()
         sandbox.close()
         thread.join(10)
-        assert not thread.is_alive() and left_in_the_end(of) == []
+        assert not thread.is_alive() and left_in_the_end(of, ended) == []
         assert "died" in str(failures[0])
         sandbox.close()  # twice is fine
         with pytest.raises(SandboxError, match="closed"):
