@@ -25,6 +25,7 @@ from typing import Any
 
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from selfplay.curriculum import Progress
+from selfplay.curriculum.attempts import Attempt
 from selfplay.repository import Prepared, measure_suite, prepare
 from selfplay.rollout.campaign import Order, run_campaign
 from selfplay.rollout.cost import cpu_seconds
@@ -79,6 +80,12 @@ class Bare:
         self.steps = 0
 
     def say(self, line: str) -> None:
+        pass
+
+    def expect(self, attempts: int) -> None:
+        pass
+
+    def attempt(self, attempt: Attempt) -> None:
         pass
 
     def step(self, step: Progress) -> None:

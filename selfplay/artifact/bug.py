@@ -11,12 +11,23 @@ from selfplay.artifact.files import ArtifactError, write_atomically
 BUG_FILE = "bug.json"
 
 
+class FailedAttempt(BaseModel):
+    """The attempt that a second-order bug is made of: whose, the how manieth, and the SHA-256 of its diff."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    policy: str
+    number: int = Field(ge=0)
+    sha256: str
+
+
 class Bug(BaseModel):
     """Identity, lineage, origin and measured behaviour of one bug.
 
     `fail_to_pass`: ids that pass on the original and not under the bug; `pass_to_pass`: pass on both; `flaky`: ids
-    whose outcome varied, in neither. `environment` holds what rebuilds the environment (setup and test commands,
-    interpreter version); `versions` the tools that made the bug.
+    whose outcome varied, in neither. `public_share`: how much of F2P a solver is shown. A bug of order 2 is its
+    `parent` (which goes back to `root`) plus a failed `attempt` at it. `environment` holds what rebuilds the
+    environment (setup and test commands, interpreter version); `versions` the tools that made the bug.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -25,6 +36,8 @@ class Bug(BaseModel):
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,127}$")
     order: int = Field(default=1, ge=1, le=2)
     parent: str | None = None
+    root: str | None = None
+    attempt: FailedAttempt | None = None
     strategy: str
     seed: int
     source: str
@@ -35,6 +48,7 @@ class Bug(BaseModel):
     fail_to_pass: tuple[str, ...] = Field(min_length=1)
     pass_to_pass: tuple[str, ...]
     flaky: tuple[str, ...] = ()
+    public_share: float = Field(default=1.0, gt=0, le=1)
     thresholds: dict[str, Any] = Field(default_factory=dict)
     verdicts: tuple[dict[str, Any], ...] = ()
     environment: dict[str, Any] = Field(default_factory=dict)
@@ -43,8 +57,9 @@ class Bug(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Bug":
-        if (self.order == 2) != (self.parent is not None):
-            raise ValueError("a bug of order 2 has a parent, one of order 1 has none")
+        lineage = (self.parent, self.root, self.attempt)
+        if any((self.order == 2) != (known is not None) for known in lineage):
+            raise ValueError("a bug of order 2 has a parent, a root and an attempt, one of order 1 has none")
         counts = Counter((*self.fail_to_pass, *self.pass_to_pass, *self.flaky))
         for test, count in counts.items():
             if count > 1:

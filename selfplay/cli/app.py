@@ -34,6 +34,9 @@ def print_run(summary: dict[str, Any], out: Path, as_json: bool) -> None:
         return
     from rich.console import Console
 
+    from selfplay.report.quality import quality_report
     from selfplay.report.tables import run_report
 
-    Console().print(run_report(summary, out))
+    if "suite" in summary:  # not of a run that was killed before it had one
+        Console().print(run_report(summary, out))
+    Console().print(quality_report(summary))

@@ -1,13 +1,18 @@
 """Commands on what a run made: `validate`, `show`, `grade`, `audit`."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from selfplay.cli.app import app
+from selfplay.cli.app import app, print_run
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption
+
+if TYPE_CHECKING:
+    from selfplay.sandbox import Backend
 
 
 @app.command()
@@ -38,27 +43,66 @@ def validate(
 
 @app.command()
 def grade(
-    bug_dir: Annotated[Path, typer.Argument(help="The folder of one bug.")],
-    patch: Annotated[Path, typer.Option(help="The prediction: a git diff against the solver's world.")],
+    path: Annotated[Path, typer.Argument(help="A bug's folder, or with --predictions a run's.")],
+    patch: Annotated[Path | None, typer.Option(help="The prediction: a git diff against the solver's world.")] = None,
+    predictions: Annotated[
+        Path | None, typer.Option(help="Predictions for a run: JSON or JSON lines of instance_id and model_patch.")
+    ] = None,
     counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
+    workers: Annotated[int | None, typer.Option(min=1, help="Predictions at a time (default: one per core).")] = None,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the grade as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print grades as JSON.")] = False,
 ) -> None:
     """Grade a prediction in a fresh sandbox. Exit 0: resolved, 1: not resolved, 2: could not be graded."""
-    from rich.console import Console
-
-    from selfplay.report.tables import grade_table
-    from selfplay.rollout.grading import grade_file
     from selfplay.sandbox import open_backend
 
-    graded = grade_file(bug_dir, patch, open_backend(sandbox, image, runtime), counterfactual=counterfactual)
-    if as_json:
-        print(json.dumps(graded.to_json(), indent=2))
+    if (patch is None) == (predictions is None):
+        raise typer.BadParameter("give --patch FILE for one bug, or --predictions FILE for a run")
+    backend = open_backend(sandbox, image, runtime)
+    if predictions is not None:
+        resolved = _grade_run(path, predictions, backend, counterfactual, workers, as_json)
     else:
-        Console().print(grade_table(bug_dir.name, graded))
-    raise typer.Exit(0 if graded.resolved else 1)
+        assert patch is not None
+        from selfplay.report.tables import grade_table
+        from selfplay.rollout.grading import grade_file
+
+        graded = grade_file(path, patch, backend, counterfactual=counterfactual)
+        _print(as_json, graded.to_json(), lambda: grade_table(path.name, graded))
+        resolved = graded.resolved
+    raise typer.Exit(0 if resolved else 1)
+
+
+def _grade_run(
+    run: Path, file: Path, backend: "Backend", counterfactual: bool, workers: int | None, as_json: bool
+) -> bool:
+    """Grade a file of predictions; returns whether all are resolved."""
+    from selfplay.report.progress import LiveWatcher
+    from selfplay.report.tables import grades_table
+    from selfplay.rollout.predictions import grade_predictions, read_predictions
+
+    diffs, grades = read_predictions(file), {}
+    with LiveWatcher() as watcher:
+        watcher.expect(len(diffs))
+        found = grade_predictions(
+            run, diffs, backend, workers=workers or os.cpu_count() or 1, counterfactual=counterfactual
+        )
+        for bug, graded in found:
+            grades[bug] = graded
+            watcher.done(f"{bug}: {graded.reason}")
+    ordered = dict(sorted(grades.items()))
+    _print(as_json, {bug: graded.to_json() for bug, graded in ordered.items()}, lambda: grades_table(ordered))
+    return all(graded.resolved for graded in grades.values())
+
+
+def _print(as_json: bool, value: Any, page: Callable[[], Any]) -> None:
+    if as_json:
+        print(json.dumps(value, indent=2))
+        return
+    from rich.console import Console
+
+    Console().print(page())
 
 
 @app.command()
@@ -85,11 +129,19 @@ def audit(
 
 
 @app.command()
-def show(bug_dir: Annotated[Path, typer.Argument(help="The folder of one bug.")]) -> None:
-    """Show a bug: what was broken where, which tests see it, what the weakening hid, both diffs."""
+def show(path: Annotated[Path, typer.Argument(help="The folder of a bug, or of a run.")]) -> None:
+    """Show a bug: what was broken where, which tests see it, both diffs. Of a run: its bugs and their figures."""
     from rich.console import Console
 
     from selfplay.artifact import load, load_bug
+    from selfplay.artifact.bug import BUG_FILE
     from selfplay.report.page import bug_page
+    from selfplay.rollout.stored import read_attempt
 
-    Console().print(bug_page(load_bug(bug_dir), load(bug_dir)))
+    if not (path / BUG_FILE).exists() and (path / "summary.json").is_file():
+        from selfplay.curriculum.summary import read_summary
+
+        print_run(read_summary(path), path, as_json=False)
+        return
+    bug = load_bug(path)
+    Console().print(bug_page(bug, load(path), read_attempt(path, bug) if bug.attempt else ""))

@@ -24,6 +24,11 @@ def curriculum(
     releases: Annotated[int, typer.Option(min=0, help="Earlier releases that become history (pypi: sources).")] = 12,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
+    order: Annotated[int, typer.Option(min=1, max=2, help="2: also solve them; failed attempts become bugs.")] = 1,
+    attempts: Annotated[int, typer.Option(min=1, help="With --order 2: attempts per bug.")] = 8,
+    public_share: Annotated[
+        float, typer.Option(min=0.01, max=1, help="Share of the failing tests that solvers are shown.")
+    ] = 1.0,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
@@ -37,10 +42,13 @@ def curriculum(
     from selfplay.validators import Thresholds
 
     thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
-    order = Order(source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds)
+    wanted = Order(
+        source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds,
+        order=2 if order == 2 else 1, attempts=attempts, public_share=public_share,
+    )  # fmt: skip
     try:
         with LiveWatcher(bugs) as watcher:
-            summary = run_campaign(order, open_backend(sandbox, image, runtime), watcher)
+            summary = run_campaign(wanted, open_backend(sandbox, image, runtime), watcher)
     except KeyboardInterrupt:
         print("selfplay: interrupted; the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from selfplay.artifact import Artifact, Bug
 from selfplay.errors import SelfplayError
 
@@ -11,6 +13,19 @@ DUPLICATE = "the same buggy tree as an earlier bug"
 
 class CurriculumError(SelfplayError):
     """A run folder that cannot be used: busy, made with other settings, or damaged."""
+
+
+def bug_of_row(text: str) -> Bug:
+    """A bug as the pool keeps it. Raises `CurriculumError` for a row that is damaged."""
+    try:
+        return Bug.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        raise CurriculumError(
+            f"a row of the pool is damaged: {where}: {first['msg']}",
+            "Its bugs/ folders are whole: validate them there.",
+        ) from error
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import Bug, save, save_bug
-from selfplay.curriculum.result import DUPLICATE, CurriculumError, EpisodeResult
+from selfplay.curriculum.attempts import Attempts
+from selfplay.curriculum.result import DUPLICATE, CurriculumError, EpisodeResult, bug_of_row
 
 DATABASE = "curriculum.sqlite"
 RESUME = "What was stored before is kept: mend it, and the same command resumes."
-OWN_FOLDERS = ("bugs", "staging", "original", "trajectories")
+OWN_FOLDERS = ("bugs", "staging", "original", "trajectories", "attempts")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS episodes (
@@ -50,6 +51,7 @@ class Curriculum:
     def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
         self.folder = folder
         self._db = database
+        self.attempts = Attempts(folder, database)
 
     # -- the run's settings ------------------------------------------------------------------------------------
 
@@ -72,6 +74,10 @@ class Curriculum:
             )
 
     # -- episodes ----------------------------------------------------------------------------------------------
+
+    def settings(self) -> dict[str, Any]:
+        """What `settle` recorded."""
+        return {key: json.loads(value) for key, value in self._db.execute("SELECT key, value FROM run")}
 
     def finished(self) -> set[int]:
         """Numbers of the episodes whose results are stored."""
@@ -118,7 +124,7 @@ class Curriculum:
                 break
             number, status, tree_key, text = row
             with self._db:  # one transaction: a bug is in the pool if and only if its episode is taken
-                bug = self._take(number, tree_key, Bug.model_validate_json(text)) if status == "valid" else None
+                bug = self._take(number, tree_key, bug_of_row(text)) if status == "valid" else None
                 self._db.execute("UPDATE episodes SET taken = 1 WHERE number = ?", (number,))
             if bug is not None:
                 taken.append(bug)
@@ -141,7 +147,7 @@ class Curriculum:
     # -- reading -----------------------------------------------------------------------------------------------
 
     def count(self) -> int:
-        """Bugs in the pool."""
+        """First-order bugs in the pool."""
         return int(self._db.execute("SELECT COUNT(*) FROM bugs").fetchone()[0])
 
     def waiting(self) -> int:
@@ -167,15 +173,15 @@ class Curriculum:
         return {row[0] for row in self._db.execute("SELECT tree_key FROM bugs")}
 
     def bugs(self) -> list[Bug]:
-        """The bugs of the pool, in episode order."""
+        """The first-order bugs of the pool, in episode order."""
         return [bug for bug, _ in self.bugs_with_episodes()]
 
     def bugs_with_episodes(self) -> list[tuple[Bug, int]]:
-        """The bugs of the pool and the numbers of their episodes, in episode order."""
+        """The first-order bugs of the pool and the numbers of their episodes, in episode order."""
         rows = self._db.execute(
             "SELECT e.bug, e.number FROM bugs b JOIN episodes e ON e.number = b.episode ORDER BY e.number"
         )
-        return [(Bug.model_validate_json(text), number) for text, number in rows]
+        return [(bug_of_row(text), number) for text, number in rows]
 
     def _staging(self, number: int) -> Path:
         return self.folder / "staging" / f"{number:06d}"
@@ -186,7 +192,7 @@ class Curriculum:
         for folder in _folders(self.folder / "staging"):
             if folder.name not in staged:
                 shutil.rmtree(folder)
-        known = {bug.id for bug in self.bugs()} | self._ids_to_come()
+        known = {bug.id for bug in (*self.bugs(), *self.attempts.bugs())} | self._ids_to_come()
         for folder in _folders(self.folder / "bugs"):
             if folder.name not in known:
                 shutil.rmtree(folder)

@@ -1,12 +1,17 @@
 """The figures of a run (`summary.json`), computed from the pool."""
 
+import contextlib
 import json
 import statistics
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from selfplay.artifact import ArtifactError, Bug, load
 from selfplay.artifact.files import write_atomically
+from selfplay.curriculum.attempts import Attempt
+from selfplay.curriculum.quality import shape, share, solve_rates, spread
 from selfplay.curriculum.store import Curriculum
 
 
@@ -31,10 +36,64 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
             "median_changed_lines": _median([bug["changed_lines"] for bug in bugs]),
             "median_fail_to_pass": _median([bug["fail_to_pass"] for bug in bugs]),
             "files_touched": len({path for bug in bugs for path in bug["files"]}),
-            "one_line_bugs": sum(bug["changed_lines"] <= 2 for bug in bugs),
             "validation_suite_runs": sum(e["figures"].get("suite_runs", 0) for e in episodes),
         },
+        "quality": _quality(pool, submitted),
+        "solving": _solving(pool),
     }
+
+
+def _quality(pool: Curriculum, submitted: list[dict[str, Any]]) -> dict[str, Any]:
+    """What can be said of the bugs without a solver."""
+    bugs, children = pool.bugs(), pool.attempts.bugs()
+    tests = sum(len(bug.fail_to_pass) + len(bug.pass_to_pass) + len(bug.flaky) for bug in bugs)
+    return {
+        **shape(_diffs(pool, bugs)),
+        "duplicate_rate": share(sum(e["status"] == "duplicate" for e in submitted), len(submitted)),
+        "fail_to_pass": spread([len(bug.fail_to_pass) for bug in bugs]),
+        "flaky_rate": share(sum(len(bug.flaky) for bug in bugs), tests),
+        "leaking": sum(not clean for clean in pool.attempts.audited().values()),
+        "audited": len(pool.attempts.audited()),
+        "second_order": {
+            "bugs": len(children),
+            "fail_to_pass": spread([len(bug.fail_to_pass) for bug in children]),
+            "statuses": dict(Counter(promotion.status.partition(":")[0] for promotion in pool.attempts.promotions())),
+        },
+    }
+
+
+def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:
+    """Bug -> its diff, for the bugs whose files are whole."""
+    found = {}
+    for bug in bugs:
+        with contextlib.suppress(ArtifactError):
+            found[bug.id] = load(pool.folder / "bugs" / bug.id).bug_inject
+    return found
+
+
+def _solving(pool: Curriculum) -> dict[str, Any]:
+    """Policy -> its solve rates, first-order and second-order bugs apart, and the reasons of what was not resolved."""
+    attempts = list(pool.attempts.all())
+    children = {bug.id for bug in pool.attempts.bugs()}
+    found: dict[str, Any] = {}
+    for policy in sorted({attempt.policy for attempt in attempts}):
+        own = [attempt for attempt in attempts if attempt.policy == policy]
+        found[policy] = {
+            "order_1": solve_rates(_counts(attempt for attempt in own if attempt.bug not in children)),
+            "order_2": solve_rates(_counts(attempt for attempt in own if attempt.bug in children)),
+            "reasons": dict(Counter(attempt.reason for attempt in own)),
+            "seconds": spread([round(attempt.figures["seconds"], 2) for attempt in own]),
+        }
+    return found
+
+
+def _counts(attempts: Iterable[Attempt]) -> dict[str, tuple[int, int]]:
+    """Bug -> (resolved, attempts)."""
+    found: dict[str, tuple[int, int]] = {}
+    for attempt in attempts:
+        solved, count = found.get(attempt.bug, (0, 0))
+        found[attempt.bug] = (solved + attempt.resolved, count + 1)
+    return found
 
 
 def _row(bug: Any, episode: dict[str, Any]) -> dict[str, Any]:
@@ -57,3 +116,12 @@ def _median(values: list[int]) -> float | None:
 def write_summary(folder: Path, summary: dict[str, Any]) -> None:
     """Write `summary.json`, atomically."""
     write_atomically(folder / "summary.json", (json.dumps(summary, indent=2) + "\n").encode())
+
+
+def read_summary(folder: Path) -> dict[str, Any]:
+    """What `write_summary` wrote; nothing when it is not there (a run that was killed) or cannot be read."""
+    try:
+        found = json.loads((folder / "summary.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from selfplay import patches
@@ -86,7 +87,8 @@ def needles(task: Task) -> dict[str, Any]:
     """What to search for: telling lines the bug took away, which of them the original's code has elsewhere, the
     lines around them, and the Python files before and after."""
     sections = patches.parse(task.artifact.bug_inject)
-    kept = {line.strip() for section in sections for line in section.added_lines}
+    given = [section for diff in task.extra for section in patches.parse(diff)]  # a failed attempt is part of the task
+    kept = {line.strip() for section in (*sections, *given) for line in section.added_lines}
     removed = dict.fromkeys(line.strip() for section in sections for line in section.removed_lines)
     lines = [line for line in removed if len(line) >= SHORTEST and line not in kept]
     originals = _texts(task)
@@ -96,13 +98,19 @@ def needles(task: Task) -> dict[str, Any]:
     lines = [line for line in lines if line not in left]
     common = [index for index, line in enumerate(lines) if line in elsewhere]
     python = [
-        (originals[section.old_path], "\n".join(_left(originals, section, strip=False)))
+        (_stem(section.old_path), originals[section.old_path], "\n".join(_left(originals, section, strip=False)))
         for section in sections
         if section.old_path and section.old_path.endswith(".py") and section.old_path in originals
     ]
     around = {line[1:].strip() for s in sections for hunk in s.hunks for line in hunk.lines if line.startswith(" ")}
     context = sorted(line for line in around if len(line) >= SHORTEST)
     return {"lines": lines, "common": common, "context": context, "python": python}
+
+
+def _stem(path: str) -> str:
+    """What a compiled file of this module is called: its name, or its package's."""
+    pure = PurePosixPath(path)
+    return pure.parent.name if pure.stem == "__init__" else pure.stem
 
 
 def _left(originals: Mapping[str, str], section: patches.FilePatch, *, strip: bool = True) -> list[str]:

@@ -6,6 +6,7 @@ each can and cannot see, are described in docs/exploits.md. Deviation from the p
 """
 
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 from selfplay.oracle import layers
@@ -59,13 +60,15 @@ class Grader:
         self._backend, self._task, self._oracle, self._limits = backend, task, oracle, limits
         self._counterfactual = counterfactual
         self._known: Calibration | None = None
+        self._lock = Lock()
 
     @property
     def calibration(self) -> Calibration:
         """Raises `OracleError` when the original fails its own tests."""
-        if self._known is None:
-            self._known = calibrate(self._backend, self._task, self._oracle, self._limits)
-        return self._known
+        with self._lock:  # attempts at one bug are graded side by side
+            if self._known is None:
+                self._known = calibrate(self._backend, self._task, self._oracle, self._limits)
+            return self._known
 
     def grade(self, prediction: bytes | str) -> Grade:
         """The grade of a prediction; whatever it does is the grade's reason.
@@ -81,6 +84,12 @@ class Grader:
             return Grade(False, refused[0], refused[1], (form, layers.caught("paths", refused[1])), notes=read.notes)
         before = (form, layers.passed("paths", "neither tests nor what runs them are touched"))
         return replace(self._run(read.diff, before), notes=read.notes)
+
+    def grade_untouched(self) -> Grade:
+        """The grade of the world as the solver gets it, run like any prediction: of a sound bug, not resolved.
+
+        Raises as `grade` does."""
+        return self._run("", ())
 
     def _refused(self, read: ReadPrediction) -> tuple[str, str] | None:
         for section in read.sections:
@@ -107,7 +116,8 @@ class Grader:
         if known.instrumented:
             made = with_canaries(known.originals, sorted(oracle.fail_to_pass))
         limit = min(oracle.seconds, 10 * known.seconds + 10)
-        order = Order((*self._task.diffs, diff), limit, files=made.files, witness=bool(known.witnessed))
+        diffs = (*self._task.diffs, diff) if diff else self._task.diffs
+        order = Order(diffs, limit, files=made.files, witness=bool(known.witnessed))
         trial = self._trial(order)
         spent = Grade(False, "", "", before, runs=int(trial.stage != "apply"), seconds=trial.seconds)
         broken = _broken(trial)

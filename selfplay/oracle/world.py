@@ -6,6 +6,7 @@ a manifest of the tree, taken before the episode and kept outside, says which fi
 second, fresh sandbox by a git directory the solver never saw. Ignored new files are left out, as `git add` does.
 """
 
+import hashlib
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -66,6 +67,12 @@ class SolverWorld:
     _start: Manifest
     _backend: Backend
     _limits: Limits
+
+    @property
+    def tree_hash(self) -> str:
+        """SHA-256 over paths, modes and contents of the broken tree: equal for equal tasks."""
+        listed = "".join(f"{known} {path}\0" for path, known in sorted(self._start.items()))
+        return hashlib.sha256(encode(listed)).hexdigest()
 
     def prediction(self) -> Prediction:
         """The solver's changes as a diff. Raises `PredictionError` when they are too large or cannot be read, and

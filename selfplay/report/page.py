@@ -14,9 +14,11 @@ from selfplay.report.tables import safe, verdict_table
 SHOWN_IDS = 20
 
 
-def bug_page(bug: Bug, artifact: Artifact) -> RenderableType:
-    """The whole page, for a rich console. Raises `ArtifactError` or `PatchError` for a bug that is damaged."""
+def bug_page(bug: Bug, artifact: Artifact, attempt: str = "") -> RenderableType:
+    """The whole page, for a rich console; `attempt` is the failed attempt in a second-order bug. Raises `ArtifactError`
+    or `PatchError` for a bug that is damaged."""
     verdicts = _verdicts(bug)
+    failed: list[RenderableType] = [Rule("attempt.diff, which failed", align="left"), _coloured(attempt)]
     return Group(
         _heading(bug),
         Rule("what was broken", align="left"),
@@ -29,6 +31,7 @@ def bug_page(bug: Bug, artifact: Artifact) -> RenderableType:
         _coloured(artifact.bug_inject),
         Rule("test_weaken.diff", align="left"),
         _coloured(artifact.test_weaken),
+        *(failed if attempt else ()),
         verdict_table("checks", verdicts),
     )
 
@@ -44,7 +47,9 @@ def _verdicts(bug: Bug) -> tuple[Verdict, ...]:
 
 
 def _heading(bug: Bug) -> Text:
-    lineage = f", order {bug.order}, from {bug.parent}" if bug.parent else ""
+    lineage = ""
+    if bug.attempt:
+        lineage = f", order 2: {bug.parent} and attempt {bug.attempt.number} of {bug.attempt.policy}"
     lines = [
         f"{bug.id}{lineage}",
         f"{bug.source} at {bug.revision} (tree {bug.tree_hash[:12]})",

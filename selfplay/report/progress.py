@@ -6,13 +6,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from selfplay.curriculum import Progress as Step
+from selfplay.curriculum.attempts import Attempt
 from selfplay.report.tables import safe
 
 
 class LiveWatcher:
     """A progress bar on a terminal, plain lines elsewhere, on standard error."""
 
-    def __init__(self, wanted: int) -> None:
+    def __init__(self, wanted: int | None = None) -> None:
         self._console = Console(stderr=True)
         self._bar = Progress(
             SpinnerColumn(),
@@ -35,6 +36,17 @@ class LiveWatcher:
 
     def say(self, line: str) -> None:
         self._console.print(safe(line), highlight=False)
+
+    def expect(self, attempts: int) -> None:
+        self._bar.update(self._task, total=attempts, completed=0, description="solving")
+
+    def attempt(self, attempt: Attempt) -> None:
+        self.done(f"{attempt.bug} {attempt.policy} {attempt.number}: {attempt.reason}")
+
+    def done(self, line: str) -> None:
+        """One more of what was expected."""
+        self.say(line)
+        self._bar.advance(self._task)
 
     def step(self, step: Step) -> None:
         result = step.result

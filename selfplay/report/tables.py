@@ -89,6 +89,17 @@ def grade_table(title: str, grade: Grade) -> RenderableType:
     return Group(table, Text.assemble(end, safe(f": {grade.reason}: {grade.detail}{cost}")))
 
 
+def grades_table(grades: Mapping[str, Grade]) -> RenderableType:
+    """A line per bug, and how many are resolved."""
+    table = Table(title="Grades", title_justify="left", header_style="bold")
+    for name in ("bug", "grade", "detail"):
+        table.add_column(name, overflow="fold")
+    for bug, grade in grades.items():
+        table.add_row(safe(bug), Text(grade.reason, style="green" if grade.resolved else "red"), safe(grade.detail))
+    resolved = sum(grade.resolved for grade in grades.values())
+    return Group(table, safe(f"{resolved} of {len(grades)} resolved"))
+
+
 def audit_table(title: str, audit: Audit) -> RenderableType:
     """What a search of the solver's world found, and how much of the answer each place gives away."""
     if audit.clean:

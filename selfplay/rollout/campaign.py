@@ -4,7 +4,7 @@ import os
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from selfplay.curriculum import Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
@@ -12,14 +12,22 @@ from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_o
 from selfplay.repository.source import PathSource, parse_source
 from selfplay.rollout.cost import Meter
 from selfplay.rollout.injection import Injection, Mix
-from selfplay.rollout.local import RolloutError, make_bugs
+from selfplay.rollout.local import make_bugs
+from selfplay.rollout.parallel import RolloutError
+from selfplay.rollout.players import ScriptedPlayer
+from selfplay.rollout.promotion import PER_PARENT
+from selfplay.rollout.solve_run import SolveWatcher, solve_pool
+from selfplay.rollout.solving import Solving
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds
 
 
 @dataclass(frozen=True)
 class Order:
-    """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core."""
+    """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core.
+
+    `order` 2 goes on to `attempts` at every bug and to second-order bugs of those that failed, at most `per_parent` a
+    bug. `public_share`: how much of F2P solvers are shown."""
 
     source: str
     out: Path
@@ -31,14 +39,14 @@ class Order:
     setup: str | None = None
     test: str | None = None
     thresholds: Thresholds = field(default_factory=Thresholds)
+    order: Literal[1, 2] = 1
+    attempts: int = 8
+    per_parent: int = PER_PARENT
+    public_share: float = 1.0
 
 
-class Watcher(Protocol):
+class Watcher(SolveWatcher, Protocol):
     """Who is told what happens."""
-
-    def say(self, line: str) -> None:
-        """Something a user may want to know while waiting."""
-        ...
 
     def step(self, step: Progress) -> None:
         """An episode is finished and stored."""
@@ -67,9 +75,12 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         run = _injection(order, prepared, suite, backend)
         reason = "interrupted"
         try:
-            reason = make_bugs(run, pool, order.bugs, order.workers or os.cpu_count() or 1, watcher.step)
-        finally:
+            reason = make_bugs(run, pool, order.bugs, _workers(order), watcher.step)
             meter.lap("bugs")
+            if order.order == 2 and pool.count():
+                solve_pool(_solving(order, prepared, backend), order.per_parent, pool, watcher)
+                meter.lap("second_order")
+        finally:
             summary = {**_facts(order, prepared, suite, reason), **summarise(pool), "cost": meter.report(suite)}
             write_summary(order.out, summary)
     return summary
@@ -102,6 +113,7 @@ def _settings(order: Order) -> dict[str, Any]:
         "setup": order.setup,
         "test": order.test,
         "thresholds": order.thresholds.to_json(),
+        "public_share": order.public_share,
     }
 
 
@@ -115,7 +127,26 @@ def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend)
         seed=order.seed,
         trajectories=order.out / "trajectories",
         environment=dict(prepared.recorded),
+        public_share=order.public_share,
     )
+
+
+def _solving(order: Order, prepared: Prepared, backend: Backend) -> Solving:
+    player = ScriptedPlayer()
+    return Solving(
+        prepared=prepared,
+        backend=backend,
+        policy=player.name,
+        player=player,
+        trajectories=order.out / "trajectories",
+        attempts=order.attempts,
+        seed=order.seed,
+        workers=_workers(order),
+    )
+
+
+def _workers(order: Order) -> int:
+    return order.workers or os.cpu_count() or 1
 
 
 def _facts(order: Order, prepared: Prepared, suite: Suite, reason: str) -> dict[str, Any]:

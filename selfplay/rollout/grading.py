@@ -2,36 +2,14 @@
 
 from pathlib import Path
 
-from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.oracle.audit import Audit, audit_task
-from selfplay.oracle.calibrate import Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import Grade, Grader
 from selfplay.oracle.prediction import MAX_BYTES
-from selfplay.oracle.world import Task, solver_world
-from selfplay.plain import decode
+from selfplay.oracle.world import solver_world
 from selfplay.repository import Prepared
-from selfplay.rollout.revalidation import prepared_for, read_bug
-from selfplay.sandbox import Backend, World
-from selfplay.validators import Thresholds
-
-ATTEMPT_FILE = "attempt.diff"
-"""Beside the five files of a second-order bug: the failed attempt that is part of it."""
-
-
-def task_of(folder: Path, bug: Bug, artifact: Artifact, world: World) -> Task:
-    """The task of a stored bug. Raises `ArtifactError` for one of order 2 whose failed attempt is not there."""
-    if bug.order == 1:
-        return Task(world, artifact)
-    path = folder / ATTEMPT_FILE
-    if not path.is_file():
-        raise ArtifactError(f"{path} is missing", "A bug of order 2 holds the failed attempt it was made from.")
-    return Task(world, artifact, (decode(path.read_bytes()),))
-
-
-def oracle_of(bug: Bug, thresholds: Thresholds) -> Oracle:
-    """What decides about a stored bug; ids found flaky are in neither set."""
-    return Oracle(frozenset(bug.fail_to_pass), frozenset(bug.pass_to_pass), thresholds.seconds)
+from selfplay.rollout.stored import oracle_of, prepared_for, read_bug, task_of
+from selfplay.sandbox import Backend
 
 
 def grader_for(

@@ -43,7 +43,8 @@ def mix_named(name: str) -> Mix:
 class Injection:
     """Everything the episodes of one run share. `trajectories`: the folder their files go to.
 
-    `seen`: tree keys of the bugs in the pool; an artifact with one of them is a duplicate whatever the checks say.
+    `public_share`: how much of F2P a solver will be shown. `seen`: tree keys of the bugs in the pool; an artifact with
+    one of them is a duplicate whatever the checks say.
     """
 
     prepared: Prepared
@@ -56,6 +57,7 @@ class Injection:
     environment: dict[str, Any]
     limits: Limits = field(default_factory=Limits)
     episode: EpisodeLimits = field(default_factory=EpisodeLimits)
+    public_share: float = 1.0
     seen: set[str] = field(default_factory=set)
     cache: RunCache = field(default_factory=RunCache)
     player: Player = field(default_factory=ScriptedPlayer)
@@ -138,6 +140,7 @@ def _result(
         fail_to_pass=validation.fail_to_pass,
         pass_to_pass=validation.pass_to_pass,
         flaky=validation.flaky,
+        public_share=run.public_share,
         thresholds=run.thresholds.to_json(),
         verdicts=tuple(verdict.to_json() for verdict in validation.verdicts),
         environment=run.environment,

@@ -10,21 +10,14 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from selfplay.curriculum import Curriculum, EpisodeResult, Progress
-from selfplay.errors import SelfplayError
 from selfplay.rollout.injection import Injection, inject, strategy_of
+from selfplay.rollout.parallel import LOST_SANDBOXES, RolloutError
 from selfplay.sandbox import SandboxError
 
 log = logging.getLogger(__name__)
 
 PATIENCE = 40
 """Episodes in a row without a new bug after which the loop stops: the repository has no more to give."""
-LOST_SANDBOXES = 5
-"""Sandboxes in a row that cannot be started after which the loop stops."""
-
-
-class RolloutError(SelfplayError):
-    """The loop cannot go on."""
-
 
 Watch = Callable[[Progress], None]
 

@@ -7,6 +7,9 @@ from selfplay.errors import SelfplayError
 from selfplay.roles.injector.script import scripted_injector
 from selfplay.roles.injector.survey import Notes
 from selfplay.roles.injector.task import InjectorTask
+from selfplay.roles.solver.naive import naive_solver
+from selfplay.roles.solver.script import scripted_solver
+from selfplay.roles.solver.task import SolverTask
 
 
 class UnknownPolicy(SelfplayError):
@@ -22,21 +25,35 @@ class Player(Protocol):
         """The policy that plants and hides the bug of `task`."""
         ...
 
+    def solver(self, task: SolverTask) -> Policy:
+        """The policy that makes one attempt at the bug of `task`."""
+        ...
+
 
 class ScriptedPlayer:
-    """Plays both roles without a model. What its first injector learns of the repository, the others know."""
+    """Plays both roles without a model. What its first injector learns of the repository, the others know.
 
-    name = "scripted"
+    Its attempts take turns: one searches for a repair, the next makes a shallow change, so that a bug it can solve is
+    solved sometimes and a bug it cannot leaves failed patches of both kinds. `search` and `naive` do only the one.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "scripted") -> None:
+        self.name = name
         self._notes = Notes()
 
     def injector(self, task: InjectorTask) -> Policy:
         return scripted_injector(task, self._notes)
 
+    def solver(self, task: SolverTask) -> Policy:
+        searches = task.number % 2 == 0 if self.name == "scripted" else self.name == "search"
+        return scripted_solver(task) if searches else naive_solver(task)
+
+
+SCRIPTED = ("scripted", "search", "naive")
+
 
 def player_named(name: str) -> Player:
     """The player of this name. Raises `UnknownPolicy`."""
-    if name == ScriptedPlayer.name:
-        return ScriptedPlayer()
-    raise UnknownPolicy(f"there is no policy {name!r}", f"The policies are: {ScriptedPlayer.name}.")
+    if name in SCRIPTED:
+        return ScriptedPlayer(name)
+    raise UnknownPolicy(f"there is no policy {name!r}", f"The policies are: {', '.join(SCRIPTED)}.")

@@ -40,7 +40,8 @@ def test_the_hardening_is_what_the_engine_was_asked_for(docker: DockerBackend) -
     wanted = {
         "NetworkMode": "none", "Memory": GIB, "MemorySwap": GIB, "NanoCpus": 1_500_000_000, "PidsLimit": 100,
         "ReadonlyRootfs": True, "CapDrop": ["ALL"], "CapAdd": None, "SecurityOpt": ["no-new-privileges"],
-        "Privileged": False, "IpcMode": "private", "PidMode": "", "AutoRemove": True, "LogConfig": {"Type": "none", "Config": {}},
+        "Privileged": False, "IpcMode": "private", "PidMode": "", "AutoRemove": True,
+        "LogConfig": {"Type": "none", "Config": {}},
     }  # fmt: skip
     assert {name: host[name] for name in wanted} == wanted
     assert said["Config"]["User"] == "{}:{}".format(*docker.owner()) and said["Config"]["NetworkDisabled"]
@@ -51,12 +52,13 @@ def test_the_hardening_is_what_the_engine_was_asked_for(docker: DockerBackend) -
 SUPERVISOR = """
 import sys, threading
 from selfplay.sandbox import World, Limits, MIB
-from selfplay.sandbox.docker.backend import DockerBackend
+from selfplay.sandbox.docker.backend import DockerBackend, labels
 backend = DockerBackend()
 boxes = [backend.start(World(), Limits(memory_bytes=64 * MIB)) for _ in range(int(sys.argv[1]))]
 for box in boxes[1:]:
-    threading.Thread(target=box.run, args=("(trap '' TERM HUP; setsid sleep 300) & sleep 300",), kwargs={"timeout": 300}).start()
-left = backend.engine.api.create_container(backend.image.name, ["true"], labels=__import__("selfplay.sandbox.docker.backend", fromlist=["labels"]).labels())["Id"]
+    stubborn = ("(trap '' TERM HUP; setsid sleep 300) & sleep 300",)
+    threading.Thread(target=box.run, args=stubborn, kwargs={"timeout": 300}).start()
+left = backend.engine.api.create_container(backend.image.name, ["true"], labels=labels())["Id"]
 print(left, *(box.id for box in boxes), flush=True)
 boxes[0].run("sleep 300", timeout=300)
 """
@@ -141,10 +143,13 @@ def test_a_socket_without_permission(tmp_path: Path) -> None:
     with contextlib.closing(socket.socket(socket.AF_UNIX)) as closed:
         closed.bind(str(place))
         place.chmod(0o600)
-        code = "import socket; socket.socket(1).connect(%r)" % str(place)
+        code = f"import socket; socket.socket(1).connect({str(place)!r})"
         try:
             done = subprocess.run(
-                ["/usr/bin/python3", "-c", code], user=64990 if os.getuid() == 0 else None, capture_output=True, text=True
+                ["/usr/bin/python3", "-c", code],
+                user=64990 if os.getuid() == 0 else None,
+                capture_output=True,
+                text=True,
             )
         finally:
             place.unlink()

@@ -24,13 +24,16 @@ import zlib
 
 MOST_BYTES = 64 * 1024 * 1024
 DEPTH = 3
+TELLING_CODE = 100
+"""Bytes of byte-code from which on two equal functions are copies and no coincidence."""
 DOCUMENTS = (".md", ".rst", ".txt", ".html", ".ipynb", ".adoc", ".tex", ".xml", ".json", ".csv", ".log", "")
 
 
 def functions(code, out):
-    """What each function of compiled code is made of, without its place."""
+    """What each function of compiled code is made of, without its place. Comprehensions and lambdas are alike in
+    many programs and tell nothing."""
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
+        if isinstance(constant, types.CodeType) and constant.co_name[:1] != "<":
             plain = tuple(repr(c) for c in constant.co_consts if not isinstance(c, types.CodeType))
             out.add((constant.co_name, constant.co_code, plain, constant.co_names))
             functions(constant, out)
@@ -42,13 +45,14 @@ class Search:
         self.lines = {line.encode("utf-8", "surrogateescape"): index for index, line in enumerate(wanted["lines"])}
         self.common = set(wanted["common"])
         self.context = {line.encode("utf-8", "surrogateescape") for line in wanted["context"]}
-        self.code = set()
-        for before, after in wanted["python"]:
+        self.code = {}
+        for stem, before, after in wanted["python"]:
             try:
                 had = functions(compile(before, "x", "exec"), set())
-                self.code |= had - functions(compile(after, "x", "exec"), set())
+                lost = had - functions(compile(after, "x", "exec"), set())
             except (SyntaxError, ValueError):
-                pass
+                continue
+            self.code.update((function, stem) for function in lost)
         self.found = []
 
     def look(self, where, name, data, depth=0):
@@ -65,20 +69,23 @@ class Search:
             hit -= self.common
         if hit:
             self.found.append([where, kind, sorted(hit), len(lines & self.context)])
-        if self.code and data[2:4] == b"\r\n" and self.compiled(data):
+        if self.code and data[2:4] == b"\r\n" and self.compiled(where, data):
             self.found.append([where, "compiled", list(range(len(self.lines))), 0])
         if depth < DEPTH:
             for inner, content in unpacked(data):
                 self.look(where + "!" + inner, inner or name.rpartition(".")[0], content, depth + 1)
 
-    def compiled(self, data):
+    def compiled(self, where, data):
+        """Does compiled Python hold a function that was lost? A short one may be another program's: its path must
+        name the module then."""
         for start in (16, 12, 8):
             try:
                 code = marshal.loads(data[start:])
             except Exception:
                 continue
             if isinstance(code, types.CodeType):
-                return bool(functions(code, set()) & self.code)
+                found = functions(code, set()) & self.code.keys()
+                return any(len(lost[1]) >= TELLING_CODE or self.code[lost] in where for lost in found)
         return False
 
 

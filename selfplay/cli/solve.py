@@ -1,0 +1,40 @@
+"""`selfplay solve`: attempts at the bugs of a run, and second-order bugs of those that failed."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from selfplay.cli.app import INTERRUPTED, app, print_run
+from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption
+
+
+@app.command()
+def solve(
+    run_dir: Annotated[Path, typer.Argument(help="A run's folder, as `selfplay curriculum` left it.")],
+    attempts: Annotated[int, typer.Option(min=1, help="Attempts per bug; more than there are goes on.")] = 8,
+    policy: Annotated[
+        str, typer.Option(help="Who solves: scripted, search, naive; or a control: gold, empty.")
+    ] = "scripted",
+    promote: Annotated[int, typer.Option(min=0, help="Make up to so many second-order bugs of each bug.")] = 0,
+    workers: Annotated[int | None, typer.Option(min=1, help="Attempts at a time; one per core if not given.")] = None,
+    counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Attempt every bug of a run and record its solve rate. The same command resumes."""
+    from selfplay.report.progress import LiveWatcher
+    from selfplay.rollout.solve_run import SolveOrder, run_solve
+    from selfplay.sandbox import open_backend
+
+    order = SolveOrder(run_dir, attempts, policy, promote, workers, counterfactual)
+    try:
+        with LiveWatcher() as watcher:
+            summary = run_solve(order, open_backend(sandbox, image, runtime), watcher)
+    except KeyboardInterrupt:
+        print("selfplay: interrupted; the same command resumes", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    print_run(summary, run_dir, as_json)

@@ -1,0 +1,186 @@
+"""Attempts at the bugs of a run, what an audit said of them, and the second-order bugs that failed attempts became.
+
+An attempt is one row, keyed by bug, policy and number, written when its grade is known: a kill loses at most the
+attempts that were running, and none is counted twice. Its diff lies in `attempts/<bug>/<policy>-<number>.diff`, put
+there before the row. A failed attempt is looked at for promotion once; its row in `promotions` says what came of it.
+"""
+
+import json
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from selfplay.artifact import Artifact, Bug, save, save_bug
+from selfplay.artifact.files import write_atomically
+from selfplay.curriculum.result import bug_of_row
+from selfplay.plain import decode, encode
+
+ATTEMPT_FILE = "attempt.diff"
+"""Beside the five files of a second-order bug: the failed attempt that is part of it."""
+PROMOTED, DUPLICATE = "promoted", "duplicate"
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS attempts (
+    bug TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    resolved INTEGER NOT NULL,
+    reason TEXT NOT NULL,       -- of the grade: resolved, failing-tests, empty, a layer's name, ...
+    detail TEXT NOT NULL,
+    figures TEXT NOT NULL,      -- JSON: seconds, calls, suite runs, changed lines
+    PRIMARY KEY (bug, policy, number)
+);
+CREATE TABLE IF NOT EXISTS audits (
+    bug TEXT PRIMARY KEY,
+    clean INTEGER NOT NULL,
+    findings TEXT NOT NULL      -- JSON
+);
+CREATE TABLE IF NOT EXISTS promotions (
+    parent TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    status TEXT NOT NULL,       -- promoted, or why not
+    tree_hash TEXT,             -- of the world a solver would see; UNIQUE lets a tree be promoted once
+    bug TEXT,                   -- bug.json of a promoted one
+    PRIMARY KEY (parent, policy, number)
+);
+CREATE UNIQUE INDEX IF NOT EXISTS promoted_trees ON promotions (tree_hash) WHERE bug IS NOT NULL;
+"""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One finished attempt at a bug. `diff` is what was graded, empty when nothing was handed in."""
+
+    bug: str
+    policy: str
+    number: int
+    resolved: bool
+    reason: str
+    detail: str
+    diff: str
+    figures: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """What came of a failed attempt: a second-order bug with its artifact (status `promoted`), or why not."""
+
+    parent: str
+    policy: str
+    number: int
+    status: str
+    tree_hash: str | None = None
+    bug: Bug | None = None
+
+
+class Attempts:
+    """The part of a pool that solvers write. One process at a time; one thread of it writes."""
+
+    def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
+        self._folder = folder
+        self._db = database
+        self._db.executescript(SCHEMA)
+
+    # -- attempts ----------------------------------------------------------------------------------------------
+
+    def add(self, attempt: Attempt) -> None:
+        """Store a finished attempt; one that is there already is left as it is."""
+        path = self._diff(attempt.bug, attempt.policy, attempt.number)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, encode(attempt.diff))
+        row = (
+            attempt.bug, attempt.policy, attempt.number, attempt.resolved, attempt.reason, attempt.detail,
+            json.dumps(attempt.figures),
+        )  # fmt: skip
+        with self._db:
+            self._db.execute("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+
+    def finished(self, policy: str) -> set[tuple[str, int]]:
+        """(bug, number) of the attempts of `policy` that are stored."""
+        return set(self._db.execute("SELECT bug, number FROM attempts WHERE policy = ?", (policy,)))
+
+    def all(self) -> Iterator[Attempt]:
+        """Every attempt, by bug, policy and number. A diff whose file is gone reads as empty."""
+        rows = self._db.execute("SELECT * FROM attempts ORDER BY bug, policy, number").fetchall()
+        for bug, policy, number, resolved, reason, detail, figures in rows:
+            path = self._diff(bug, policy, number)
+            diff = decode(path.read_bytes()) if path.is_file() else ""
+            yield Attempt(bug, policy, number, bool(resolved), reason, detail, diff, json.loads(figures))
+
+    def _diff(self, bug: str, policy: str, number: int) -> Path:
+        return self._folder / "attempts" / bug / f"{file_name(policy)}-{number:03d}.diff"
+
+    # -- audits ------------------------------------------------------------------------------------------------
+
+    def audited(self) -> dict[str, bool]:
+        """Bug -> is its world clean, for the bugs whose worlds were searched."""
+        return {bug: bool(clean) for bug, clean in self._db.execute("SELECT bug, clean FROM audits")}
+
+    def record_audit(self, bug: str, findings: list[dict[str, Any]]) -> None:
+        """Store what a search of the bug's world found."""
+        with self._db:
+            self._db.execute(
+                "INSERT OR REPLACE INTO audits VALUES (?, ?, ?)", (bug, not findings, json.dumps(findings))
+            )
+
+    # -- second-order bugs -------------------------------------------------------------------------------------
+
+    def considered(self) -> set[tuple[str, str, int]]:
+        """(parent, policy, number) of the attempts that were looked at for promotion."""
+        return set(self._db.execute("SELECT parent, policy, number FROM promotions"))
+
+    def children(self, parent: str) -> int:
+        """How many second-order bugs `parent` has."""
+        counted = "SELECT COUNT(*) FROM promotions WHERE parent = ? AND bug IS NOT NULL"
+        return int(self._db.execute(counted, (parent,)).fetchone()[0])
+
+    def trees(self) -> set[str]:
+        """The trees of the second-order bugs."""
+        return {row[0] for row in self._db.execute("SELECT tree_hash FROM promotions WHERE bug IS NOT NULL")}
+
+    def promotions(self) -> list[Promotion]:
+        """What came of every attempt looked at, in a fixed order."""
+        rows = self._db.execute(
+            "SELECT parent, policy, number, status, tree_hash, bug FROM promotions ORDER BY parent, policy, number"
+        )
+        return [
+            Promotion(parent, policy, number, status, tree_hash, bug_of_row(text) if text else None)
+            for parent, policy, number, status, tree_hash, text in rows
+        ]
+
+    def bugs(self) -> list[Bug]:
+        """The second-order bugs."""
+        return [promotion.bug for promotion in self.promotions() if promotion.bug]
+
+    def add_promotion(self, promotion: Promotion, artifact: Artifact, diff: str) -> None:
+        """Store what came of an attempt; a promoted one's folder is whole before its row is there. A tree that another
+        bug's attempt was promoted with meanwhile makes it a duplicate."""
+        if promotion.bug is not None and promotion.tree_hash in self.trees():
+            promotion = replace(promotion, status=DUPLICATE, bug=None)
+        if promotion.bug is not None:
+            self._write(promotion.bug, artifact, diff)
+        row = (
+            promotion.parent, promotion.policy, promotion.number, promotion.status, promotion.tree_hash,
+            promotion.bug.model_dump_json() if promotion.bug else None,
+        )  # fmt: skip
+        with self._db:
+            self._db.execute("INSERT INTO promotions VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def _write(self, bug: Bug, artifact: Artifact, diff: str) -> None:
+        staging, target = self._folder / "staging" / bug.id, self._folder / "bugs" / bug.id
+        for folder in (staging, target):  # what a kill left has no row
+            shutil.rmtree(folder, ignore_errors=True)
+        save(artifact, staging)
+        (staging / ATTEMPT_FILE).write_bytes(encode(diff))
+        save_bug(bug, staging)
+        target.parent.mkdir(exist_ok=True)
+        staging.replace(target)
+
+
+def file_name(policy: str) -> str:
+    """A policy's name as a part of a file's: a model's name may hold anything."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", policy).strip("-.")[:80] or "policy"

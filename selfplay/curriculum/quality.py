@@ -1,0 +1,110 @@
+"""How good a curriculum is, in figures: how hard, how large, how alike, how widely spread its bugs are, and whether
+they can be trusted. Pure functions of diffs and counts.
+
+Near-duplicates are pairs of bugs in one file whose changed lines overlap by a Jaccard index of `NEAR` or more (ours;
+the paper only reports that duplicates happen). Entropy is in bits, over the files and functions the bugs touch; its
+most is the logarithm of their number, reached when all are touched equally often.
+"""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from selfplay import patches
+from selfplay.plain import shown
+
+NEAR = 0.8
+ONE_LINE = 2
+"""Changed lines of a bug that replaced one line: one taken away, one added."""
+Lines = frozenset[tuple[str, str]]
+"""The changed lines of a bug: (path, marked line)."""
+
+
+def spread(values: Sequence[float]) -> dict[str, float] | None:
+    """Least, median, mean and most."""
+    if not values:
+        return None
+    return {
+        "least": min(values),
+        "median": statistics.median(values),
+        "mean": round(statistics.fmean(values), 2),
+        "most": max(values),
+    }
+
+
+def solve_rates(counts: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
+    """The figures of one policy from bug -> (resolved, attempts). `histogram`: solves -> bugs with as many."""
+    resolved = sum(solved for solved, _ in counts.values())
+    attempts = sum(count for _, count in counts.values())
+    between = sum(0 < solved < count for solved, count in counts.values())
+    return {
+        "bugs": len(counts),
+        "attempts": attempts,
+        "resolved": resolved,
+        "mean_solve_rate": round(statistics.fmean(s / n for s, n in counts.values()), 4) if counts else None,
+        "solved_at_least_once": sum(solved > 0 for solved, _ in counts.values()),
+        "strictly_between": between,
+        "histogram": dict(sorted(Counter(str(solved) for solved, _ in counts.values()).items(), key=_as_number)),
+    }
+
+
+def _as_number(item: tuple[str, int]) -> int:
+    return int(item[0])
+
+
+def shape(diffs: Mapping[str, str]) -> dict[str, Any]:
+    """Size, likeness and spread of first-order bugs, from bug -> `bug_inject.diff`."""
+    sections = {bug: patches.parse(diff) for bug, diff in diffs.items()}
+    sizes = [sum(section.added + section.removed for section in found) for found in sections.values()]
+    files = [tuple({shown(section.path) for section in found}) for found in sections.values()]
+    functions = [
+        tuple({f"{shown(s.path)}::{shown(hunk.section.strip())}" for s in found for hunk in s.hunks})
+        for found in sections.values()
+    ]
+    near = near_duplicates({bug: changed(found) for bug, found in sections.items()})
+    return {
+        "changed_lines": spread(sizes),
+        "files_per_bug": spread([len(names) for names in files]),
+        "one_line_share": share(sum(size <= ONE_LINE for size in sizes), len(sizes)),
+        "near_duplicate_rate": share(len(near), len(sizes)),
+        "entropy_files": entropy(name for names in files for name in names),
+        "entropy_functions": entropy(name for names in functions for name in names),
+    }
+
+
+def changed(sections: Iterable[patches.FilePatch]) -> Lines:
+    """The changed lines that say something."""
+    return frozenset(
+        (section.path, line.strip()) for section in sections for hunk in section.hunks for line in hunk.lines
+        if line[:1] in "+-" and line[1:].strip()
+    )  # fmt: skip
+
+
+def near_duplicates(lines: Mapping[str, Lines]) -> frozenset[str]:
+    """The bugs that are nearly an earlier one."""
+    found = set()
+    for (_, one), (later, other) in combinations(lines.items(), 2):
+        both = len(one & other)
+        if both and both / len(one | other) >= NEAR:
+            found.add(later)
+    return frozenset(found)
+
+
+def entropy(names: Iterable[str]) -> dict[str, float]:
+    """Shannon entropy in bits of how often each name comes, and the most it could be for as many names."""
+    counts = Counter(names)
+    total = sum(counts.values())
+    bits = -sum(n / total * math.log2(n / total) for n in counts.values()) if total else 0.0
+    return {
+        "names": len(counts),
+        "bits": round(abs(bits), 3),
+        "most": round(math.log2(len(counts)), 3) if counts else 0,
+    }
+
+
+def share(part: int, whole: int) -> float | None:
+    """`part` of `whole`; None of nothing."""
+    return round(part / whole, 4) if whole else None

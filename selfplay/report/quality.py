@@ -1,0 +1,87 @@
+"""The figures of a curriculum for people: how good its bugs are, and who solved how many of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from selfplay.report.tables import safe
+
+
+def quality_report(summary: Mapping[str, Any]) -> RenderableType:
+    """The quality gates and the solve rates of `summary.json`."""
+    parts: list[RenderableType] = [quality_table(summary["quality"], summary["solving"])]
+    if summary["solving"]:
+        parts.append(solve_table(summary["solving"]))
+    return Group(*parts)
+
+
+def quality_table(quality: Mapping[str, Any], solving: Mapping[str, Any]) -> Table:
+    """A line per figure."""
+    table = Table(title="Quality", title_justify="left", header_style="bold")
+    table.add_column("figure")
+    table.add_column("value")
+    for name, value in (
+        ("changed lines", _spread(quality["changed_lines"])),
+        ("files per bug", _spread(quality["files_per_bug"])),
+        ("F2P tests per bug", _spread(quality["fail_to_pass"])),
+        ("one-line bugs", _percent(quality["one_line_share"])),
+        ("duplicates submitted", _percent(quality["duplicate_rate"])),
+        ("near-duplicates", _percent(quality["near_duplicate_rate"])),
+        ("flaky tests", _percent(quality["flaky_rate"])),
+        ("entropy over files", _entropy(quality["entropy_files"])),
+        ("entropy over functions", _entropy(quality["entropy_functions"])),
+        ("worlds searched for leaks", f"{quality['audited']}, {quality['leaking']} leak"),
+        ("gold patch resolved", _control(solving, "gold")),
+        ("untouched world resolved", _control(solving, "empty")),
+        ("second-order bugs", _second_order(quality["second_order"])),
+    ):
+        table.add_row(name, safe(value))
+    return table
+
+
+def solve_table(solving: Mapping[str, Any]) -> Table:
+    """A line per policy and order of bugs."""
+    table = Table(title="Attempts", title_justify="left", header_style="bold")
+    for name in ("policy", "order"):
+        table.add_column(name)
+    for name in ("bugs", "attempts", "resolved", "mean solve rate", "solved once", "0 < rate < 1"):
+        table.add_column(name, justify="right")
+    table.add_column("bugs by number of solves")
+    for policy, found in solving.items():
+        for order in ("order_1", "order_2"):
+            rates = found[order]
+            if rates["bugs"]:
+                histogram = "  ".join(f"{solves}: {bugs}" for solves, bugs in rates["histogram"].items())
+                numbers = (rates["bugs"], rates["attempts"], rates["resolved"], f"{rates['mean_solve_rate']:.1%}")
+                once = (rates["solved_at_least_once"], rates["strictly_between"])
+                table.add_row(safe(policy), order[-1], *map(str, (*numbers, *once)), safe(histogram))
+    return table
+
+
+def _control(solving: Mapping[str, Any], name: str) -> str:
+    if name not in solving:
+        return f"not measured; `selfplay solve --policy {name} --attempts 3` does"
+    rates = [solving[name][order] for order in ("order_1", "order_2")]
+    resolved, attempts = sum(r["resolved"] for r in rates), sum(r["attempts"] for r in rates)
+    return f"{resolved} of {attempts}, on {sum(r['bugs'] for r in rates)} bugs"
+
+
+def _second_order(found: Mapping[str, Any]) -> str:
+    dropped = {status: n for status, n in found["statuses"].items() if status != "promoted"}
+    return f"{found['bugs']}" + (f"; not promoted: {dropped}" if dropped else "")
+
+
+def _spread(value: Mapping[str, float] | None) -> str:
+    if value is None:
+        return "none"
+    return f"median {value['median']:g}, mean {value['mean']:g}, {value['least']:g} to {value['most']:g}"
+
+
+def _percent(value: float | None) -> str:
+    return "none" if value is None else f"{value:.1%}"
+
+
+def _entropy(value: Mapping[str, float]) -> str:
+    return f"{value['bits']:.2f} of {value['most']:.2f} bits, {value['names']} touched"

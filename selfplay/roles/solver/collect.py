@@ -1,0 +1,40 @@
+"""What is taken out of the solver's sandbox when its episode is over: the prediction.
+
+Deviation from the paper: a solver commonly applies its specification to see the tests fail. Those files are put back
+before grading whatever it did to them, so its changes to them are left out instead of having the oracle refuse the
+prediction for touching tests. Everything else it changed is handed in, and is the oracle's to judge.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from selfplay import patches
+from selfplay.agent import Trajectory
+from selfplay.oracle.errors import PredictionError
+from selfplay.oracle.world import SolverWorld
+from selfplay.plain import shown
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """`diff` is what will be graded; `reason` why there is none. `left_out`: changed paths that are not in it."""
+
+    diff: str = ""
+    reason: str = ""
+    left_out: tuple[str, ...] = ()
+
+
+def collect(trajectory: Trajectory, world: SolverWorld, restored: Collection[str]) -> HandIn:
+    """The solver's changes, without those to the `restored` test files. Raises `SandboxError` when no second sandbox
+    can be had."""
+    if trajectory.submission is None:
+        error = f": {trajectory.error}" if trajectory.error else ""
+        return HandIn(reason=f"nothing was submitted ({trajectory.finish}{error})")
+    try:
+        prediction = world.prediction()
+        sections = patches.parse(prediction.diff) if prediction.diff else ()
+    except PredictionError as error:
+        return HandIn(reason=error.message)
+    kept = [section for section in sections if not set(section.paths) <= set(restored)]
+    dropped = [shown(section.path) for section in sections if section not in kept]
+    return HandIn(patches.join(kept) if kept else "", "", (*prediction.left_out, *dropped))

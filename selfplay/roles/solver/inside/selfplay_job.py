@@ -1,0 +1,135 @@
+"""A pytest plugin that runs collected tests again and again in forked children. On any Python from 3.7.
+
+SOLVER_FOLDER holds `job.json` (what to do) and gets `report.json` (what was seen). pytest collects once; every look at
+the tests happens in a child, so the parent stays as it was after collection, and a look costs a fork.
+"""
+
+import importlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+import traceback
+
+FOLDER = os.environ["SOLVER_FOLDER"]
+sys.path.insert(0, FOLDER)
+SEEN = {"operands": []}
+
+
+def pytest_collection_finish(session):
+    """The job's own module, imported late: a repository's imports must not find it half made."""
+    with open(os.path.join(FOLDER, "job.json"), encoding="utf-8") as stream:
+        session.solver_job = json.load(stream)
+
+
+def pytest_runtestloop(session):
+    """Replaces pytest's own loop."""
+    job = session.solver_job
+    sys.dont_write_bytecode = True
+    doer = importlib.import_module("selfplay_" + job["do"])
+    report = doer.run(session, job)
+    with open(os.path.join(FOLDER, "report.json"), "w", encoding="utf-8") as stream:
+        json.dump(report, stream)
+    return True
+
+
+def pytest_assertrepr_compare(config, op, left, right):
+    """The operands of a failing comparison, where they are plain values."""
+    if len(SEEN["operands"]) < 50:
+        SEEN["operands"].append([op, literal(left), literal(right)])
+    return None
+
+
+def literal(value, most=4000):
+    """The source of a plain value; None for anything else. What a `repr` written by anybody claims is not believed."""
+    try:
+        if not plain(value, 4):
+            return None
+        text = repr(value)
+        return text if len(text) <= most else None
+    except Exception:
+        return None
+
+
+def plain(value, depth):
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str, bytes):
+        return value == value and value not in (float("inf"), float("-inf"))
+    if depth == 0:
+        return False
+    if kind in (list, tuple, set):
+        return len(value) < 200 and (kind is not set or bool(value)) and all(plain(part, depth - 1) for part in value)
+    if kind is dict:
+        return len(value) < 200 and all(plain(k, depth - 1) and plain(v, depth - 1) for k, v in value.items())
+    return False
+
+
+def forked(work, seconds):
+    """What `work()` returns in a child of this process; None when it takes too long or dies."""
+    out, into = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(out)
+        try:
+            os.setsid()
+            data = json.dumps(work()).encode()
+            while data:
+                data = data[os.write(into, data) :]
+        except BaseException:
+            traceback.print_exc()
+        os._exit(0)
+    os.close(into)
+    try:
+        return json.loads(drained(out, seconds).decode() or "null")
+    except ValueError:
+        return None
+    finally:
+        os.close(out)
+        for kill in (os.killpg, os.kill):
+            try:
+                kill(child, signal.SIGKILL)
+            except OSError:
+                pass
+        os.waitpid(child, 0)
+
+
+def drained(stream, seconds):
+    """All of a pipe, or what came until the time was over."""
+    end, parts = time.monotonic() + seconds, []
+    while True:
+        left = end - time.monotonic()
+        if left <= 0 or not select.select([stream], [], [], left)[0]:
+            return b""
+        part = os.read(stream, 1 << 16)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+
+
+def outcome(item, following=None):
+    """(passed, the failing call) of one test with its fixtures; `passed` is None for a skipped one."""
+    from _pytest.runner import CallInfo, runtestprotocol
+
+    calls = []
+
+    def note(call):
+        if call.excinfo is not None:
+            calls.append(call)
+
+    make = CallInfo.from_call.__func__
+
+    def from_call(cls, *args, **kwargs):
+        call = make(cls, *args, **kwargs)
+        note(call)
+        return call
+
+    CallInfo.from_call = classmethod(from_call)
+    try:
+        reports = runtestprotocol(item, log=False, nextitem=following)
+    finally:
+        CallInfo.from_call = classmethod(make)
+    if any(report.failed for report in reports):
+        return False, (calls[0] if calls else None)
+    return (None if any(report.skipped for report in reports) else True), None

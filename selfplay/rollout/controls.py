@@ -1,0 +1,31 @@
+"""Two controls every curriculum must pass: the gold patch is resolved, the world as it is given is not.
+
+They are played by `selfplay solve --policy gold` and `--policy empty`, and stored as attempts of these names.
+"""
+
+from selfplay import patches
+from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.world import Task, open_world
+from selfplay.sandbox import Backend, Limits
+from selfplay.workbench.staging import apply_diffs
+
+GOLD, EMPTY = "gold", "empty"
+CONTROLS = (GOLD, EMPTY)
+
+
+def gold_patch(backend: Backend, task: Task, limits: Limits = Limits()) -> str:
+    """The patch that undoes the failed attempt and the bug, as a solver would have handed it in: taken from the tree.
+
+    Raises `WorldError`, `DoesNotApply`, `PredictionError`, `SandboxError`."""
+    with open_world(backend, task, limits) as world:
+        undo = [*reversed(task.extra), task.artifact.bug_inject]
+        apply_diffs(world.sandbox, [patches.reverse(diff) for diff in undo])
+        return world.prediction().diff
+
+
+def play_control(name: str, backend: Backend, task: Task, grader: Grader, limits: Limits) -> tuple[str, Grade]:
+    """(what was graded, its grade) of the control `name`. Raises as `gold_patch` and `Grader.grade` do."""
+    if name == EMPTY:
+        return "", grader.grade_untouched()
+    diff = gold_patch(backend, task, limits)
+    return diff, grader.grade(diff)

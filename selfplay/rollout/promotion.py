@@ -1,0 +1,135 @@
+"""Failed attempts become second-order bugs (SSR section 5): the buggy tree plus a failed patch is the next task.
+
+Defaults the paper leaves open, as in the specification: an attempt that is empty, does not apply, was refused by the
+oracle, touches only tests or changes no code is dropped; the failing set must not be empty, and some test must still
+pass; no tree twice; order 2 at most; at most `per_parent` children a bug. Specification, script, parser and file list
+are inherited; F2P and P2P are measured anew, twice, and the new world is searched for leaks like any other.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from selfplay import __version__
+from selfplay.artifact import Bug
+from selfplay.artifact.bug import FailedAttempt
+from selfplay.curriculum import Curriculum
+from selfplay.curriculum.attempts import DUPLICATE, PROMOTED, Attempt, Promotion
+from selfplay.errors import SelfplayError
+from selfplay.oracle.audit import audit
+from selfplay.oracle.world import open_world
+from selfplay.patches import is_test_file, parse
+from selfplay.patches.substance import changes_code
+from selfplay.plain import encode
+from selfplay.rollout.parallel import in_parallel
+from selfplay.rollout.second_order import Measured, measure_second_order
+from selfplay.rollout.solving import Ready, Solving
+from selfplay.sandbox import SandboxError
+from selfplay.workbench import Workbench
+
+PER_PARENT = 4
+"""Second-order bugs made of one bug's failed attempts, at most."""
+HONEST_FAILURES = ("failing-tests", "missing-tests")
+"""Reasons of grades that say only that the patch does not do: the others are no attempt at the task."""
+
+Told = Callable[[Promotion], None]
+
+
+def promote(run: Solving, pool: Curriculum, bugs: Sequence[Ready], per_parent: int, told: Told) -> None:
+    """Make second-order bugs of the failed attempts stored for `bugs`, and store what came of each one looked at.
+
+    Raises `RolloutError` when sandboxes keep failing."""
+    known, considered = pool.attempts.trees(), pool.attempts.considered()
+    failed = defaultdict(list)
+    for attempt in sorted(pool.attempts.all(), key=lambda attempt: (attempt.number, attempt.policy)):
+        if not attempt.resolved and (attempt.bug, attempt.policy, attempt.number) not in considered:
+            failed[attempt.bug].append(attempt)
+    room = {ready.bug.id: per_parent - pool.attempts.children(ready.bug.id) for ready in bugs}
+    jobs = [ready for ready in bugs if ready.bug.order == 1 and failed[ready.bug.id] and room[ready.bug.id] > 0]
+
+    def work(ready: Ready) -> list[tuple[Promotion, str]]:
+        return _children(run, ready, failed[ready.bug.id], room[ready.bug.id], known)
+
+    for ready, found in in_parallel(jobs, work, run.workers, run.backend):
+        for promotion, diff in found:
+            pool.attempts.add_promotion(promotion, ready.artifact, diff)
+            told(promotion)
+
+
+def _children(
+    run: Solving, ready: Ready, attempts: Sequence[Attempt], most: int, known: set[str]
+) -> list[tuple[Promotion, str]]:
+    """What comes of the attempts at one bug, in order, until `most` are promoted."""
+    found: list[tuple[Promotion, str]] = []
+    seen = set(known)
+    for attempt in attempts:
+        if sum(promotion.bug is not None for promotion, _ in found) >= most:
+            break
+        promotion = _promotion(run, ready, attempt, seen)
+        found.append((promotion, attempt.diff))
+        seen.add(promotion.tree_hash or "")
+    return found
+
+
+def _promotion(run: Solving, ready: Ready, attempt: Attempt, seen: set[str]) -> Promotion:
+    nothing = Promotion(attempt.bug, attempt.policy, attempt.number, _unfit(attempt))
+    if nothing.status:
+        return nothing
+    task = replace(ready.task, extra=(attempt.diff,))
+    try:
+        with open_world(run.backend, task, run.limits) as world:
+            tree_hash = world.tree_hash
+            if tree_hash in seen:
+                return replace(nothing, status=DUPLICATE, tree_hash=tree_hash)
+            leaks = audit(world).findings
+    except SandboxError:
+        raise
+    except SelfplayError as error:
+        return replace(nothing, status=f"no world: {error.message}")
+    if leaks:
+        return replace(nothing, status=f"leaks: {leaks[0].where}", tree_hash=tree_hash)
+    measured = measure_second_order(_bench(run, ready), ready.bug, attempt.diff)
+    if isinstance(measured, str):
+        return replace(nothing, status=measured, tree_hash=tree_hash)
+    bug = _bug(ready.bug, attempt, measured)
+    return replace(nothing, status=PROMOTED, tree_hash=tree_hash, bug=bug)
+
+
+def _unfit(attempt: Attempt) -> str:
+    """Why an attempt cannot become a bug, told without running anything; empty when it may."""
+    if attempt.reason not in HONEST_FAILURES:
+        return attempt.reason
+    sections = parse(attempt.diff)  # what was graded can be read
+    if not sections:
+        return "empty"
+    if all(is_test_file(path) for section in sections for path in section.paths):
+        return "test-only"
+    return "" if changes_code(sections) else "no-op"
+
+
+def _bench(run: Solving, ready: Ready) -> Workbench:
+    world = run.prepared.world()
+    return Workbench(
+        run.backend, world, ready.artifact, time_limit=ready.seconds, limits=run.limits, shared=run.cache
+    )  # fmt: skip
+
+
+def _bug(parent: Bug, attempt: Attempt, measured: Measured) -> Bug:
+    fails, passes, flaky, said = measured
+    digest = hashlib.sha256(encode(attempt.diff)).hexdigest()
+    return parent.model_copy(
+        update={
+            "id": f"{parent.id}.o2.{digest[:8]}",
+            "order": 2,
+            "parent": parent.id,
+            "root": parent.root or parent.id,
+            "attempt": FailedAttempt(policy=attempt.policy, number=attempt.number, sha256=digest),
+            "fail_to_pass": fails,
+            "pass_to_pass": passes,
+            "flaky": flaky,
+            "verdicts": (*parent.verdicts, said.to_json()),
+            "policy": attempt.policy,
+            "versions": {**parent.versions, "selfplay": __version__},
+        }
+    )

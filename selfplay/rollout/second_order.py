@@ -1,0 +1,36 @@
+"""What a buggy tree and a failed attempt at it, together, do to the tests: the measure of a second-order bug."""
+
+from dataclasses import replace
+
+from selfplay.artifact import Bug, Verdict
+from selfplay.workbench import Workbench
+
+MEASURES = 2
+"""Runs: what differs between them is flaky."""
+Measured = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], Verdict]
+
+
+def measure_second_order(bench: Workbench, bug: Bug, diff: str) -> Measured | str:
+    """(F2P, P2P, flaky, verdict) of the buggy tree plus `diff`, or why it is no bug. Two runs: what differs is flaky.
+
+    `bug` is the parent, or the second-order bug itself: its ids are those that pass on the original. `bench` is its
+    artifact's."""
+    wanted, artifact = frozenset((*bug.fail_to_pass, *bug.pass_to_pass)), bench.artifact
+    before = replace(bench.meter)
+    limit = 10 * bench.run().seconds + 10  # as for the first-order bug: one that hangs is none
+    diffs = (artifact.bug_inject, artifact.test_weaken, diff)
+    runs = [
+        bench.run(diffs, repeat=repeat, restore=artifact.test_files, time_limit=limit) for repeat in range(MEASURES)
+    ]
+    if any(run.stage or run.timed_out for run in runs):
+        broken = next(run for run in runs if run.stage or run.timed_out)
+        return "hangs" if broken.timed_out else f"no results: {broken.error}"
+    always = frozenset.intersection(*(run.passed for run in runs)) & wanted
+    ever = frozenset.union(*(run.passed for run in runs)) & wanted
+    flaky, fails = tuple(sorted({*bug.flaky, *(ever - always)})), tuple(sorted(wanted - ever))
+    if not fails or not always:
+        return "nothing fails" if not fails else "nothing passes"
+    said = f"{len(fails)} tests fail with the failed attempt, {len(always)} pass"
+    seconds, spent = bench.meter.seconds - before.seconds, bench.meter.runs - before.runs
+    verdict = Verdict("second order", True, said, seconds=seconds, runs=spent)
+    return fails, tuple(sorted(always)), flaky, verdict

@@ -1,0 +1,106 @@
+"""From a run's folder to attempts at its bugs and second-order bugs: what `selfplay solve` does, over values."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from selfplay.artifact import ArtifactError, Bug
+from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
+from selfplay.curriculum.attempts import Attempt, Promotion
+from selfplay.curriculum.store import DATABASE
+from selfplay.curriculum.summary import read_summary, summarise, write_summary
+from selfplay.repository import Prepared, rebuild
+from selfplay.rollout.controls import CONTROLS
+from selfplay.rollout.players import Player, player_named
+from selfplay.rollout.promotion import promote
+from selfplay.rollout.solving import Solving, ready_bugs, solve
+from selfplay.sandbox import Backend
+
+
+@dataclass(frozen=True)
+class SolveOrder:
+    """What the user asked for. `policy` names a player or a control (`gold`, `empty`); `per_parent` above 0 asks for
+    second-order bugs, at most so many a bug. `workers` None means one per core."""
+
+    run: Path
+    attempts: int = 8
+    policy: str = "scripted"
+    per_parent: int = 0
+    workers: int | None = None
+    counterfactual: bool = True
+
+
+class SolveWatcher(Protocol):
+    """Who is told what happens."""
+
+    def say(self, line: str) -> None:
+        """Something a user may want to know while waiting."""
+        ...
+
+    def expect(self, attempts: int) -> None:
+        """So many attempts will be played now."""
+        ...
+
+    def attempt(self, attempt: Attempt) -> None:
+        """An attempt is finished and stored."""
+        ...
+
+
+def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dict[str, Any]:
+    """Attempt the bugs of a run (or go on attempting them). Returns the summary, also written to `summary.json`.
+
+    Raises `SelfplayError` for what the user can mend; what was stored is kept, and the same command resumes.
+    """
+    player = None if order.policy in CONTROLS else player_named(order.policy)
+    if not (order.run / DATABASE).is_file():
+        raise CurriculumError(f"{order.run} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
+    with open_curriculum(order.run) as pool:
+        if not pool.bugs():
+            raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
+        prepared = _prepared(order.run, pool.bugs()[0], backend)
+        try:
+            solve_pool(_solving(order, player, prepared, pool, backend), order.per_parent, pool, watcher)
+        finally:
+            summary = {**read_summary(order.run), **summarise(pool)}
+            write_summary(order.run, summary)
+    return summary
+
+
+def _prepared(run: Path, bug: Bug, backend: Backend) -> Prepared:
+    original = run / "original"
+    if not original.is_dir():
+        raise ArtifactError(f"{original} is gone", "The bugs were planted in it: make the run again, or restore it.")
+    return rebuild(original, bug.environment, backend=backend)
+
+
+def solve_pool(run: Solving, per_parent: int, pool: Curriculum, watcher: SolveWatcher) -> None:
+    """Attempt every bug of an open pool, then make second-order bugs of what failed, at most `per_parent` a bug."""
+    bugs = ready_bugs(run, pool, watcher.say)
+    done = pool.attempts.finished(run.policy)
+    watcher.expect(sum((ready.bug.id, n) not in done for ready in bugs for n in range(run.attempts)))
+    solve(run, pool, bugs, watcher.attempt)
+    if per_parent:
+        promote(run, pool, bugs, per_parent, lambda promotion: watcher.say(_promoted(promotion)))
+
+
+def _solving(
+    order: SolveOrder, player: Player | None, prepared: Prepared, pool: Curriculum, backend: Backend
+) -> Solving:
+    return Solving(
+        prepared=prepared,
+        backend=backend,
+        policy=player.name if player else order.policy,
+        player=player,
+        trajectories=order.run / "trajectories",
+        attempts=order.attempts,
+        seed=int(pool.settings().get("seed", 0)),
+        workers=order.workers or os.cpu_count() or 1,
+        counterfactual=order.counterfactual,
+    )
+
+
+def _promoted(promotion: Promotion) -> str:
+    if promotion.bug:
+        return f"{promotion.bug.id}: second order, {len(promotion.bug.fail_to_pass)} tests fail"
+    return f"{promotion.parent} {promotion.policy} {promotion.number} is no second-order bug: {promotion.status}"

@@ -1,0 +1,93 @@
+"""The pool of attempts: each counted once, kept through reopening; second-order bugs are whole before they are rows."""
+
+from pathlib import Path
+
+import hand_made
+import pytest
+
+from selfplay.artifact import Bug, load_bug
+from selfplay.artifact.bug import FailedAttempt
+from selfplay.curriculum import open_curriculum
+from selfplay.curriculum.attempts import Attempt, Promotion, file_name
+from selfplay.curriculum.summary import summarise
+
+ARTIFACT = hand_made.artifact("python")
+
+
+def attempt(number: int, resolved: bool = False, bug: str = "b.1", policy: str = "p") -> Attempt:
+    reason = "resolved" if resolved else "failing-tests"
+    return Attempt(bug, policy, number, resolved, reason, "why", f"diff {number}\n", {"seconds": 1.0})
+
+
+def child(tree: str = "tree", number: int = 0, parent: str = "b.1") -> Promotion:
+    bug = Bug(
+        id=f"{parent}.o2.{number}", order=2, parent=parent, root=parent, strategy="removal", seed=0, source="s",
+        revision="r", commit="c", tree_hash="t", content_hash=ARTIFACT.content_hash(), fail_to_pass=("x",),
+        pass_to_pass=("y",), policy="p", attempt=FailedAttempt(policy="p", number=number, sha256="0"),
+    )  # fmt: skip
+    return Promotion(parent, "p", number, "promoted", tree, bug)
+
+
+def test_an_attempt_is_counted_once_and_kept(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.attempts.add(attempt(0))
+        pool.attempts.add(attempt(0, resolved=True))  # the same attempt again changes nothing
+        pool.attempts.add(attempt(1, resolved=True))
+        pool.attempts.add(attempt(0, policy="q/model:7b"))
+    with open_curriculum(tmp_path) as pool:
+        assert pool.attempts.finished("p") == {("b.1", 0), ("b.1", 1)}
+        first, second, other = pool.attempts.all()
+        assert (first.resolved, second.resolved, other.policy) == (False, True, "q/model:7b")
+        assert [found.diff for found in (first, second)] == ["diff 0\n", "diff 1\n"]
+
+
+def test_a_diff_whose_file_is_gone_reads_as_empty(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.attempts.add(attempt(0))
+        (tmp_path / "attempts" / "b.1" / "p-000.diff").unlink()
+        assert [found.diff for found in pool.attempts.all()] == [""]
+
+
+@pytest.mark.parametrize(
+    ("policy", "name"), [("a/b:c", "a-b-c"), ("../x", "x"), ("///", "policy"), ("scripted", "scripted")]
+)
+def test_any_policy_has_a_file_name(policy: str, name: str) -> None:
+    assert file_name(policy) == name
+
+
+def test_a_second_order_bug_survives_reopening_and_a_folder_without_a_row_does_not(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.attempts.add_promotion(child(), ARTIFACT, "the diff\n")
+        pool.attempts.add_promotion(Promotion("b.1", "p", 1, "no-op"), ARTIFACT, "")
+        pool.attempts._write(child("other", 2).bug, ARTIFACT, "")  # type: ignore[arg-type]  # as a kill would leave it
+        assert (tmp_path / "bugs" / "b.1.o2.2").exists()
+    with open_curriculum(tmp_path) as pool:
+        (bug,) = pool.attempts.bugs()
+        folder = tmp_path / "bugs" / bug.id
+        assert load_bug(folder) == bug and (folder / "attempt.diff").read_text() == "the diff\n"
+        assert not (tmp_path / "bugs" / "b.1.o2.2").exists()
+        assert pool.attempts.considered() == {("b.1", "p", 0), ("b.1", "p", 1)}
+        assert (pool.attempts.children("b.1"), pool.attempts.trees()) == (1, {"tree"})
+
+
+def test_a_tree_is_promoted_once(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.attempts.add_promotion(child("tree", 0), ARTIFACT, "")
+        pool.attempts.add_promotion(child("tree", 1, parent="b.2"), ARTIFACT, "")  # made at the same time, of another
+        statuses = {promotion.parent: promotion.status for promotion in pool.attempts.promotions()}
+        assert statuses == {"b.1": "promoted", "b.2": "duplicate"} and len(pool.attempts.bugs()) == 1
+
+
+def test_the_figures_of_solving_by_hand(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        for number, resolved in enumerate((True, False, True, False)):
+            pool.attempts.add(attempt(number, resolved))
+        pool.attempts.add(attempt(0, bug="b.2"))
+        pool.attempts.add(attempt(1, bug="b.2"))
+        found = summarise(pool)["solving"]["p"]
+    assert found["order_1"] == {
+        "bugs": 2, "attempts": 6, "resolved": 2,
+        "mean_solve_rate": 0.25,  # (2/4 + 0/2) / 2
+        "solved_at_least_once": 1, "strictly_between": 1, "histogram": {"0": 1, "2": 1},
+    }  # fmt: skip
+    assert found["reasons"] == {"resolved": 2, "failing-tests": 4} and found["order_2"]["mean_solve_rate"] is None

@@ -1,0 +1,63 @@
+"""The figures of a curriculum on diffs small enough to count by hand."""
+
+import pytest
+
+from selfplay.curriculum.quality import entropy, near_duplicates, shape, solve_rates, spread
+
+HEAD = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n"
+
+
+def diff(path: str, removed: list[str], added: list[str], function: str = "def f():") -> str:
+    lines = [f"-{line}\n" for line in removed] + [f"+{line}\n" for line in added]
+    return HEAD.format(path) + f"@@ -1,{len(removed)} +1,{len(added)} @@ {function}\n" + "".join(lines)
+
+
+def test_entropy_is_in_bits() -> None:
+    assert entropy("aabb") == {"names": 2, "bits": 1.0, "most": 1.0}  # a fair coin
+    assert entropy("aaab") == {"names": 2, "bits": 0.811, "most": 1.0}  # 2 - 3/4 log2 3
+    assert entropy("aaaa") == {"names": 1, "bits": 0.0, "most": 0.0}
+    assert entropy("") == {"names": 0, "bits": 0.0, "most": 0.0}
+
+
+def test_the_shape_of_three_bugs() -> None:
+    found = shape(
+        {
+            "one": diff("a.py", ["x = 1"], ["x = 2"]),
+            "two": diff("a.py", ["a", "b", "c"], [], "def g():"),
+            "three": diff("b.py", ["a", "b", "c"], []) + diff("c.py", ["d"], []),
+        }
+    )
+    assert found["changed_lines"] == {"least": 2, "median": 3, "mean": 3.0, "most": 4}
+    assert found["files_per_bug"] == {"least": 1, "median": 1, "mean": 1.33, "most": 2}
+    assert found["one_line_share"] == 0.3333
+    assert found["near_duplicate_rate"] == 0.0  # the same lines in another file are another bug
+    assert found["entropy_files"] == {"names": 3, "bits": 1.5, "most": 1.585}  # a.py twice of four: 1/2 + 2 * 1/4 * 2
+    assert found["entropy_functions"]["names"] == 4
+
+
+def test_no_bugs_have_no_shape() -> None:
+    found = shape({})
+    assert found["changed_lines"] is None and found["one_line_share"] is None and spread([]) is None
+
+
+@pytest.mark.parametrize(
+    ("other", "near"),
+    [
+        ({"a", "b", "c", "d"}, True),  # 4 of 4
+        ({"a", "b", "c", "d", "e"}, True),  # 4 of 5 = 0.8
+        ({"a", "b", "c", "e"}, False),  # 3 of 5
+        (set(), False),
+    ],
+)
+def test_near_duplicates_share_four_fifths_of_their_lines(other: set[str], near: bool) -> None:
+    one = frozenset(("f", line) for line in "abcd")
+    found = near_duplicates({"one": one, "other": frozenset(("f", line) for line in other)})
+    assert found == ({"other"} if near else frozenset())
+
+
+def test_solve_rates_count_what_lies_between() -> None:
+    found = solve_rates({"never": (0, 8), "always": (8, 8), "sometimes": (2, 8)})
+    assert found == {
+        "bugs": 3, "attempts": 24, "resolved": 10, "mean_solve_rate": 0.4167,  # (0 + 1 + 1/4) / 3
+        "solved_at_least_once": 2, "strictly_between": 1, "histogram": {"0": 1, "2": 1, "8": 1},
+    }  # fmt: skip
