@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from selfplay.cli.app import app, print_run
-from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption
+from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 
 if TYPE_CHECKING:
     from selfplay.sandbox import Backend
@@ -28,11 +28,10 @@ def validate(
 
     from selfplay.report.tables import verdict_table
     from selfplay.rollout.revalidation import revalidate
-    from selfplay.sandbox import open_backend
 
     console = Console()
     results = []
-    for result in revalidate(path, open_backend(sandbox, image, runtime)):
+    for result in revalidate(path, opened(sandbox, image, runtime)):
         results.append(result)
         if not as_json:
             console.print(verdict_table(result.id, result.verdicts))
@@ -56,11 +55,10 @@ def grade(
     as_json: Annotated[bool, typer.Option("--json", help="Print grades as JSON.")] = False,
 ) -> None:
     """Grade a prediction in a fresh sandbox. Exit 0: resolved, 1: not resolved, 2: could not be graded."""
-    from selfplay.sandbox import open_backend
 
     if (patch is None) == (predictions is None):
         raise typer.BadParameter("give --patch FILE for one bug, or --predictions FILE for a run")
-    backend = open_backend(sandbox, image, runtime)
+    backend = opened(sandbox, image, runtime)
     if predictions is not None:
         resolved = _grade_run(path, predictions, backend, counterfactual, workers, as_json)
     else:
@@ -118,9 +116,8 @@ def audit(
 
     from selfplay.report.tables import audit_table
     from selfplay.rollout.grading import audit_bug
-    from selfplay.sandbox import open_backend
 
-    audited = audit_bug(bug_dir, open_backend(sandbox, image, runtime))
+    audited = audit_bug(bug_dir, opened(sandbox, image, runtime))
     if as_json:
         print(json.dumps(audited.to_json(), indent=2))
     else:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from selfplay.cli.app import INTERRUPTED, app, print_run
-from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption
+from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 
 
 @app.command()
@@ -38,7 +38,6 @@ def curriculum(
     from selfplay.report.progress import LiveWatcher
     from selfplay.rollout.campaign import Order, run_campaign
     from selfplay.rollout.injection import mix_named
-    from selfplay.sandbox import open_backend
     from selfplay.validators import Thresholds
 
     thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
@@ -48,7 +47,7 @@ def curriculum(
     )  # fmt: skip
     try:
         with LiveWatcher(bugs) as watcher:
-            summary = run_campaign(wanted, open_backend(sandbox, image, runtime), watcher)
+            summary = run_campaign(wanted, opened(sandbox, image, runtime), watcher)
     except KeyboardInterrupt:
         print("selfplay: interrupted; the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

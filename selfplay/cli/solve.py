@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from selfplay.cli.app import INTERRUPTED, app, print_run
-from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption
+from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 
 
 @app.command()
@@ -28,12 +28,11 @@ def solve(
     """Attempt every bug of a run and record its solve rate. The same command resumes."""
     from selfplay.report.progress import LiveWatcher
     from selfplay.rollout.solve_run import SolveOrder, run_solve
-    from selfplay.sandbox import open_backend
 
     order = SolveOrder(run_dir, attempts, policy, promote, workers, counterfactual)
     try:
         with LiveWatcher() as watcher:
-            summary = run_solve(order, open_backend(sandbox, image, runtime), watcher)
+            summary = run_solve(order, opened(sandbox, image, runtime), watcher)
     except KeyboardInterrupt:
         print("selfplay: interrupted; the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

@@ -16,7 +16,7 @@ from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
 from selfplay.sandbox.probe import namespace_remedy, probe
-from selfplay.sandbox.programs import find_programs
+from selfplay.sandbox.programs import find_programs, version
 from selfplay.sandbox.protocol import IsolationUnavailable, Limits, Sandbox, World
 
 
@@ -29,6 +29,7 @@ class BubblewrapBackend:
     name = "bubblewrap"
 
     def __init__(self) -> None:
+        self.promises: tuple[str, ...] = ()
         self.identity = identity()
         self.programs = find_programs()
         self.cgroups = cgroups.find()
@@ -37,6 +38,10 @@ class BubblewrapBackend:
     def owner(self) -> tuple[int, int]:
         """(uid, gid) that must own a folder for the sandbox to write to it."""
         return self.identity.uid, self.identity.gid
+
+    def versions(self) -> dict[str, str]:
+        """What isolates, and its version."""
+        return {"bwrap": ".".join(map(str, version(self.programs.bwrap))), "path": str(self.programs.bwrap)}
 
     def enforcement(self) -> dict[str, str]:
         """What holds each limit on this machine: a control group for the whole sandbox, or less where none can be."""
@@ -117,7 +122,7 @@ def bubblewrap_backend() -> BubblewrapBackend:
         raise IsolationUnavailable(f"bubblewrap needs Linux, and this is {sys.platform}", "Use a Linux machine.")
     backend = BubblewrapBackend()
     try:
-        probe(backend)
+        backend.promises = probe(backend)
     except BaseException:
         backend.close()
         raise

@@ -81,6 +81,7 @@ class DockerBackend:
     name = "docker"
 
     def __init__(self, image_name: str | None = None, runtime: str | None = None) -> None:
+        self.promises: tuple[str, ...] = ()
         self.engine: Engine = connect()
         if runtime is not None and runtime not in self.engine.runtimes:
             raise EngineUnavailable(
@@ -98,6 +99,18 @@ class DockerBackend:
     def owner(self) -> tuple[int, int]:
         """(uid, gid) of everything inside, which is the same number on the host."""
         return self.identity.uid, self.identity.gid
+
+    def versions(self) -> dict[str, str]:
+        """What isolates, and its version."""
+        engine = self.engine
+        return {
+            "engine": engine.version,
+            "api": engine.api_version,
+            "runtime": self.runtime or "the engine's default",
+            "runtimes": ", ".join(engine.runtimes),
+            "storage": engine.storage,
+            "image": self.image.name,
+        }
 
     def enforcement(self) -> dict[str, str]:
         """What holds each limit."""
@@ -251,6 +264,6 @@ def docker_backend(image_name: str | None = None, runtime: str | None = None) ->
     """This process's backend for that image and runtime, probed once. Raises `IsolationUnavailable` naming the promise
     that does not hold, or what keeps the engine from being used."""
     backend = DockerBackend(image_name, runtime)
-    probe(backend)
+    backend.promises = probe(backend)
     atexit.register(backend.close)
     return backend
