@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 from selfplay.sandbox.machine import SHARE, machine
 from selfplay.sandbox.protocol import MIB, Backend, Limits, Sandbox, SandboxError, World
@@ -101,6 +102,10 @@ class Pool:
         self._leases: set[Lease] = set()
         self._warm: list[tuple[World, Limits, Lease]] = []
         self._closed = False
+
+    def __getattr__(self, name: str) -> Any:
+        """What else a backend offers (its image, for one) is the backend's own."""
+        return getattr(self.backend, name)
 
     def owner(self) -> tuple[int, int]:
         """(uid, gid) that must own a folder for a sandbox to write to it."""

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 from docker.errors import APIError, NotFound
 from requests.exceptions import RequestException
@@ -23,7 +24,15 @@ from selfplay.sandbox import elsewhere, inside, messages
 from selfplay.sandbox.cgroups import identity as process_identity
 from selfplay.sandbox.docker import container, image
 from selfplay.sandbox.docker.bootstrap import program
-from selfplay.sandbox.docker.client import Engine, EngineUnavailable, connect, patiently, translated, unreachable
+from selfplay.sandbox.docker.client import (
+    Engine,
+    EngineUnavailable,
+    ImageUnusable,
+    connect,
+    patiently,
+    translated,
+    unreachable,
+)
 from selfplay.sandbox.docker.forest import PAGE, Forest, grown
 from selfplay.sandbox.docker.stream import AttachedLink
 from selfplay.sandbox.identity import identity
@@ -33,6 +42,7 @@ from selfplay.sandbox.probe import probe
 from selfplay.sandbox.protocol import WORKDIR, Completed, Limits, Sandbox, SandboxError, World
 
 LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
+NEEDED = ("bash", "git", "python3")
 log = logging.getLogger(__name__)
 
 
@@ -121,6 +131,24 @@ class DockerBackend:
     def python(self) -> str:
         """The interpreter inside."""
         return self.image.python
+
+    @property
+    def image_id(self) -> str:
+        """A user's image; empty where containers run this machine's own programs."""
+        return "" if self.image.ours else self.image.id
+
+    def source_places(self) -> tuple[str, ...]:
+        """Folders of the image that may hold a source, most likely first."""
+        return image.source_places(self.engine, self.image)
+
+    def copy_out(self, place: str) -> IO[bytes] | None:
+        """A folder of the image as a tar archive, None when it has none there."""
+        return image.copy_out(self.engine, self.image, place)
+
+    def hide(self, place: str) -> None:
+        """Let `place` lead to `/testbed` in every sandbox from now on: the image's own copy is not seen again."""
+        if place != WORKDIR:
+            self.image = image.hidden(self.engine, self.image, place, self.owner())
 
     def broken_outside(self, sandbox: DockerSandbox, limits: Limits) -> str:
         """For the probe: what the engine says it made, which is not always what it was asked for."""
@@ -265,5 +293,15 @@ def docker_backend(image_name: str | None = None, runtime: str | None = None) ->
     that does not hold, or what keeps the engine from being used."""
     backend = DockerBackend(image_name, runtime)
     backend.promises = probe(backend)
+    if image_name is not None:
+        require_programs(backend, image_name)
     atexit.register(backend.close)
     return backend
+
+
+def require_programs(backend: DockerBackend, name: str) -> None:
+    """Raises `ImageUnusable` naming what every run needs and the image lacks."""
+    with backend.open(World()) as sandbox:
+        for program in NEEDED:
+            if sandbox.run(["bash", "-c", f"command -v {program}"], timeout=30).exit_code != 0:
+                raise ImageUnusable(f"the image {name!r} has no {program}", f"An image needs {', '.join(NEEDED)}.")

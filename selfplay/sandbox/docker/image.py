@@ -9,10 +9,12 @@ programs mean the same answers from both backends. It needs an engine that sees 
 import hashlib
 import io
 import tarfile
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from docker.errors import NotFound
 
@@ -27,6 +29,9 @@ ADOPTION = 1
 PASSWD = b"sandbox:x:%%(uid)d:%%(gid)d:sandbox:%s:/bin/bash\n" % inside.HOME.encode()
 GROUP = b"sandbox:x:%(gid)d:\n"
 LARGEST_TEXT = 1 << 20
+TREE_LABEL = "selfplay.tree"
+USUAL = (WORKDIR, "/app", "/workspace", "/repo", "/src", "/code")
+GO_MODE_DIR = 1 << 31
 FOLDERS = ("usr", "etc", "proc", "dev", "sys", "tmp", "home", inside.HOME.strip("/"), WORKDIR.strip("/"))
 
 
@@ -50,30 +55,74 @@ def named(engine: Engine, name: str, owner: tuple[int, int]) -> Image:
     """
     with translated(name):
         said = patiently(lambda: engine.api.inspect_image(name))
-        tag = hashlib.sha256(f"{said['Id']} {owner} {ADOPTION}".encode()).hexdigest()[:12]
-        if not engine.api.images(f"{ADOPTED}:{tag}"):
-            adopt(engine, said["Id"], tag, owner)
+        return adopted(engine, said, owner, place="")
+
+
+def hidden(engine: Engine, image: Image, place: str, owner: tuple[int, int]) -> Image:
+    """The image with a link to `/testbed` where its source lay, so that no sandbox sees the original there."""
+    with translated(image.name):
+        return adopted(engine, engine.api.inspect_image(image.id), owner, place)
+
+
+def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place: str) -> Image:
+    """The image of which the engine said that, adopted once and found again by name."""
+    tag = hashlib.sha256(f"{said['Id']} {owner} {place} {ADOPTION}".encode()).hexdigest()[:12]
+    if not engine.api.images(f"{ADOPTED}:{tag}"):
+        adopt(engine, said["Id"], tag, owner, place)
     variables = dict(entry.split("=", 1) for entry in said["Config"].get("Env") or () if "=" in entry)
     return Image(f"{ADOPTED}:{tag}", said["Id"], "python3", ours=False, env=variables)
 
 
-def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int]) -> None:
-    """Commit the image with the sandbox's user in its `/etc/passwd`: many programs ask for their user's name.
-
-    Nothing of the image is run for it: the container is made, never started.
-    """
+def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str) -> None:
+    """Commit the image with the sandbox's user in its `/etc/passwd` (many programs ask for their user's name) and a
+    link in `place`. Nothing of the image is run for it: the container is made, never started."""
     api = engine.api
-    container = api.create_container(id, ["/none"], labels={ADOPTED: "making"})["Id"]
-    try:
+    with unstarted(engine, id) as container:
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as tar:
             for name, line in (("passwd", PASSWD), ("group", GROUP)):
                 data = text_file(api, container, f"/etc/{name}")
                 add_file(tar, f"etc/{name}", data.rstrip(b"\n") + b"\n" + line % {b"uid": owner[0], b"gid": owner[1]})
+            if place:
+                link = member(place.strip("/"), tarfile.SYMTYPE, 0o777)
+                link.linkname = WORKDIR
+                tar.addfile(link)
         api.put_archive(container, "/", buffer.getvalue())
         api.commit(container, repository=ADOPTED, tag=tag, changes=[f"LABEL {ADOPTED}={id}"])
+
+
+@contextmanager
+def unstarted(engine: Engine, id: str) -> Iterator[str]:
+    """A container of the image that is never started, removed when the context ends."""
+    container = engine.api.create_container(id, ["/none"], labels={ADOPTED: "making"})["Id"]
+    try:
+        yield container
     finally:
-        api.remove_container(container, force=True, v=True)
+        engine.api.remove_container(container, force=True, v=True)
+
+
+def source_places(engine: Engine, image: Image) -> tuple[str, ...]:
+    """Where a source may lie: as a label says, in the working directory, or where images usually have it."""
+    with translated(image.name):
+        config = engine.api.inspect_image(image.id)["Config"]
+    said = ((config.get("Labels") or {}).get(TREE_LABEL), config.get("WorkingDir"), *USUAL)
+    return tuple(dict.fromkeys(place.rstrip("/") for place in said if place and place.strip("/")))
+
+
+def copy_out(engine: Engine, image: Image, place: str) -> IO[bytes] | None:
+    """A folder of the image as a tar archive in a temporary file, None when it has no folder there."""
+    with translated(image.name), unstarted(engine, image.id) as container:
+        try:
+            pieces, about = engine.api.get_archive(container, place)
+        except NotFound:
+            return None
+        if not about["mode"] & GO_MODE_DIR:
+            return None
+        archive = tempfile.TemporaryFile()  # noqa: SIM115 - the caller's to close
+        for piece in pieces:
+            archive.write(piece)
+    archive.seek(0)
+    return archive
 
 
 def text_file(api: Any, container: str, path: str) -> bytes:
