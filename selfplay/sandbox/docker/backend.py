@@ -42,7 +42,7 @@ from selfplay.sandbox.probe import probe
 from selfplay.sandbox.protocol import WORKDIR, Completed, Limits, Sandbox, SandboxError, World
 
 LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
-NEEDED = ("bash", "git", "python3")
+NEEDED = ("bash", "sh", "git", "python3")
 log = logging.getLogger(__name__)
 
 
