@@ -16,7 +16,7 @@ from selfplay.sandbox.docker.backend import DockerBackend, docker_backend
 from selfplay.sandbox.docker.container import bind
 from selfplay.sandbox.docker.stream import AttachedLink
 
-STARTS, COMMANDS, LIVE, PLAIN = 20, 300, 50, 20
+STARTS, COMMANDS, LIVE, PLAIN = 15, 200, 50, 15
 HELLO = "import sys; print('x', flush=True); sys.stdin.read()"
 
 
