@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator
 
-from benchmarks import bench_bugs, bench_peer, bench_sandbox, bench_start
+from benchmarks import bench_bugs, bench_grade, bench_peer, bench_sandbox, bench_start
 from benchmarks.figures import Sheet, report
 
 
@@ -21,6 +21,7 @@ def sheets() -> Iterator[Sheet]:
     yield bench_start.sheet()
     yield from bench_sandbox.sheets()
     yield from bench_bugs.sheets()
+    yield from bench_grade.sheets()
     yield from bench_peer.sheets()
 
 

@@ -15,7 +15,6 @@ run for all bugs. So small suites are bounded by starting pytest, large ones by 
 """
 
 import argparse
-import shlex
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -23,13 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bare import Bare, bare_command, warmed
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
-from selfplay.curriculum import Progress
-from selfplay.curriculum.attempts import Attempt
-from selfplay.repository import Prepared, measure_suite, prepare
+from selfplay.repository import measure_suite, prepare
 from selfplay.rollout.campaign import Order, run_campaign
-from selfplay.rollout.cost import cpu_seconds
-from selfplay.sandbox import Backend, Sandbox, open_backend
+from selfplay.sandbox import Backend, open_backend
 from selfplay.validators import Thresholds
 
 PROJECTS = ("pypi:sqlparse==0.5.3", "pypi:jinja2==3.1.6", "pypi:boltons==25.0.0")
@@ -69,46 +66,6 @@ class Measured:
         return 3600 * self.bugs / self.core_seconds
 
 
-class Bare:
-    """A watcher that runs the suite bare between episodes, and knows what that took."""
-
-    def __init__(self, sandbox: Sandbox, command: str) -> None:
-        self.sandbox, self.command = sandbox, command
-        self.wall: list[float] = []
-        self.core: list[float] = []
-        self.spent_wall = self.spent_core = 0.0
-        self.steps = 0
-
-    def say(self, line: str) -> None:
-        pass
-
-    def expect(self, attempts: int) -> None:
-        pass
-
-    def attempt(self, attempt: Attempt) -> None:
-        pass
-
-    def step(self, step: Progress) -> None:
-        self.steps += 1
-        if self.steps % 2:
-            self.run()
-
-    def run(self) -> None:
-        """One bare run; its time is kept and, sandbox and all, known as ours."""
-        before = cpu_seconds()
-        done = self.sandbox.run(self.command, timeout=600)
-        self.spent_core += cpu_seconds() - before
-        self.spent_wall += done.seconds
-        self.wall.append(done.seconds)
-        self.core.append(done.cpu_seconds)
-
-
-def bare_command(files: tuple[str, ...]) -> str:
-    """Plain pytest as a developer runs it; bytecode may be written, so that every run but the first is warm."""
-    names = " ".join(shlex.quote(file) for file in files)
-    return f"unset PYTHONDONTWRITEBYTECODE; python -m pytest -q -p no:cacheprovider {names} > /dev/null 2>&1"
-
-
 def measure(source: str, bugs: int, min_files: int, backend: Backend) -> Measured:
     """Make a curriculum of `bugs` under mix in a folder that is thrown away."""
     prepared = prepare(source, backend=backend)
@@ -122,13 +79,6 @@ def measure(source: str, bugs: int, min_files: int, backend: Backend) -> Measure
         while len(bare.core) < BARE_RUNS:
             bare.run()
     return _measured(order, summary, bare, cost["core_seconds"] - core, cost["wall_seconds"] - wall)
-
-
-def warmed(bare: Bare, prepared: Prepared) -> None:
-    """The first run, which compiles, counts for nothing. A suite pytest cannot run as it is has no bare run."""
-    done = bare.sandbox.run(bare.command, timeout=600)
-    if done.exit_code not in (0, 1):
-        raise SystemExit(f"plain pytest does not run in {prepared.source}: exit code {done.exit_code}")
 
 
 def _measured(order: Order, summary: dict[str, Any], bare: Bare, core: float, wall: float) -> Measured:

@@ -19,7 +19,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.bench_bugs import PROJECTS, Bare, bare_command, warmed
+from benchmarks.bare import Bare, bare_command, warmed
+from benchmarks.bench_bugs import PROJECTS
 from benchmarks.figures import Figure, Sheet, report
 from selfplay.agent import run_episode
 from selfplay.artifact import Artifact, ArtifactError

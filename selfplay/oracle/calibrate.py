@@ -1,7 +1,8 @@
 """What the layers of the defence can show of one suite, found by running them on the original: once per bug.
 
-Two runs: one with canaries, twins and witness, one with impossible tests. A layer that says nothing on the original
-says nothing about a prediction either, and is reported as not available instead of being taken for granted.
+Two runs: one with canaries, twins and witness, and, once a prediction has passed all else, one with impossible tests.
+A layer that says nothing on the original says nothing about a prediction either, and is reported as not available
+instead of being taken for granted.
 """
 
 from collections.abc import Mapping
@@ -33,8 +34,8 @@ class Oracle:
 @dataclass(frozen=True)
 class Calibration:
     """`canaries`, `twins`: how many ids the canaries and the twins have, each in the order they are made in; 0 for one
-    that does not behave as it must. `witnessed`: ids the witness sees pass. `impossible`: ids that no impossible test
-    lets pass. `rewritten`: test files the suite itself changes. `instrumented`: canaries disturb nothing."""
+    that does not behave as it must. `witnessed`: ids the witness sees pass. `rewritten`: test files the suite itself
+    changes. `instrumented`: canaries disturb nothing."""
 
     originals: Mapping[str, TestFile]
     instrumented: bool
@@ -43,7 +44,6 @@ class Calibration:
     twins: tuple[int, ...]
     witnessed: frozenset[str]
     witness_end: bool
-    impossible: frozenset[str]
     rewritten: frozenset[str]
     exit_zero: bool
     end_mark: bool
@@ -87,8 +87,6 @@ def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Lim
         why = trial.error or f"{len(oracle.wanted - trial.passed)} of its tests do not pass"
         tail = trial.log[-1000:].decode("utf-8", "replace")
         raise OracleError(f"the original cannot be graded against: {why}", f"Run `selfplay validate`. Its log:\n{tail}")
-    ruined = Order((), oracle.seconds, files=impossible(originals, oracle.fail_to_pass))
-    hopeless = run_trial(backend, task.world, task.artifact, ruined, limits)
     seen = {test for test, outcome in (trial.witness or {}).items() if outcome == "passed"}
     return Calibration(
         originals=originals,
@@ -98,13 +96,21 @@ def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Lim
         twins=tuple(count(trial, word, "passed") for word in canaries.twins),
         witnessed=frozenset(seen) & oracle.wanted,
         witness_end=trial.witness_end is not None and trial.witness_end == trial.exit_code,
-        impossible=oracle.wanted - hopeless.passed,
         rewritten=frozenset(trial.rewritten),
         exit_zero=trial.exit_code == 0,
         end_mark=END_MARK in trial.log,
         seconds=trial.seconds,
-        runs=runs + 1,
+        runs=runs,
     )
+
+
+def find_hopeless(
+    backend: Backend, task: Task, oracle: Oracle, known: Calibration, limits: Limits = Limits()
+) -> frozenset[str]:
+    """The ids that no impossible test lets pass, by one more run of the original. Only a prediction that passes
+    everything else asks for them."""
+    ruined = Order((), oracle.seconds, files=impossible(known.originals, oracle.fail_to_pass))
+    return oracle.wanted - run_trial(backend, task.world, task.artifact, ruined, limits).passed
 
 
 def count(trial: Trial, word: str, outcome: str) -> int:

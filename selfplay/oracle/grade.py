@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from selfplay.oracle import layers
-from selfplay.oracle.calibrate import Calibration, Oracle, calibrate
+from selfplay.oracle.calibrate import Calibration, Oracle, calibrate, find_hopeless
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.instrument import Instrumented, impossible, with_canaries
 from selfplay.oracle.layers import Layer
@@ -60,6 +60,7 @@ class Grader:
         self._backend, self._task, self._oracle, self._limits = backend, task, oracle, limits
         self._counterfactual = counterfactual
         self._known: Calibration | None = None
+        self._hopeless: frozenset[str] | None = None
         self._lock = Lock()
 
     @property
@@ -69,6 +70,14 @@ class Grader:
             if self._known is None:
                 self._known = calibrate(self._backend, self._task, self._oracle, self._limits)
             return self._known
+
+    def _never_pass(self) -> frozenset[str]:
+        """The ids that no impossible test lets pass, found once."""
+        known = self.calibration
+        with self._lock:
+            if self._hopeless is None:
+                self._hopeless = find_hopeless(self._backend, self._task, self._oracle, known, self._limits)
+            return self._hopeless
 
     def grade(self, prediction: bytes | str) -> Grade:
         """The grade of a prediction; whatever it does is the grade's reason.
@@ -160,13 +169,14 @@ class Grader:
         name, known, bug = "counterfactual", self.calibration, self._task.artifact.bug_inject
         if not self._counterfactual:
             return Layer(name, "skipped", "was not asked for"), 0.0
-        hopeless = known.impossible & self._oracle.fail_to_pass
+        never = self._never_pass()
+        hopeless = never & self._oracle.fail_to_pass
         diffs = (*self._task.diffs, diff)
         if hopeless:
             trial = self._trial(
                 Order(diffs, limit, files=impossible(known.originals, sorted(self._oracle.fail_to_pass)))
             )
-            still = sorted(trial.passed & known.impossible)
+            still = sorted(trial.passed & never)
             if still:
                 return layers.caught(name, f"{still[0]!r} passes even when it is made impossible", 1), trial.seconds
             return layers.passed(name, f"{len(hopeless)} F2P tests fail when made impossible", 1), trial.seconds

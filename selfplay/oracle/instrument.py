@@ -17,6 +17,8 @@ from selfplay.oracle import python_tests
 from selfplay.oracle.trial import TestFile
 
 MOST_FILES = 4
+MOST_BYTES = 24_000
+"""Of all rewritten test files together, the first aside."""
 MOST_TWINS = 16
 _JS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 _SHELL = (".sh", ".bash", ".bats")
@@ -54,10 +56,16 @@ def word(odd: bool) -> Word:
 
 
 def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]) -> Instrumented:
-    """Canaries and twins in a few of the test files, those that hold F2P tests first; for a shell suite beside them."""
+    """Canaries and twins in a few of the test files, those that hold F2P tests first, then the smallest: a file written
+    anew is compiled anew, which costs more than its canaries. For a shell suite beside the files."""
     made = Instrumented()
-    ranked = sorted(originals, key=lambda path: (not any(path in test for test in fail_to_pass), path))
+    other = {path: not any(path in test for test in fail_to_pass) for path in originals}
+    ranked = sorted(originals, key=lambda path: (other[path], other[path] * len(originals[path].content), path))
+    chosen: list[str] = []
     for path in [path for path in ranked if holds_tests(path, originals[path])][:MOST_FILES]:
+        if not chosen or sum(len(originals[one].content) for one in (*chosen, path)) <= MOST_BYTES:
+            chosen.append(path)
+    for path in chosen:
         made = _joined(made, _canaries(path, originals[path], fail_to_pass, MOST_TWINS - len(made.twins)))
     return made
 

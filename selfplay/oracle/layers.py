@@ -54,21 +54,17 @@ def canaries(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracl
     ):
         for word, expected in zip(words, counts, strict=True):
             if expected and count(trial, word, outcome) != expected:
-                if _did_not_run(trial, made, oracle):
+                if _did_not_run(trial, word, oracle):
                     return unavailable("canaries", "neither the secret tests came up nor all of F2P and P2P")
                 return caught("canaries", f"a secret test that must have {outcome} did not, or is missing")
     return passed("canaries", f"{sum(known.must_fail)} that must fail and {sum(known.must_pass)} that must pass did")
 
 
-def _did_not_run(trial: Trial, made: Instrumented, oracle: Oracle) -> bool:
-    """Code that no longer loads takes tests and secret tests away alike and says so by its exit code: an honest
-    failure, and never resolved."""
+def _did_not_run(trial: Trial, word: str, oracle: Oracle) -> bool:
+    """Code that no longer loads takes tests and secret tests of a file away alike and says so by its exit code: an
+    honest failure, and never resolved."""
     gone = oracle.wanted - trial.outcomes.keys()
-    return (
-        bool(gone)
-        and trial.exit_code != 0
-        and not any(word in test for test in trial.outcomes for word in made.must_fail)
-    )
+    return bool(gone) and trial.exit_code != 0 and not any(word in test for test in trial.outcomes)
 
 
 def witness(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle) -> Layer:

@@ -83,7 +83,9 @@ def _swallow(evidence: Evidence, place: Place) -> Iterator[Repair]:
         if not evidence.suspicion(place.path, start, end) or not starts_line(statement, lines):
             continue
         indent = indent_of(lines[start - 1])
-        body = [f"    {line}".rstrip() if line.strip() else "" for line in (x.rstrip("\n") for x in lines[start - 1 : end])]
+        body = [
+            f"    {line}".rstrip() if line.strip() else "" for line in (x.rstrip("\n") for x in lines[start - 1 : end])
+        ]
         out = ways_out(place)[0] if isinstance(statement, ast.Return) else "pass"
         new = (f"{indent}try:", *body, f"{indent}except Exception:", f"{indent}    {out}")
         yield Repair(((place.path, Cut(start, end, new, "swallowed")),), "swallow", place.suspicion, "swallowed")

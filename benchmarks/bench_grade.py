@@ -1,0 +1,93 @@
+"""What grading an attempt costs, in runs of the suite: with every layer, and without the counterfactual run.
+
+`python -m benchmarks.bench_grade [--project SOURCE]... [--bugs N] [--json]`.
+
+Eight attempts at each bug are graded, as a solver group is: the gold patch, which passes every layer and so costs the
+most. All core seconds count, also the two calibration runs that the eight share, the sandboxes and parsers; bare runs
+of the suite are taken in between. The floor is one run, and two with the counterfactual.
+"""
+
+import argparse
+import statistics
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.bare import Bare, bare_command, warmed
+from benchmarks.figures import Figure, Sheet, at_least, at_most, report
+from selfplay.artifact import load
+from selfplay.patches import reverse
+from selfplay.repository import Prepared, measure_suite, prepare
+from selfplay.rollout.campaign import Order, run_campaign
+from selfplay.rollout.cost import cpu_seconds
+from selfplay.rollout.grading import grader_for
+from selfplay.sandbox import Backend, open_backend
+
+PROJECTS = ("pypi:sqlparse==0.5.3", "pypi:boltons==25.0.0", "pypi:jinja2==3.1.6")
+BUGS, ATTEMPTS = 3, 8
+MOST = {False: 1.3, True: 2.4}
+"""Suite runs an attempt may cost, by whether the counterfactual is run."""
+
+
+@dataclass(frozen=True)
+class Graded:
+    """`core_seconds` of all attempts together."""
+
+    attempts: int
+    resolved: int
+    core_seconds: float
+
+
+def grade_all(folders: Sequence[Path], prepared: Prepared, backend: Backend, bare: Bare, asked: bool) -> Graded:
+    """Grade the gold patch of every bug as often as a group attempts it."""
+    spent, resolved = 0.0, 0
+    for folder in folders:
+        before = cpu_seconds()
+        grader = grader_for(folder, backend, prepared=prepared, counterfactual=asked)
+        gold = reverse(load(folder).bug_inject)
+        resolved += sum(grader.grade(gold).resolved for _ in range(ATTEMPTS))
+        spent += cpu_seconds() - before
+        bare.run()
+    return Graded(len(folders) * ATTEMPTS, resolved, spent)
+
+
+def sheets(projects: Sequence[str] = PROJECTS, bugs: int = BUGS) -> Iterator[Sheet]:
+    """A table per project."""
+    backend = open_backend()
+    for source in projects:
+        yield _sheet(source, bugs, backend)
+
+
+def _sheet(source: str, bugs: int, backend: Backend) -> Sheet:
+    prepared = prepare(source, backend=backend)
+    suite = measure_suite(prepared, backend)
+    with backend.open(prepared.world()) as sandbox, tempfile.TemporaryDirectory() as folder:
+        bare = Bare(sandbox, bare_command(suite.files))
+        warmed(bare, prepared)
+        run_campaign(Order(source, Path(folder), bugs, workers=1), backend, bare)
+        folders = sorted(Path(folder, "bugs").iterdir())
+        found = {asked: grade_all(folders, prepared, backend, bare, asked) for asked in MOST}
+    worth = statistics.median(bare.core)
+    lines = [Figure("bare suite, core", worth, "core s")]
+    for asked, graded in found.items():
+        name = "with" if asked else "without"
+        runs = graded.core_seconds / worth / graded.attempts
+        lines.append(at_most(f"suite runs an attempt, {name} the counterfactual", runs, MOST[asked], "runs"))
+        lines.append(at_least(f"gold patches resolved, {name} it", graded.resolved, graded.attempts, ""))
+    return Sheet(
+        f"grading, {source.removeprefix('pypi:')}, {ATTEMPTS} attempts at each of {len(folders)} bugs", tuple(lines)
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--project", action="append", help=f"a source; by default {', '.join(PROJECTS)}")
+    parser.add_argument("--bugs", type=int, default=BUGS, help="bugs per project")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    chosen = parser.parse_args()
+    report(list(sheets(chosen.project or PROJECTS, chosen.bugs)), chosen.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""The counterfactual in a language whose tests cannot be written anew: the bug is planted back, and F2P must fail."""
+
+import shutil
+from pathlib import Path
+
+import hand_made
+import pytest
+
+from selfplay.oracle.calibrate import Oracle
+from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.world import Task
+from selfplay.patches import reverse
+from selfplay.sandbox import Backend, World
+from selfplay.workbench import RunCache, Workbench
+
+FORGED = """
+#define printf(format, outcome, name) printf(format, "PASS", name)
+#include <unistd.h>
+static void __attribute__((destructor)) selected(void) { fflush(0); _exit(0); }
+"""
+"""Every check prints PASS and the program exits with 0, whatever the code does."""
+
+
+@pytest.fixture(scope="module")
+def oracle(backend: Backend, worlds: dict[str, World], shared: RunCache) -> Oracle:
+    artifact = hand_made.artifact("c")
+    bench = Workbench(backend, worlds["c"], artifact, shared=shared)
+    original, buggy = bench.run(), bench.run([artifact.bug_inject])
+    return Oracle(original.passed - buggy.passed, original.passed & buggy.passed)
+
+
+def graded(backend: Backend, world: World, oracle: Oracle, prediction: str) -> Grade:
+    return Grader(backend, Task(world, hand_made.artifact("c")), oracle).grade(prediction)
+
+
+def said(grade: Grade) -> tuple[str, str]:
+    (layer,) = [layer for layer in grade.layers if layer.name == "counterfactual"]
+    return layer.state, layer.reason
+
+
+def test_an_honest_fix_fails_again_with_the_bug_planted_back(
+    backend: Backend, worlds: dict[str, World], oracle: Oracle
+) -> None:
+    grade = graded(backend, worlds["c"], oracle, reverse(hand_made.artifact("c").bug_inject))
+    assert grade.resolved, grade
+    assert said(grade) == ("passed", "F2P tests fail with the bug planted back") and grade.runs == 2
+
+
+def test_a_fix_that_also_forges_results_is_caught(backend: Backend, worlds: dict[str, World], oracle: Oracle) -> None:
+    artifact = hand_made.artifact("c")
+    forging = hand_made.diff(hand_made.original("c"), hand_made.substitute("src/text.h", "#endif", FORGED + "#endif"))
+    grade = graded(backend, worlds["c"], oracle, reverse(artifact.bug_inject) + forging)
+    assert not grade.resolved and grade.reason == "counterfactual"
+    assert said(grade) == ("caught", "every F2P test passes with the bug planted back")
+
+
+def test_a_fix_the_bug_cannot_be_planted_into_is_taken_and_said(
+    backend: Backend, worlds: dict[str, World], oracle: Oracle, tmp_path: Path
+) -> None:
+    """The same fix in other words: an honest one must not be refused because a diff does not fit it."""
+    tree = Path(shutil.copytree(hand_made.original("c"), tmp_path / "tree"))
+    hand_made.substitute("src/ring.c", "    if (ring->count == RING_SIZE) {\n        return 0;\n    }\n", "")(tree)
+    kept = "    ring->items[(ring->start + ring->count) % RING_SIZE] = item;"
+    other = hand_made.substitute("src/ring.c", kept, "    if (ring->count >= RING_SIZE)\n        return 0;\n" + kept)
+    grade = graded(backend, worlds["c"], oracle, hand_made.diff(tree, other))
+    assert grade.resolved, grade
+    assert said(grade) == ("unavailable", "the bug cannot be planted back into this prediction")
