@@ -19,9 +19,10 @@ import pytest
 from selfplay.repository.errors import SourceError
 from selfplay.repository.image import take_source
 from selfplay.sandbox import IsolationUnavailable, Limits, SandboxError, World, open_backend
-from selfplay.sandbox.docker.backend import LABEL_HOST, LABEL_SUPERVISOR, DockerBackend, host_identity
+from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.building import Recipe, build
 from selfplay.sandbox.docker.client import EngineUnavailable, ImageUnusable, connect, refused
+from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_identity
 
 from .attacks import SMALL
 from .outside import left_in_the_end, ticks, traces
@@ -55,7 +56,8 @@ def test_the_hardening_is_what_the_engine_was_asked_for(docker: DockerBackend) -
 SUPERVISOR = """
 import sys, threading
 from selfplay.sandbox import World, Limits, MIB
-from selfplay.sandbox.docker.backend import DockerBackend, labels
+from selfplay.sandbox.docker.backend import DockerBackend
+from selfplay.sandbox.docker.orphans import labels
 backend = DockerBackend()
 boxes = [backend.start(World(), Limits(memory_bytes=64 * MIB)) for _ in range(int(sys.argv[1]))]
 for box in boxes[1:]:

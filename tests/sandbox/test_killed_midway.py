@@ -9,7 +9,8 @@ from pathlib import Path
 
 from selfplay.sandbox import Backend
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
-from selfplay.sandbox.docker.backend import LABEL_SUPERVISOR, DockerBackend
+from selfplay.sandbox.docker.backend import DockerBackend
+from selfplay.sandbox.docker.orphans import LABEL_SUPERVISOR
 
 EPISODES = """
 import sys

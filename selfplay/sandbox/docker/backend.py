@@ -10,18 +10,15 @@ import atexit
 import contextlib
 import functools
 import logging
-import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import IO
 
 from docker.errors import APIError, NotFound
 from requests.exceptions import RequestException
 
-from selfplay.sandbox import elsewhere, inside, messages
-from selfplay.sandbox.cgroups import identity as process_identity
+from selfplay.sandbox import inside, messages
 from selfplay.sandbox.docker import container, image
 from selfplay.sandbox.docker.bootstrap import program
 from selfplay.sandbox.docker.client import (
@@ -31,54 +28,19 @@ from selfplay.sandbox.docker.client import (
     connect,
     patiently,
     translated,
-    unreachable,
 )
 from selfplay.sandbox.docker.forest import PAGE, Forest, grown
+from selfplay.sandbox.docker.live import DockerSandbox
+from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels, orphaned
 from selfplay.sandbox.docker.stream import AttachedLink
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import START_SECONDS
-from selfplay.sandbox.live import GRACE_SECONDS, LiveSandbox, receive
+from selfplay.sandbox.live import GRACE_SECONDS, receive
 from selfplay.sandbox.probe import probe
-from selfplay.sandbox.protocol import WORKDIR, Completed, Limits, Sandbox, SandboxError, World
+from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, SandboxError, World
 
-LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
 NEEDED = ("bash", "sh", "git", "python3")
 log = logging.getLogger(__name__)
-
-
-class DockerSandbox(LiveSandbox):
-    """A container and the stream to its agent."""
-
-    def __init__(self, backend: "DockerBackend", id: str, link: AttachedLink, world: World, limits: Limits) -> None:
-        env = {**backend.image.env, "HOME": inside.HOME, **world.env}
-        super().__init__(link, {**inside.environment(World(env=env))}, limits)
-        self.id = id
-        self._backend = backend
-
-    def run(
-        self,
-        command: str | Sequence[str],
-        *,
-        timeout: float,
-        stdin: bytes = b"",
-        cwd: str = WORKDIR,
-        env: Mapping[str, str] | None = None,
-        merge_stderr: bool = False,
-    ) -> Completed:
-        """As every sandbox's, with its core seconds noted: no process of ours will report them."""
-        done = super().run(command, timeout=timeout, stdin=stdin, cwd=cwd, env=env, merge_stderr=merge_stderr)
-        elsewhere.add(done.cpu_seconds)
-        return done
-
-    def _kill(self) -> None:
-        self._backend.remove(self.id)
-
-    def _death(self, error: Exception) -> SandboxError:
-        try:
-            self._backend.engine.api.ping()
-        except (RequestException, APIError) as lost:
-            return unreachable(lost)
-        return SandboxError(f"the sandbox died: {error}")
 
 
 class DockerBackend:
@@ -193,7 +155,8 @@ class DockerBackend:
         except BaseException:
             self.remove(id)
             raise
-        sandbox = DockerSandbox(self, id, link, world, limits)
+        env = inside.environment(World(env={**self.image.env, "HOME": inside.HOME, **world.env}))
+        sandbox = DockerSandbox(self.engine, id, link, env, limits, self.remove)
         with self._lock:
             self._open.add(sandbox)
         return sandbox
@@ -267,24 +230,6 @@ class DockerBackend:
             pass
         said = link.errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise SandboxError(f"the sandbox did not start: {said or 'nothing was said about why'}")
-
-
-@functools.cache
-def host_identity() -> str:
-    """This machine since it booted, and the namespace in which its process numbers mean something."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    namespace = Path("/proc/self/ns/pid").readlink()
-    return f"{boot}-{namespace.name.strip('pid:[]')}"
-
-
-def labels() -> dict[str, str]:
-    """What says whose a container is."""
-    return {LABEL_HOST: host_identity(), LABEL_SUPERVISOR: process_identity(os.getpid())}
-
-
-def orphaned(owner: str) -> bool:
-    pid = owner.partition("-")[0]
-    return not pid.isdigit() or process_identity(int(pid)) != owner
 
 
 @functools.cache
