@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 ENOENT = 2
 LONGEST_WAIT = 3600.0
+SHORT_WAIT = 0.005
 OPEN_FILES = 4096
 REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
@@ -121,24 +122,36 @@ def could_not_start(error: OSError, streams: Streams) -> int:
 
 def wait(child: int, streams: Streams, deadline: float) -> "tuple[int | None, float]":
     """(wait status, cpu seconds) once `child` ends; status None when the deadline passes first."""
-    ended = posix.pidfd_open(child)
-    streams.poll.register(ended, select.POLLIN)
+    ended = handle(child)
+    step, how = (LONGEST_WAIT, 0) if ended >= 0 else (SHORT_WAIT, posix.WNOHANG)
+    if ended >= 0:
+        streams.poll.register(ended, select.POLLIN)
     streams.poll.register(REQUESTS, 0)  # reports that the supervisor hung up, and nothing else
     try:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
                 return None, 0.0
-            ready = [end for end, _ in streams.poll.poll(min(left, LONGEST_WAIT) * 1000)]
+            ready = [end for end, _ in streams.poll.poll(min(left, step) * 1000)]
             if REQUESTS in ready:
                 posix._exit(0)  # and, as this is pid 1, everything else ends with it
             for end in ready:
                 streams.serve(end)
-            if ended in ready:
-                _, status, usage = posix.wait4(child, 0)
-                return status, usage.ru_utime + usage.ru_stime
+            if ended in ready or ended < 0:
+                pid, status, usage = posix.wait4(child, how)
+                if pid:
+                    return status, usage.ru_utime + usage.ru_stime
     finally:
-        posix.close(ended)
+        if ended >= 0:
+            posix.close(ended)
+
+
+def handle(child: int) -> int:
+    """A descriptor that is readable once `child` ended; -1 where the kernel, or an old engine's filter, has none."""
+    try:
+        return posix.pidfd_open(child)
+    except OSError:
+        return -1
 
 
 def read_file(path: bytes, limit: bytes) -> list[bytes]:

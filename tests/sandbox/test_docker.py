@@ -1,6 +1,7 @@
 """What is Docker's alone: how a container is made, what happens when engine, image or supervisor fail."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -19,12 +20,13 @@ import pytest
 from selfplay.repository.errors import SourceError
 from selfplay.repository.image import take_source
 from selfplay.sandbox import IsolationUnavailable, Limits, SandboxError, World, open_backend
+from selfplay.sandbox.docker import container
 from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.building import Recipe, build
 from selfplay.sandbox.docker.client import EngineUnavailable, ImageUnusable, connect, refused
 from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_identity
 
-from .attacks import SMALL
+from .attacks import SMALL, python
 from .outside import left_in_the_end, ticks, traces
 
 GIB = 1 << 30
@@ -253,3 +255,25 @@ def test_a_source_in_an_image_is_found_copied_without_its_hooks_and_hidden(
         take_source(open_backend("bubblewrap"), None, tmp_path / "none")
     with pytest.raises(ImageUnusable, match=r"cannot be built on 'no-such-base'(.|\n)*docker pull no-such-base"):
         build(docker.engine, Recipe("no-such-base", ()), "selfplay-test-none")
+
+
+def test_commands_run_where_a_kernel_or_filter_knows_no_pidfd(
+    docker: DockerBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """gVisor's kernel, and the filters of old engines."""
+    without = {
+        "defaultAction": "SCMP_ACT_ALLOW",
+        "syscalls": [{"names": ["pidfd_open"], "action": "SCMP_ACT_ERRNO", "args": []}],
+    }
+    host = container.host
+
+    def filtered(plan: container.Plan) -> Any:
+        made = host(plan)
+        made["SecurityOpt"].append(f"seccomp={json.dumps(without)}")
+        return made
+
+    monkeypatch.setattr(container, "host", filtered)
+    with docker.open(World(), SMALL) as sandbox:
+        assert python(sandbox, "import os; os.pidfd_open(os.getpid())").exit_code == 1
+        assert sandbox.run("sleep 0.05; echo out; exit 3", timeout=10).exit_code == 3
+        assert sandbox.run("yes", timeout=0.3).timed_out

@@ -70,7 +70,7 @@ def host(plan: Plan) -> HostConfig:
     memory = limits.memory_bytes + plan.forest.disk_bytes
     made = HostConfig(
         version=plan.version,
-        network_mode="host" if network else "none",
+        network_mode="host" if network else "none",  # the host's, as bubblewrap gives: indexes and proxies may be on it
         mem_limit=memory,
         memswap_limit=memory,
         nano_cpus=int(limits.cpus * 1e9) if limits.cpus else None,
