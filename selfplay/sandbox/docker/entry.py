@@ -63,12 +63,11 @@ def finish_folder(path: bytes, mode: int, mtime: int) -> None:
 
 
 def write(path: bytes, mode: int, mtime: int, data: bytes) -> None:
-    descriptor = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_CLOEXEC, 0o600)
+    descriptor = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_CLOEXEC, mode)
     try:
         view = memoryview(data)
         while view:
             view = view[posix.write(descriptor, view) :]
-        posix.fchmod(descriptor, mode)
         posix.utime(descriptor, ns=(mtime, mtime))
     finally:
         posix.close(descriptor)
@@ -90,7 +89,7 @@ def take_filter(program: bytes) -> None:
 def main(workdir: bytes, program: bytes) -> None:
     if sys.version_info < OLDEST_PYTHON:
         sys.exit(f"Python {sys.version_info[0]}.{sys.version_info[1]} is too old: 3.9 is needed")
-    posix.umask(0o022)
+    posix.umask(0)  # files are made with the modes they are to have; the agent sets one that commands inherit
     with open(0, "rb", buffering=1 << 20, closefd=False) as stream:
         unpack(stream, workdir)
     take_filter(program)
