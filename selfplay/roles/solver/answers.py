@@ -1,7 +1,7 @@
 """Answers read off the visible tests: the values a test passes in and expects back, as cases of the function it calls.
 
-The realistic overfit: it turns the shown tests green and mends nothing. A comparison in a test has two operands; the one
-a call out of the test gave back is what the function does, the other what it should do.
+The realistic overfit: it turns the shown tests green and mends nothing. A comparison in a test has two operands; the
+one a call out of the test gave back is what the function does, the other what it should do.
 """
 
 import ast

@@ -55,7 +55,7 @@ def prepare(specification: str) -> Talk[list[str]]:
     done = yield from talk.bash("python -c 'import pytest'")
     if not done.ok:
         raise Stuck("there is no Python with pytest here")
-    for name in ("selfplay_job", "selfplay_look", "selfplay_try"):
+    for name in ("selfplay_job", "selfplay_look", "selfplay_try", "selfplay_renew"):
         yield from talk.create(f"{FOLDER}/{name}.py", inside.text(f"{name}.py"))
     yield from talk.create(f"{FOLDER}/specification.diff", specification)
     yield from restore_tests()
@@ -93,16 +93,24 @@ def look(files: Sequence[str], trace_seconds: float = 4.0) -> Talk[dict[str, Any
 
 
 def try_out(
-    repairs: Sequence[Repair], failing: Sequence[str], files: Sequence[str], *, seconds: float, each: float
+    repairs: Sequence[Repair],
+    failing: Sequence[str],
+    still: int,
+    files: Sequence[str],
+    *,
+    warm: Sequence[str],
+    seconds: float,
+    each: float,
 ) -> Talk[list[Tried]]:
-    """Try the repairs in order until one is clean or the time is over."""
+    """Try the repairs in order until one is clean or the time is over. Of `failing`, the first `still` fail now."""
     job = {
         "do": "try",
         "candidates": [
             [[path, cut.start, cut.end, list(cut.lines)] for path, cut in repair.edits] for repair in repairs
         ],
         "failing": list(failing),
-        "screen": screen(failing),
+        "screen": screen(failing[:still]),
+        "warm": list(warm),
         "seconds": seconds,
         "each": each,
         "enough": 1,
@@ -130,10 +138,12 @@ def _tried(repairs: Sequence[Repair], result: Mapping[str, Any], failing: int) -
 def _job(job: Mapping[str, Any], files: Sequence[str], timeout: float) -> Talk[dict[str, Any]]:
     """One start of pytest; again without the repository's own options where those are not understood."""
     yield from talk.create(f"{FOLDER}/job.json", json.dumps(job))
+    plain = "" if job["do"] == "look" else "--assert=plain"  # explaining a comparison takes longer than failing
     names = " ".join(shlex.quote(path) for path in files)
     run = (
         f"export SOLVER_FOLDER={FOLDER} PYTHONPATH={FOLDER} PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0; "
-        f"rm -f {FOLDER}/report.json; go() {{ python -m pytest -q -p selfplay_job {_OFF} --continue-on-collection-errors "
+        f"rm -f {FOLDER}/report.json; go() {{ "
+        f"python -m pytest -q -p selfplay_job {_OFF} {plain} --continue-on-collection-errors "
         f'"$@" {names} >{FOLDER}/log 2>&1; }}; go || [ -s {FOLDER}/report.json ] || go -o addopts=; '
         f"tail -c 1500 {FOLDER}/log; test -s {FOLDER}/report.json"
     )
@@ -157,10 +167,14 @@ def _collects(name: str) -> bool:
     return name.startswith("test") or name.endswith(("_test.py", "_tests.py"))
 
 
+def write(made: Sequence[Change]) -> Talk[None]:
+    for change in made:
+        yield from plant(change)
+
+
 def hand_in(made: Sequence[Change]) -> Talk[None]:
     """The tree as it was given with these changes alone, submitted."""
     yield from start_over()
-    for change in made:
-        yield from plant(change)
+    yield from write(made)
     yield from talk.bash("git --no-pager diff --stat")
     yield Call("submit", {"folder": ROOT})

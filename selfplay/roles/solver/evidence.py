@@ -64,6 +64,7 @@ class Evidence:
     traced: int = 1
     calls: tuple[PlainCall, ...] = ()
     operands: tuple[tuple[str, str | None, str | None], ...] = ()
+    passing: tuple[str, ...] = ()
 
     @cached_property
     def trees(self) -> dict[str, ast.Module]:
@@ -77,8 +78,20 @@ class Evidence:
                 continue
         return parsed
 
+    @cached_property
+    def functions(self) -> tuple[tuple[str, str, Function], ...]:
+        """(path, class, function) of every outermost function outside of the tests."""
+        return tuple(
+            (path, owner, function)
+            for path, tree in self.trees.items()
+            if not is_test_file(path)
+            for function, owner in owned_functions(tree)
+        )
+
     def lines(self, path: str) -> list[str]:
-        return self._lines.setdefault(path, split_lines(self.texts[path]))
+        if path not in self._lines:
+            self._lines[path] = split_lines(self.texts[path])
+        return self._lines[path]
 
     @cached_property
     def _lines(self) -> dict[str, list[str]]:
@@ -98,13 +111,10 @@ class Evidence:
     def places(self) -> tuple[Place, ...]:
         """The functions failing tests run, the most suspicious first."""
         found = []
-        for path, tree in self.trees.items():
-            if is_test_file(path) or path not in self.failing_runs:
-                continue
-            for function, owner in owned_functions(tree):
-                score = self._suspicion_of(path, function)
-                if score > 0:
-                    found.append(Place(path, function, owner, score))
+        for path, owner, function in self.functions:
+            score = self._suspicion_of(path, function) if path in self.failing_runs else 0.0
+            if score > 0:
+                found.append(Place(path, function, owner, score))
         return tuple(sorted(found, key=lambda place: -place.suspicion))
 
     def _suspicion_of(self, path: str, function: Function) -> float:
@@ -166,6 +176,7 @@ def evidence_from(report: Mapping[str, Any], texts: Mapping[str, str], specifica
         passing_runs=_runs(report["passing"]),
         traced=int(traced["ran"]),
         calls=tuple(PlainCall(**call) for call in traced["calls"]),
+        passing=tuple(test["id"] for test in report["tests"] if test["passed"]),
         operands=tuple((str(op), left, right) for op, left, right in traced["operands"]),
     )
 

@@ -44,6 +44,8 @@ def expression_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
     lines = evidence.lines(place.path)
     names = _names(place)
     for node in ast.walk(place.function):
+        if isinstance(node, ast.AugAssign):
+            yield from _augmented(evidence, place, node, lines)
         if not isinstance(node, ast.expr) or node.end_lineno is None:
             continue
         weight = evidence.suspicion(place.path, node.lineno, node.end_lineno)
@@ -53,6 +55,15 @@ def expression_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
         for cut, kind, worth in _cuts(node, lines, names):
             if cut.lines != (lines[cut.start - 1].rstrip("\n"),):
                 yield Repair(((place.path, cut),), kind, weight * worth * boost, cut.what)
+
+
+def _augmented(evidence: Evidence, place: Place, node: ast.AugAssign, lines: Sequence[str]) -> Iterator[Repair]:
+    """`+=` for `-=` and the like."""
+    old, others = OPERATORS.get(type(node.op), ("", ()))
+    weight = evidence.suspicion(place.path, node.lineno, node.lineno)
+    for at, new in enumerate(others if weight else ()):
+        for cut, kind, worth in _between(node.target, node.value, f"{old}=", f"{new}=", "operator", 0.9, lines):
+            yield Repair(((place.path, cut),), kind, weight * worth / (1 + at), cut.what)
 
 
 def _names(place: Place) -> list[str]:

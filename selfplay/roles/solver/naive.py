@@ -106,8 +106,7 @@ def _early_return(evidence: Evidence, place: Place) -> Iterator[Repair]:
 
 def _special_case(evidence: Evidence, place: Place) -> Iterator[Repair]:
     """One expected value, taken from the test."""
-    for repair in answer_repairs(evidence, most=1):
-        yield repair
+    yield from answer_repairs(evidence, most=1)
 
 
 HABITS: tuple[Habit, ...] = (_guard, _flip, _swallow, _special_case, _early_return)

@@ -1,10 +1,11 @@
 """A repair as a value: edits of source files, from which idea it comes, and how much is to be expected of it."""
 
-import ast
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay.roles.injector.cuts import Change, Cut, change
+from selfplay.roles.injector.history import cuts_between
 
 Edit = tuple[str, Cut]
 
@@ -43,13 +44,9 @@ def changes(repair: Repair, texts: Mapping[str, str]) -> tuple[Change, ...] | No
     return None if None in made else tuple(one for one in made if one)
 
 
-def parses(lines: Iterable[str]) -> bool:
-    """Whether indented lines are statements by themselves."""
-    try:
-        ast.parse("if 1:\n" + "\n".join(f" {line}" for line in lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+def since(path: str, before: str, after: str) -> Change:
+    """All that became of a file, as one change."""
+    return Change(path, before, after, cuts_between(before, after), "repaired")
 
 
 def distinct(repairs: Iterable[Repair]) -> list[Repair]:
@@ -63,10 +60,13 @@ def distinct(repairs: Iterable[Repair]) -> list[Repair]:
 
 
 def order(repairs: Sequence[Repair]) -> list[Repair]:
-    """Heaviest first, each further one of a kind counting a little less, so that no kind crowds out the others."""
-    counts: dict[str, int] = {}
+    """Heaviest first, each further one of a kind, and of a kind at a place, counting a little less, so that none
+    crowds out the others."""
+    kinds: Counter[object] = Counter()
     faded = []
     for repair in sorted(repairs, key=lambda repair: -repair.weight):
-        rank = counts[repair.kind] = counts.get(repair.kind, -1) + 1
-        faded.append((repair.weight * 0.985**rank, repair))
+        path, cut = repair.edits[0]
+        here = (repair.kind, path, cut.start // 8)
+        faded.append((repair.weight * 0.985 ** kinds[repair.kind] * 0.95 ** kinds[here], repair))
+        kinds.update((repair.kind, here))
     return [repair for _, repair in sorted(faded, key=lambda pair: -pair[0])]

@@ -1,30 +1,35 @@
 """The solver without a model: test-guided search for a repair, through the same loop and tools as any solver.
 
 It restores the tests the specification names, looks which fail and what they run, proposes repairs, tries them in
-forks of one pytest process, and hands in the first that turns every failing test green and no other one red; failing
-that, its best try. Attempts on one bug differ by what they expect most of.
+forks of one pytest process, and hands in the first that turns every failing test green and no other one red. A repair
+that helps some of them stays, and the search goes on from there. Failing that, its best try is handed in, or answers
+read off the tests. Attempts on one bug differ by what they expect most of (`EMPHASES`) and by chance.
 """
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from selfplay.policies import Script, ScriptedPolicy
+from selfplay.roles.injector.cuts import Change
 from selfplay.roles.solver import console
+from selfplay.roles.solver.answers import answer_repairs
 from selfplay.roles.solver.console import Tried
+from selfplay.roles.solver.emphasis import EMPHASES
 from selfplay.roles.solver.evidence import Evidence, evidence_from
-from selfplay.roles.solver.expressions import expression_repairs
-from selfplay.roles.solver.guards import guard_repairs
-from selfplay.roles.solver.repair import Repair, changes, distinct, order
+from selfplay.roles.solver.proposals import proposed
+from selfplay.roles.solver.repair import Repair, changes, distinct, order, since
 from selfplay.roles.solver.task import SolverTask
 from selfplay.roles.talk import Stuck, Talk
 
-MOST_PLACES = 25
-MOST_TRIED = 600
-SECONDS = 9.0
-"""Of trying, per round."""
-PAIRED = 6
+BUDGETS = ((300, 15.0), (150, 8.0), (80, 5.0))
+"""Repairs tried and the seconds that may take: at first, then from each partial repair on. The number decides where
+tests are quick, so that the same attempt on another machine ends the same way."""
+CONFIRMED = 3
+"""Clean repairs that are looked at again before the search goes on."""
+PAIRED = 4
 """Partial repairs that are tried together with others."""
+ANSWER_ROUNDS = 3
 
 
 def scripted_solver(task: SolverTask) -> ScriptedPolicy:
@@ -35,107 +40,164 @@ def scripted_solver(task: SolverTask) -> ScriptedPolicy:
 def _script(task: SolverTask) -> Script:
     try:
         yield from _Attempt(task).play()
-    except Stuck:
+    except Stuck:  # no Python, no pytest, nothing to change: an attempt that gives up, not one that fails
         yield from console.start_over()
 
 
-@dataclass(frozen=True)
-class Emphasis:
-    """What an attempt expects: factors on kinds of repairs, and how much chance mixes the order (0 not at all)."""
-
-    factors: dict[str, float]
-    chance: float
-
-    def applied(self, repair: Repair, rng: random.Random) -> Repair:
-        factor = self.factors.get(repair.kind, 1.0) * rng.uniform(1 - self.chance, 1 + self.chance)
-        return replace(repair, weight=repair.weight * factor)
-
-
-EMPHASES = (
-    Emphasis({}, 0.1),
-    Emphasis({"insertion": 2.0, "transplant": 2.0}, 0.4),
-    Emphasis({"guard": 2.0, "return": 2.0}, 0.5),
-    Emphasis({}, 0.8),
-)
-
-
 class _Attempt:
+    """One attempt. `original`: the sources as they were given; `made`: those that differ from them now."""
+
     def __init__(self, task: SolverTask) -> None:
         self.task = task
         self.rng = random.Random(f"solver:{task.seed}:{task.bug}:{task.number}")
         self.emphasis = EMPHASES[task.number % len(EMPHASES)]
+        self.original: dict[str, str] = {}
+        self.made: dict[str, str] = {}
 
     def play(self) -> Talk[None]:
-        shown = yield from console.prepare(self.task.specification)
-        if not shown:
+        self.shown = yield from console.prepare(self.task.specification)
+        if not self.shown:
             raise Stuck("the specification holds no Python tests")
-        report = yield from console.look(shown)
         paths = yield from console.python_files()
-        texts = yield from console.read_sources(paths)
-        evidence = evidence_from(report, texts, self.task.specification)
+        self.files = console.test_files(paths, self.shown)
+        self.original = yield from console.read_sources(paths)
+        evidence = yield from self._look()
         if not evidence.failing:
             raise Stuck("no test fails")
-        self.files = console.test_files(paths, shown)
-        chosen = yield from self._search(evidence)
-        if chosen is None:
-            raise Stuck("there is nothing to try")
-        yield from console.hand_in(changes(chosen, evidence.texts) or ())
+        solved = yield from self._search(evidence)
+        if not solved and self.emphasis.answers:
+            yield from self._answer()
+        differing = {path: text for path, text in self.made.items() if text != self.original[path]}
+        if not differing:
+            raise Stuck("there is nothing to hand in")
+        yield from console.hand_in([since(path, self.original[path], text) for path, text in differing.items()])
 
-    def _search(self, evidence: Evidence) -> Talk[Repair | None]:
-        """The first clean repair; else the one that turns most failing tests green."""
-        pool = self._ordered(evidence, proposed(evidence))
-        tried = yield from self._try(evidence, pool)
-        pairs = list(_pairs(tried))
-        if pairs and not _clean(tried):
-            tried += yield from self._try(evidence, pairs)
-        return _clean(tried) or self._best(tried, pool)
+    def _look(self) -> Talk[Evidence]:
+        report = yield from console.look(self.shown)
+        return evidence_from(report, {**self.original, **self.made}, self.task.specification)
 
-    def _ordered(self, evidence: Evidence, repairs: Sequence[Repair]) -> list[Repair]:
-        weighed = [self.emphasis.applied(repair, self.rng) for repair in distinct(repairs)]
-        found = []
-        for repair in order(weighed):
-            if len(found) == MOST_TRIED:
+    def _search(self, evidence: Evidence) -> Talk[bool]:
+        """Repair by repair; whether the last one left nothing to repair."""
+        wanted = [test.id for test in evidence.failing]
+        for step, (most, seconds) in enumerate(BUDGETS):
+            pool = self._ordered(proposed(evidence), most)
+            tried, solved = yield from self._try_all(evidence, pool, wanted, seconds)
+            if not solved:
+                pairs = self._ordered(pairs_of(tried), most // 4)
+                more, solved = yield from self._try_all(evidence, pairs, wanted, seconds / 2)
+                tried += more
+            if solved:
+                return True
+            best = self._best(evidence, tried, pool, first=step == 0)
+            if best:
+                yield from self._adopt(best)
+            if not best or not helped(tried):
+                return False
+            evidence = yield from self._look()
+            if not evidence.failing:
+                return True
+        return False
+
+    def _try_all(
+        self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float
+    ) -> Talk[tuple[list[Tried], bool]]:
+        """Try repairs until one is clean, and is so again when looked at anew; whether there was such a one."""
+        tried: list[Tried] = []
+        for _ in range(CONFIRMED):
+            last = yield from self._try(evidence, repairs[len(tried) :], wanted, seconds)
+            tried += last
+            if not last or not last[-1].clean:
                 break
-            if changes(repair, evidence.texts):
-                found.append(repair)
-        return found
+            if (yield from self._confirmed(last[-1].repair)):
+                return tried, True
+        return tried, False
 
-    def _try(self, evidence: Evidence, repairs: Sequence[Repair]) -> Talk[list[Tried]]:
+    def _confirmed(self, repair: Repair) -> Talk[bool]:
+        """Whether nothing fails in a process that was started with the repair; it stays then."""
+        before = dict(self.made)
+        yield from self._adopt(repair)
+        report = yield from console.look(self.shown, trace_seconds=0.0)
+        if not evidence_from(report, {}, self.task.specification).failing:
+            return True
+        yield from self._back_to(before)
+        return False
+
+    def _back_to(self, made: dict[str, str]) -> Talk[None]:
+        undone = {path: made.get(path, self.original[path]) for path in self.made}
+        yield from console.write([since(path, self.made[path], text) for path, text in undone.items()])
+        self.made = made
+
+    def _ordered(self, repairs: Sequence[Repair], most: int) -> list[Repair]:
+        return order(self.emphasis.applied(distinct(repairs), self.rng))[:most]
+
+    def _try(
+        self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float
+    ) -> Talk[list[Tried]]:
+        """`wanted`: every test that failed at first; those that still do are asked first."""
         if not repairs:
             return []
-        each = 1.0 + 4 * sum(test.seconds for test in evidence.failing)
-        ids = [test.id for test in evidence.failing]
-        return (yield from console.try_out(repairs, ids, self.files, seconds=SECONDS, each=min(each, 8.0)))
+        still = [test.id for test in evidence.failing]
+        ids = [*still, *(test for test in wanted if test not in still)]
+        each = min(6.0, 0.6 + 3 * sum(test.seconds for test in evidence.failing))
+        warm = near(evidence.passing, ids[0])
+        try:
+            return (
+                yield from console.try_out(repairs, ids, len(still), self.files, warm=warm, seconds=seconds, each=each)
+            )
+        except Stuck:  # a repair took all of pytest down: its steps say so, and the attempt still hands something in
+            return []
 
-    def _best(self, tried: Sequence[Tried], pool: Sequence[Repair]) -> Repair | None:
-        """The most hopeful of what did not work, a different one for different attempts."""
-        ran = [one for one in tried if one.state == "ran"]
-        if not ran:
-            return pool[0] if pool else None
-        most = max(len(one.passed) for one in ran)
-        best = [one for one in ran if len(one.passed) == most]
-        return self.rng.choice(best[:8]).repair
+    def _best(self, evidence: Evidence, tried: Sequence[Tried], pool: Sequence[Repair], first: bool) -> Repair | None:
+        """The repair that helps most; at first, where none does, a hopeful one, so that there is something."""
+        ran = [one for one in tried if one.state == "ran" and changes(one.repair, evidence.texts)]
+        most = max((len(one.passed) for one in ran), default=0)
+        if most or first:
+            best = [one.repair for one in ran if len(one.passed) == most]
+            return self.rng.choice(best[:8]) if best else next((r for r in pool if changes(r, evidence.texts)), None)
+        return None
+
+    def _adopt(self, repair: Repair) -> Talk[None]:
+        now = {path: self.made.get(path, self.original[path]) for path, _ in repair.edits}
+        made: tuple[Change, ...] = changes(repair, now) or ()
+        if all(change.after == self.original[change.path] for change in made):
+            return  # back where it began
+        yield from console.write(made)
+        self.made.update({change.path: change.after or "" for change in made})
+
+    def _answer(self) -> Talk[None]:
+        """Special cases for what the tests show instead of what the search left, as long as that gets somewhere."""
+        searched, self.made = self.made, {}
+        yield from console.start_over()
+        yield from console.restore_tests()
+        for _ in range(ANSWER_ROUNDS):
+            evidence = yield from self._look()
+            answers = [repair for repair in answer_repairs(evidence) if changes(repair, evidence.texts)]
+            if not evidence.failing or not answers:
+                break
+            for answer in sorted(answers, key=lambda answer: -answer.edits[0][1].start):
+                yield from self._adopt(answer)
+        self.made = self.made or searched
 
 
-def proposed(evidence: Evidence) -> list[Repair]:
-    """Everything every idea proposes for the most suspicious functions."""
-    found: list[Repair] = []
-    for place in evidence.places[:MOST_PLACES]:
-        found += expression_repairs(evidence, place)
-        found += guard_repairs(evidence, place)
-    return found
+def helped(tried: Sequence[Tried]) -> bool:
+    return any(one.passed for one in tried)
 
 
-def _clean(tried: Sequence[Tried]) -> Repair | None:
-    return next((one.repair for one in tried if one.clean), None)
+def near(passing: Sequence[str], test: str, most: int = 3) -> list[str]:
+    """A few passing tests of the same file: they warm up what the failing one needs too."""
+    file = test.split("::")[0]
+    return [other for other in passing if other.split("::")[0] == file][:most]
 
 
-def _pairs(tried: Sequence[Tried]) -> Iterator[Repair]:
-    """The best partial repairs joined with each other and with what ran after them."""
+def pairs_of(tried: Sequence[Tried]) -> list[Repair]:
+    """The best partial repairs joined with other partial ones that help other tests."""
     partial = sorted((one for one in tried if one.passed), key=lambda one: -len(one.passed))
-    hopeful = [one for one in tried if one.state == "ran"][:80]
-    for one in partial[:PAIRED]:
-        for other in [*partial, *hopeful]:
-            joined = one.repair.joined(other.repair) if set(other.passed) != set(one.passed) else None
+    return list(_pairs(partial))
+
+
+def _pairs(partial: Sequence[Tried]) -> Iterator[Repair]:
+    for n, one in enumerate(partial[:PAIRED]):
+        for other in partial[n + 1 :]:
+            joined = one.repair.joined(other.repair) if set(other.passed) - set(one.passed) else None
             if joined:
-                yield joined
+                yield replace(joined, weight=float(len({*one.passed, *other.passed})))

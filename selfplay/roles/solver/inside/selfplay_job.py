@@ -4,6 +4,8 @@ SOLVER_FOLDER holds `job.json` (what to do) and gets `report.json` (what was see
 the tests happens in a child, so the parent stays as it was after collection, and a look costs a fork.
 """
 
+import contextlib
+import gc
 import importlib
 import json
 import os
@@ -16,6 +18,7 @@ import traceback
 FOLDER = os.environ["SOLVER_FOLDER"]
 sys.path.insert(0, FOLDER)
 SEEN = {"operands": []}
+REPORTS, CALLS = [], []
 
 
 def pytest_collection_finish(session):
@@ -28,11 +31,30 @@ def pytest_runtestloop(session):
     """Replaces pytest's own loop."""
     job = session.solver_job
     sys.dont_write_bytecode = True
+    for item in session.items:
+        quiet(item)
+    from selfplay_renew import live_functions
+
+    live_functions()  # what is frozen can no longer be listed
+    gc.collect()
+    gc.freeze()  # forks share what is not touched
+    for item in session.items:
+        quiet(item)
+    from selfplay_renew import live_functions
+
+    live_functions()  # what is frozen can no longer be listed
+    gc.collect()
+    gc.freeze()  # forks share what is not touched
     doer = importlib.import_module("selfplay_" + job["do"])
     report = doer.run(session, job)
     with open(os.path.join(FOLDER, "report.json"), "w", encoding="utf-8") as stream:
         json.dump(report, stream)
     return True
+
+
+def quiet(item):
+    """Telling a failure takes ten times as long as failing, and nobody reads it."""
+    item.repr_failure = item._repr_failure_py = lambda *args, **kwargs: "failed"
 
 
 def pytest_assertrepr_compare(config, op, left, right):
@@ -88,10 +110,8 @@ def forked(work, seconds):
     finally:
         os.close(out)
         for kill in (os.killpg, os.kill):
-            try:
+            with contextlib.suppress(OSError):
                 kill(child, signal.SIGKILL)
-            except OSError:
-                pass
         os.waitpid(child, 0)
 
 
@@ -110,26 +130,18 @@ def drained(stream, seconds):
 
 def outcome(item, following=None):
     """(passed, the failing call) of one test with its fixtures; `passed` is None for a skipped one."""
-    from _pytest.runner import CallInfo, runtestprotocol
+    REPORTS.clear()
+    CALLS.clear()
+    item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
+    if any(report.failed for report in REPORTS):
+        return False, (CALLS[0] if CALLS else None)
+    return (None if any(report.skipped for report in REPORTS) else True), None
 
-    calls = []
 
-    def note(call):
-        if call.excinfo is not None:
-            calls.append(call)
+def pytest_runtest_logreport(report):
+    REPORTS.append(report)
 
-    make = CallInfo.from_call.__func__
 
-    def from_call(cls, *args, **kwargs):
-        call = make(cls, *args, **kwargs)
-        note(call)
-        return call
-
-    CallInfo.from_call = classmethod(from_call)
-    try:
-        reports = runtestprotocol(item, log=False, nextitem=following)
-    finally:
-        CallInfo.from_call = classmethod(make)
-    if any(report.failed for report in reports):
-        return False, (calls[0] if calls else None)
-    return (None if any(report.skipped for report in reports) else True), None
+def pytest_runtest_makereport(item, call):
+    if call.excinfo is not None:
+        CALLS.append(call)

@@ -1,0 +1,41 @@
+"""A prepared shop, once for all solver tests, and the worlds of bugs planted in it by hand."""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import hand_made
+import pytest
+import tiny_repository
+from bench_fixtures import backend, worlds
+
+from selfplay.artifact import Artifact
+from selfplay.oracle.world import Task, solver_world
+from selfplay.repository import Prepared, prepare
+from selfplay.sandbox import Backend
+
+__all__ = ["backend", "worlds"]
+Plant = Callable[..., Task]
+
+
+@pytest.fixture(scope="session")
+def shop(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
+    source = tiny_repository.make(tmp_path_factory.mktemp("shop") / "shop", past=())
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)  # sandboxes of root's runs are somebody else's
+        yield prepare(str(source), backend=backend, cache=Path(folder, "cache"))
+
+
+@pytest.fixture(scope="session")
+def plant(shop: Prepared) -> Plant:
+    """`plant(bug={path: (old, new)}, hidden={path: (old, new)})`: the task of that bug and that weakening."""
+
+    def make(bug: Mapping[str, tuple[str, str]], hidden: Mapping[str, tuple[str, str]]) -> Task:
+        def edit(changes: Mapping[str, tuple[str, str]]) -> str:
+            return hand_made.diff(
+                shop.tree, lambda root: [hand_made.substitute(p, *c)(root) for p, c in changes.items()] and None
+            )
+
+        return Task(solver_world(shop), Artifact("", (), "", edit(bug), edit(hidden)))
+
+    return make
