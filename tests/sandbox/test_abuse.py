@@ -9,7 +9,8 @@ import pytest
 
 from selfplay.sandbox import MIB, Backend, Limits, Sandbox, World
 
-from .attacks import SMALL, escapes, python, tries
+from .attacks import SMALL, python, tries
+from .escapes import escapes
 
 
 def test_processes_are_limited_for_each_sandbox_alone(backend: Backend) -> None:

@@ -16,7 +16,8 @@ import pytest
 
 from selfplay.sandbox import Backend, Sandbox, World
 
-from .attacks import ATTACKS, SMALL, Attack, escapes, tries
+from .attacks import ATTACKS, SMALL, Attack, tries
+from .escapes import ESCAPES, escapes
 from .outside import left_in_the_end, ticks, traces
 
 NEIGHBOUR_SECONDS = 5.0
@@ -41,7 +42,7 @@ def network(sandbox: Sandbox) -> str:
     return "only a loopback of its own"
 
 
-ALL = (*ATTACKS, Attack("network, abstract socket", network))
+ALL = (*ATTACKS, *ESCAPES, Attack("network, abstract socket", network))
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,6 @@ from selfplay.sandbox.docker.bootstrap import program
 from selfplay.sandbox.docker.client import (
     Engine,
     EngineUnavailable,
-    ImageUnusable,
     connect,
     patiently,
     translated,
@@ -39,7 +38,6 @@ from selfplay.sandbox.live import GRACE_SECONDS, receive
 from selfplay.sandbox.probe import probe
 from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, SandboxError, World
 
-NEEDED = ("bash", "sh", "git", "python3")
 log = logging.getLogger(__name__)
 
 
@@ -239,14 +237,7 @@ def docker_backend(image_name: str | None = None, runtime: str | None = None) ->
     backend = DockerBackend(image_name, runtime)
     backend.promises = probe(backend)
     if image_name is not None:
-        require_programs(backend, image_name)
+        with backend.open(World()) as sandbox:
+            image.require_programs(sandbox, image_name)
     atexit.register(backend.close)
     return backend
-
-
-def require_programs(backend: DockerBackend, name: str) -> None:
-    """Raises `ImageUnusable` naming what every run needs and the image lacks."""
-    with backend.open(World()) as sandbox:
-        for program in NEEDED:
-            if sandbox.run(["bash", "-c", f"command -v {program}"], timeout=30).exit_code != 0:
-                raise ImageUnusable(f"the image {name!r} has no {program}", f"An image needs {', '.join(NEEDED)}.")

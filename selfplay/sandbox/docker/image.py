@@ -19,9 +19,9 @@ from typing import IO, Any
 from docker.errors import NotFound
 
 from selfplay.sandbox import inside
-from selfplay.sandbox.docker.client import Engine, patiently, translated
+from selfplay.sandbox.docker.client import Engine, ImageUnusable, patiently, translated
 from selfplay.sandbox.programs import find_interpreter
-from selfplay.sandbox.protocol import WORKDIR, Mount
+from selfplay.sandbox.protocol import WORKDIR, Mount, Sandbox
 
 SYSTEM, ADOPTED = "selfplay-system", "selfplay-adopted"
 ADOPTION = 1
@@ -29,6 +29,7 @@ ADOPTION = 1
 PASSWD = b"sandbox:x:%%(uid)d:%%(gid)d:sandbox:%s:/bin/bash\n" % inside.HOME.encode()
 GROUP = b"sandbox:x:%(gid)d:\n"
 LARGEST_TEXT = 1 << 20
+NEEDED = ("bash", "sh", "git", "python3")
 TREE_LABEL = "selfplay.tree"
 USUAL = (WORKDIR, "/app", "/workspace", "/repo", "/src", "/code")
 GO_MODE_DIR = 1 << 31
@@ -185,3 +186,10 @@ def add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
     entry = member(name, tarfile.REGTYPE, 0o644)
     entry.size = len(data)
     tar.addfile(entry, io.BytesIO(data))
+
+
+def require_programs(sandbox: Sandbox, name: str) -> None:
+    """Raises `ImageUnusable` naming what every run needs and the image lacks."""
+    for program in NEEDED:
+        if sandbox.run(["bash", "-c", f"command -v {program}"], timeout=30).exit_code != 0:
+            raise ImageUnusable(f"the image {name!r} has no {program}", f"An image needs {', '.join(NEEDED)}.")
