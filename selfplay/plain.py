@@ -1,6 +1,11 @@
 """Bytes and paths as plain text, without loss and without surprises. Knows nothing but the standard library."""
 
+import ast
 import posixpath
+import threading
+from typing import Any
+
+_PARSING = threading.Lock()
 
 
 def encode(text: str) -> bytes:
@@ -16,6 +21,13 @@ def decode(data: bytes) -> str:
 def shown(text: str) -> str:
     """The text with undecodable bytes spelled out (`\\xe9`), so that it can be printed and stored as JSON."""
     return encode(text).decode("utf-8", "backslashreplace")
+
+
+def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
+    """`ast.parse`, one thread at a time: CPython 3.11's counts its recursion for all threads together, and fails with
+    a SystemError where two parse at once. Raises `SyntaxError`, `ValueError` and so on, as `ast.parse`."""
+    with _PARSING:
+        return ast.parse(text, mode=mode)
 
 
 def printable(text: str) -> str:

@@ -1,16 +1,56 @@
-"""What a policy may do and what it sees: calls of tools, and observations with the budget that is left."""
+"""What a policy may do and what it sees: turns (a call, a malformed one, a stop) and observations with the budget."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
+
+
+class Finish(StrEnum):
+    """Why an episode ended."""
+
+    SUBMITTED = "submitted"
+    GAVE_UP = "gave_up"
+    OUT_OF_CALLS = "out_of_calls"
+    OUT_OF_TIME = "out_of_time"
+    OUT_OF_CONTEXT = "out_of_context"
+    NO_CALL = "no_call"
+    MALFORMED = "malformed"
+    LOOPED = "looped"
+    SANDBOX_LOST = "sandbox_lost"
+    POLICY_ERROR = "policy_error"
 
 
 @dataclass(frozen=True)
 class Call:
     """One use of one tool: `bash(command[, timeout])`, `edit(path, old, new)`, `create(path, content)`,
-    `submit(folder)`."""
+    `submit(folder)` or `submit(paths)`.
+
+    `said`: the model's own words this was read from; empty for a policy that has none.
+    """
 
     tool: str
     arguments: dict[str, Any] = field(default_factory=dict)
+    said: str = ""
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """A turn that is no call. `why` is the observation it is answered with; it uses up one call of the budget."""
+
+    said: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The policy has nothing more to do. `finish` labels an end that is not the policy's own wish."""
+
+    said: str = ""
+    finish: Finish | None = None
+
+
+Turn = Call | Malformed | Stop | None
+"""None is a stop without words."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +69,13 @@ class Budget:
 class Observation:
     """What a call gave back. `exit_code` is a command's, 0 for another tool that worked, 1 for one that did not.
 
-    `output` is capped (head and tail kept, the cut marked). `text` is what a model reads.
+    `output` is capped (head and tail kept, the cut marked). `malformed`: the turn was no call that can be carried out.
     """
 
     output: str
     exit_code: int
     budget: Budget
+    malformed: bool = False
 
     @property
     def ok(self) -> bool:
@@ -46,8 +87,11 @@ class Observation:
         return f"{self.output.rstrip()}{status}\n{self.budget.text}"
 
 
-def readable(turn: object) -> Call:
-    """`turn` where it is a call; else a call of no tool that says what came, so that it is answered and kept."""
+def readable(turn: object) -> Call | Malformed:
+    """`turn` where it is a call or says why it is none; else a call of no tool that says what came, so that it is
+    answered and kept."""
+    if isinstance(turn, Malformed):
+        return turn
     if isinstance(turn, Call) and isinstance(turn.tool, str) and isinstance(turn.arguments, dict):
         return turn
     return Call("(not a call)", {"turn": repr(turn)[:1000]})

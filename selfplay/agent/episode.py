@@ -1,30 +1,25 @@
 """One episode: a policy and a sandbox take turns until the policy has handed something in or a budget is spent.
 
 Follows CWM's scaffold (SSR uses it): one call a step, 128 calls, the budget left after each observation, the
-episode ends with a turn without a call, the last submission counts.
+episode ends with a turn without a call, the last submission counts. Deviation: a policy that repeats one call with one
+result `LOOP` times is stopped; what it would go on to say is known.
 """
 
 import logging
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
-from selfplay.agent.actions import Budget, Call, Observation, readable
-from selfplay.agent.tools import use
-from selfplay.agent.trajectory import Finish, Step, Trajectory
+from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, readable
+from selfplay.agent.hands import AsyncPolicy, Hands, Here, Policy, at_once
+from selfplay.agent.tools import Desk, ToolResult, use
+from selfplay.agent.trajectory import MALFORMED, Record, Step, Trajectory
 from selfplay.sandbox import Sandbox, SandboxError
 
 log = logging.getLogger(__name__)
 
-
-class Policy(Protocol):
-    """Whatever answers an observation with an action. One object plays one episode."""
-
-    name: str
-
-    def act(self, observation: Observation | None) -> Call | None:
-        """The next call, given what the last one gave (None at first); None when there is nothing more to do."""
-        ...
+LOOP = 16
+"""Equal steps in a row after which an episode is stopped."""
 
 
 @dataclass(frozen=True)
@@ -35,21 +30,51 @@ class EpisodeLimits:
     seconds: float = 1800.0
 
 
-def run_episode(policy: Policy, sandbox: Sandbox, role: str, limits: EpisodeLimits = EpisodeLimits()) -> Trajectory:
-    """Play one episode to its end. Never raises for what the policy or the commands do: the finish says it."""
-    return _Episode(policy, sandbox, limits).play(role)
+def run_episode(
+    policy: Policy,
+    sandbox: Sandbox,
+    role: str,
+    limits: EpisodeLimits = EpisodeLimits(),
+    hand_in: tuple[str, ...] = (),
+) -> Trajectory:
+    """Play one episode to its end. Never raises for what the policy or the commands do: the finish says it.
+
+    `hand_in`: the names of the files that a submission must hold; none where the repository itself is handed in.
+    """
+    return at_once(play_episode(policy, sandbox, role, Here(), limits, hand_in))
+
+
+async def play_episode(
+    policy: Policy | AsyncPolicy,
+    sandbox: Sandbox,
+    role: str,
+    hands: Hands,
+    limits: EpisodeLimits = EpisodeLimits(),
+    hand_in: tuple[str, ...] = (),
+) -> Trajectory:
+    """As `run_episode`, waited for as `hands` do it: with `Threads` on the running event loop."""
+    return await _Episode(policy, sandbox, limits, hand_in, hands).play(role)
 
 
 class _Episode:
-    def __init__(self, policy: Policy, sandbox: Sandbox, limits: EpisodeLimits) -> None:
-        self.policy, self.sandbox, self.limits = policy, sandbox, limits
+    def __init__(
+        self,
+        policy: Policy | AsyncPolicy,
+        sandbox: Sandbox,
+        limits: EpisodeLimits,
+        hand_in: tuple[str, ...],
+        hands: Hands,
+    ) -> None:
+        self.policy, self.sandbox, self.limits, self.hand_in, self.hands = policy, sandbox, limits, hand_in, hands
         self.started = time.monotonic()
         self.steps: list[Step] = []
         self.submission: str | None = None
-        self.error = ""
+        self.error = self.last_words = ""
+        self.equal = 0
 
-    def play(self, role: str) -> Trajectory:
-        finish = self._turns()
+    async def play(self, role: str) -> Trajectory:
+        finish = await self._turns()
+        record = getattr(self.policy, "record", None)
         return Trajectory(
             role=role,
             policy=self.policy.name,
@@ -58,36 +83,70 @@ class _Episode:
             submission=self.submission,
             seconds=time.monotonic() - self.started,
             error=self.error,
+            last_words=self.last_words,
+            record=record() if record else Record(),
         )
 
-    def _budget(self) -> Budget:
+    def _budget(self, running: int = 0) -> Budget:
+        """What is left, `running` calls not yet among the steps counted too."""
         elapsed = time.monotonic() - self.started
-        return Budget(self.limits.calls - len(self.steps), self.limits.seconds - elapsed)
+        return Budget(self.limits.calls - len(self.steps) - running, self.limits.seconds - elapsed)
 
-    def _turns(self) -> Finish:
+    async def _turns(self) -> Finish:
         observation: Observation | None = None
         while True:
-            if self._budget().seconds <= 0:
-                return Finish.OUT_OF_TIME
-            try:
-                call = self.policy.act(observation)
-            except Exception as error:  # a policy is anybody's code: its failure ends one episode, not the run
-                log.warning("policy %s failed", self.policy.name, exc_info=True)
-                self.error = f"{type(error).__name__}: {error}"
-                return Finish.POLICY_ERROR
-            if call is None:
-                return Finish.SUBMITTED if self.submission else Finish.GAVE_UP
+            turn = await self._think(observation)
+            if isinstance(turn, Finish):
+                return turn
+            if turn is None or isinstance(turn, Stop):
+                return self._stopped(turn or Stop())
             if self._budget().calls <= 0:
                 return Finish.OUT_OF_CALLS
             try:
-                observation = self._step(readable(call))
+                observation = await self._step(readable(turn))
             except SandboxError as error:
                 self.error = str(error)
                 return Finish.SANDBOX_LOST
+            if self.equal >= LOOP:
+                return Finish.LOOPED
 
-    def _step(self, call: Call) -> Observation:
+    async def _think(self, observation: Observation | None) -> Any:
+        """The policy's turn, or the finish where there is none."""
+        seconds = self._budget().seconds
+        if seconds <= 0:
+            return Finish.OUT_OF_TIME
+        try:
+            return await self.hands.think(self.policy, observation, seconds)
+        except Exception as error:  # a policy is anybody's code: its failure ends one episode, not the run
+            if isinstance(error, TimeoutError) and self._budget().seconds <= 0:
+                return Finish.OUT_OF_TIME
+            log.warning("policy %s failed", self.policy.name, exc_info=True)
+            self.error = f"{type(error).__name__}: {error}"
+            return Finish.POLICY_ERROR
+
+    def _stopped(self, stop: Stop) -> Finish:
+        self.last_words = stop.said
+        return stop.finish or (Finish.SUBMITTED if self.submission else Finish.GAVE_UP)
+
+    async def _step(self, turn: Call | Malformed) -> Observation:
         started = time.monotonic()
-        result = use(call, self.sandbox, self._budget().seconds)
-        self.steps.append(Step(call, result.output, result.exit_code, time.monotonic() - started))
+        if isinstance(turn, Malformed):
+            call, result = Call(MALFORMED, {}, turn.said), ToolResult(turn.why, 1, malformed=True)
+        else:
+            desk = Desk(self.sandbox, self._budget().seconds, self.hand_in)
+            call, result = turn, await self.hands.work(use, turn, desk)
+        left = self._budget(running=1)
+        step = Step(call, result.output, result.exit_code, time.monotonic() - started, result.malformed, left)
+        self._count_equal(step)
+        self.steps.append(step)
         self.submission = result.submission or self.submission
-        return Observation(result.output, result.exit_code, self._budget())
+        return Observation(result.output, result.exit_code, left, result.malformed)
+
+    def _count_equal(self, step: Step) -> None:
+        last = self.steps[-1] if self.steps else None
+        same = last and (last.call.tool, last.call.arguments, last.output) == (
+            step.call.tool,
+            step.call.arguments,
+            step.output,
+        )
+        self.equal = self.equal + 1 if same else 1

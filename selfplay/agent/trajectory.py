@@ -1,38 +1,64 @@
-"""One finished episode as a value, and its file: JSON lines, the first the episode, then a line per step."""
+"""One finished episode as a value, and its file: JSON lines, the first the episode, then its steps, then its segments.
+
+A file named `.zst` is packed with Zstandard; `zstdcat` and any JSON reader read it without this package. A step's line
+has a `call`, a segment's has `ids`.
+"""
 
 import json
+from array import array
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
-from selfplay.agent.actions import Call
+import zstandard
+
+from selfplay.agent.actions import Budget, Call, Finish
+from selfplay.agent.model import Message, NativeCall, Usage
+from selfplay.agent.tape import Segment
 from selfplay.artifact.files import write_atomically
+from selfplay.errors import SelfplayError
+
+MALFORMED = "(malformed)"
+"""The tool of a step whose turn was no call."""
 
 
-class Finish(StrEnum):
-    """Why an episode ended."""
-
-    SUBMITTED = "submitted"
-    GAVE_UP = "gave_up"
-    OUT_OF_CALLS = "out_of_calls"
-    OUT_OF_TIME = "out_of_time"
-    SANDBOX_LOST = "sandbox_lost"
-    POLICY_ERROR = "policy_error"
+class TrajectoryError(SelfplayError):
+    """A file that is no trajectory."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One call and what it gave; `seconds` is the tool's wall time."""
+    """One call and what it gave; `seconds` is the tool's wall time, `left` the budget after it.
+
+    `malformed`: the turn was no call, or the call of a tool that is not there or with arguments that it does not take.
+    """
 
     call: Call
     output: str
     exit_code: int
     seconds: float
+    malformed: bool = False
+    left: Budget | None = None
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a model's policy kept of an episode. `conversations`: every message, one conversation or one for each stage
+    of a staged role; `drift`: ids lost between turns; `thoughts`: reasoning an endpoint kept apart, one a message."""
+
+    conversations: tuple[tuple[Message, ...], ...] = ()
+    segments: tuple[Segment, ...] = ()
+    drift: int = 0
+    usage: Usage = field(default_factory=Usage)
+    thoughts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """All steps of one episode. `submission` is the folder handed in last, None when nothing was."""
+    """All steps of one episode. `submission` is the folder handed in last, None when nothing was.
+
+    `last_words`: the message that ended it. `record`: what a model's policy kept, empty for a script.
+    """
 
     role: str
     policy: str
@@ -41,19 +67,80 @@ class Trajectory:
     submission: str | None = None
     seconds: float = 0.0
     error: str = ""
+    last_words: str = ""
+    record: Record = field(default_factory=Record)
+
+
+def figures_of(trajectory: Trajectory) -> dict[str, Any]:
+    """What is counted of an episode."""
+    return {
+        "episode_seconds": trajectory.seconds,
+        "calls": len(trajectory.steps),
+        "finish": str(trajectory.finish),
+        "malformed": sum(step.malformed for step in trajectory.steps),
+        "drift": trajectory.record.drift,
+        "usage": asdict(trajectory.record.usage),
+    }
 
 
 def save(trajectory: Trajectory, path: Path) -> None:
-    """Write the trajectory as JSON lines, atomically."""
-    head = {k: v for k, v in asdict(trajectory).items() if k != "steps"}
-    lines = [head, *(asdict(step) for step in trajectory.steps)]
-    text = "".join(json.dumps(line, default=repr) + "\n" for line in lines)
+    """Write the trajectory as JSON lines, atomically; packed where the name ends with `.zst`."""
+    head = {name: getattr(trajectory, name) for name in trajectory.__dataclass_fields__ if name != "steps"}
+    head["record"] = {k: v for k, v in _plain(trajectory.record).items() if k != "segments"}
+    segments = [{**_plain(segment)} for segment in trajectory.record.segments]
+    lines = [head, *(asdict(step) for step in trajectory.steps), *segments]
+    data = "".join(json.dumps(line, default=repr) + "\n" for line in lines).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text.encode())
+    write_atomically(path, zstandard.compress(data) if path.suffix == ".zst" else data)
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """A dataclass as JSON values, arrays as lists."""
+    return {
+        name: asdict(item) if hasattr(item, "__dataclass_fields__") else _listed(item)
+        for name in value.__dataclass_fields__
+        for item in [getattr(value, name)]
+    }
+
+
+def _listed(item: Any) -> Any:
+    if isinstance(item, array):
+        return item.tolist()
+    if isinstance(item, tuple):
+        return [asdict(one) if hasattr(one, "__dataclass_fields__") else _listed(one) for one in item]
+    return item
 
 
 def load(path: Path) -> Trajectory:
-    """Read what `save` wrote."""
-    head, *steps = (json.loads(line) for line in path.read_text().splitlines())
-    head["finish"] = Finish(head["finish"])
-    return Trajectory(**head, steps=tuple(Step(**{**step, "call": Call(**step["call"])}) for step in steps))
+    """Read what `save` wrote. Raises `TrajectoryError`."""
+    try:
+        data = path.read_bytes()
+        if path.suffix == ".zst":
+            data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+        head, *lines = (json.loads(line) for line in data.decode().split("\n") if line)
+        segments = tuple(_segment(line) for line in lines if "ids" in line)
+        record = _record(head.pop("record", {}), segments)
+        steps = tuple(_step(line) for line in lines if "call" in line)
+        return Trajectory(**{**head, "finish": Finish(head["finish"])}, steps=steps, record=record)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, zstandard.ZstdError) as error:
+        raise TrajectoryError(f"{path} is no trajectory: {type(error).__name__}: {error}") from error
+
+
+def _record(line: dict[str, Any], segments: tuple[Segment, ...]) -> Record:
+    conversations = tuple(tuple(_message(one) for one in messages) for messages in line.get("conversations", ()))
+    usage = Usage(**line.get("usage", {}))
+    return Record(conversations, segments, line.get("drift", 0), usage, tuple(line.get("thoughts", ())))
+
+
+def _message(line: dict[str, Any]) -> Message:
+    return Message(**{**line, "calls": tuple(NativeCall(**call) for call in line["calls"])})
+
+
+def _step(line: dict[str, Any]) -> Step:
+    left = line.get("left")
+    return Step(**{**line, "call": Call(**line["call"]), "left": Budget(**left) if left else None})
+
+
+def _segment(line: dict[str, Any]) -> Segment:
+    arrays = {"ids": array("i", line["ids"]), "mask": array("b", line["mask"])}
+    return Segment(**{**line, **arrays, "logprobs": array("d", line["logprobs"]), "versions": tuple(line["versions"])})

@@ -126,9 +126,17 @@ def audit(
 
 
 @app.command()
-def show(path: Annotated[Path, typer.Argument(help="The folder of a bug, or of a run.")]) -> None:
-    """Show a bug: what was broken where, which tests see it, both diffs. Of a run: its bugs and their figures."""
+def show(path: Annotated[Path, typer.Argument(help="A bug's folder, a run's, or a trajectory.")]) -> None:
+    """Show a bug: what was broken where, which tests see it, both diffs. Of a run: its bugs and their figures. Of a
+    trajectory: every call and what it gave."""
     from rich.console import Console
+
+    if path.is_file():
+        from selfplay.agent.trajectory import load as load_trajectory
+        from selfplay.report.episode_page import episode_page
+
+        Console().print(episode_page(load_trajectory(path)))
+        return
 
     from selfplay.artifact import load, load_bug
     from selfplay.artifact.bug import BUG_FILE

@@ -8,6 +8,7 @@ import typer
 
 from selfplay.cli.app import INTERRUPTED, app, print_run
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
+from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyName, PolicyOption, policy_options
 
 
 @app.command()
@@ -15,7 +16,9 @@ def curriculum(
     source: Annotated[str, typer.Argument(help="A path, a git URL[@REV], or pypi:NAME[==VERSION].")],
     out: Annotated[Path, typer.Option(help="The run's folder; the same folder again resumes.")],
     bugs: Annotated[int, typer.Option(min=1, help="How many verified bugs to make.")] = 10,
-    strategy: Annotated[str, typer.Option(help="removal, history, direct, or mix (removal and history).")] = "mix",
+    strategy: Annotated[
+        str, typer.Option(help="removal, history, direct, feature, or mix (removal and history).")
+    ] = "mix",
     min_files: Annotated[int, typer.Option(min=1, help="Changed files per bug, at least.")] = 1,
     min_passing: Annotated[int, typer.Option(min=1, help="Tests that pass on the original, at least.")] = 5,
     min_failing: Annotated[int, typer.Option(min=1, help="Tests that fail under the bug, at least.")] = 1,
@@ -24,6 +27,11 @@ def curriculum(
     releases: Annotated[int, typer.Option(min=0, help="Earlier releases that become history (pypi: sources).")] = 12,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
+    patience: Annotated[int, typer.Option(min=1, help="Stop after so many episodes in a row without a bug.")] = 40,
+    policy: PolicyName = "scripted",
+    base_url: BaseUrl = None,
+    api_key_env: ApiKeyEnv = None,
+    option: PolicyOption = None,
     order: Annotated[int, typer.Option(min=1, max=2, help="2: also solve them; failed attempts become bugs.")] = 1,
     attempts: Annotated[int, typer.Option(min=1, help="With --order 2: attempts per bug.")] = 8,
     public_share: Annotated[
@@ -44,6 +52,7 @@ def curriculum(
     wanted = Order(
         source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds,
         order=2 if order == 2 else 1, attempts=attempts, public_share=public_share,
+        policy=policy, options=policy_options(base_url, api_key_env, option), patience=patience,
     )  # fmt: skip
     try:
         with LiveWatcher(bugs) as watcher:

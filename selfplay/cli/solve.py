@@ -8,6 +8,7 @@ import typer
 
 from selfplay.cli.app import INTERRUPTED, app, print_run
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
+from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, policy_options
 
 
 @app.command()
@@ -15,8 +16,15 @@ def solve(
     run_dir: Annotated[Path, typer.Argument(help="A run's folder, as `selfplay curriculum` left it.")],
     attempts: Annotated[int, typer.Option(min=1, help="Attempts per bug; more than there are goes on.")] = 8,
     policy: Annotated[
-        str, typer.Option(help="Who solves: scripted, search, naive; or a control: gold, empty.")
+        str,
+        typer.Option(
+            help="Who solves: scripted, search, naive, openai:MODEL, vllm:PATH, transformers:PATH; or a control: "
+            "gold, empty."
+        ),
     ] = "scripted",
+    base_url: BaseUrl = None,
+    api_key_env: ApiKeyEnv = None,
+    option: PolicyOption = None,
     promote: Annotated[int, typer.Option(min=0, help="Make up to so many second-order bugs of each bug.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Attempts at a time; one per core if not given.")] = None,
     counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
@@ -29,7 +37,8 @@ def solve(
     from selfplay.report.progress import LiveWatcher
     from selfplay.rollout.solve_run import SolveOrder, run_solve
 
-    order = SolveOrder(run_dir, attempts, policy, promote, workers, counterfactual)
+    options = policy_options(base_url, api_key_env, option)
+    order = SolveOrder(run_dir, attempts, policy, promote, workers, counterfactual, options)
     try:
         with LiveWatcher() as watcher:
             summary = run_solve(order, opened(sandbox, image, runtime), watcher)

@@ -36,11 +36,22 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
             "median_changed_lines": _median([bug["changed_lines"] for bug in bugs]),
             "median_fail_to_pass": _median([bug["fail_to_pass"] for bug in bugs]),
             "files_touched": len({path for bug in bugs for path in bug["files"]}),
+            "finishes": dict(Counter(e["figures"]["finish"] for e in episodes if "finish" in e["figures"])),
+            "malformed_calls": sum(e["figures"].get("malformed", 0) for e in episodes),
+            "usage": _usage(e["figures"].get("usage", {}) for e in episodes),
             "validation_suite_runs": sum(e["figures"].get("suite_runs", 0) for e in episodes),
         },
         "quality": _quality(pool, submitted),
         "solving": _solving(pool),
     }
+
+
+def _usage(used: Iterable[dict[str, float]]) -> dict[str, float]:
+    """What the model's answers cost together; nothing where no model played."""
+    total: Counter[str] = Counter()
+    for one in used:
+        total.update(one)
+    return {name: value for name, value in total.items() if value}
 
 
 def _quality(pool: Curriculum, submitted: list[dict[str, Any]]) -> dict[str, Any]:

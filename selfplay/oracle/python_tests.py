@@ -7,6 +7,8 @@ import secrets
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
 
+from selfplay.plain import syntax_tree
+
 OTHERS = 4
 """How many tests of a file beside its F2P tests are kept to fail."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -58,7 +60,7 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
     for function, _ in found:
         if id(function) in kept:
             at = 1 if ast.get_docstring(function) is not None and len(function.body) > 1 else 0
-            function.body.insert(at, ast.parse("raise AssertionError('impossible')").body[0])
+            function.body.insert(at, syntax_tree("raise AssertionError('impossible')").body[0])
     _Without({id(function) for function, _ in found} - kept).visit(tree)
     return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
 
@@ -78,7 +80,7 @@ class _Without(ast.NodeTransformer):
 
 def _parsed(text: str) -> ast.Module | None:
     try:
-        return ast.parse(text)
+        return syntax_tree(text)
     except (SyntaxError, ValueError, RecursionError):
         return None
 
@@ -162,9 +164,9 @@ class _Claims(ast.NodeTransformer):
         claim = node.test
         if isinstance(claim, ast.Compare) and len(claim.ops) == 1:
             if _literal(claim.left):
-                claim.left = ast.parse("object()", mode="eval").body
+                claim.left = syntax_tree("object()", mode="eval").body
             else:
-                claim.comparators[0] = ast.parse("object()", mode="eval").body
+                claim.comparators[0] = syntax_tree("object()", mode="eval").body
         else:
             node.test = ast.UnaryOp(ast.Not(), claim)
         return node
@@ -176,12 +178,12 @@ class _Claims(ast.NodeTransformer):
             return node
         self.found = True
         if name in ("raises", "assertRaises", "assertRaisesRegex"):
-            node.args[0] = ast.parse("type('Never', (Exception,), {})", mode="eval").body
+            node.args[0] = syntax_tree("type('Never', (Exception,), {})", mode="eval").body
         elif name in ("assertTrue", "assertFalse"):
             node.args[0] = ast.UnaryOp(ast.Not(), node.args[0])
         else:
             at = 0 if len(node.args) == 1 or _literal(node.args[0]) else 1
-            node.args[at] = ast.parse("object()", mode="eval").body
+            node.args[at] = syntax_tree("object()", mode="eval").body
         return node
 
 

@@ -11,6 +11,8 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import Any
 
+from selfplay.plain import syntax_tree
+
 
 @dataclass
 class Metadata:
@@ -138,7 +140,7 @@ def _setup_py(path: Path, metadata: Metadata) -> None:
         return
     metadata.declared = metadata.installable = True
     try:
-        module = ast.parse(path.read_bytes())
+        module = syntax_tree(path.read_bytes())
     except (SyntaxError, ValueError):
         return
     known = {

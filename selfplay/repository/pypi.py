@@ -92,6 +92,23 @@ def choose(sdists: dict[Version, DistributionPackage], source: PypiSource) -> Ve
     return wanted
 
 
+def fetch_wheel(name: str, version: str, sha256: str, downloads: Path) -> Path:
+    """The pure wheel of one release, downloaded once. Raises `SourceError` unless it is the one with this SHA-256."""
+    downloads.mkdir(parents=True, exist_ok=True)
+    with _client() as client:
+        try:
+            page = client.get_project_page(name, timeout=TIMEOUT)
+        except (requests.RequestException, NoSuchProjectError, UnsupportedContentTypeError) as error:
+            raise SourceError(
+                f"{name} cannot be fetched: {error}", "Check the network and the index configured for pip or uv."
+            ) from error
+        wheels = [p for p in page.packages if p.package_type == "wheel" and p.version == version]
+        wanted = [package for package in wheels if package.digests.get("sha256") == sha256]
+        if not wanted:
+            raise SourceError(f"the package index has no wheel of {name} {version} with SHA-256 {sha256}")
+        return _download(client, wanted[0], downloads)
+
+
 def _final(version: Version, package: DistributionPackage) -> bool:
     return not version.is_prerelease and not package.is_yanked
 

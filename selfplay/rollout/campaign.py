@@ -2,6 +2,8 @@
 
 import os
 import shutil
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -14,7 +16,7 @@ from selfplay.rollout.cost import Meter
 from selfplay.rollout.injection import Injection, Mix
 from selfplay.rollout.local import make_bugs
 from selfplay.rollout.parallel import RolloutError
-from selfplay.rollout.players import ScriptedPlayer
+from selfplay.rollout.players import SCRIPTED, Player, player_named
 from selfplay.rollout.promotion import PER_PARENT
 from selfplay.rollout.solve_run import SolveWatcher, solve_pool
 from selfplay.rollout.solving import Solving
@@ -26,8 +28,10 @@ from selfplay.validators import Thresholds
 class Order:
     """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core.
 
+    `patience`: episodes in a row without a new bug after which the run stops. `options` of the policy, by name.
     `order` 2 goes on to `attempts` at every bug and to second-order bugs of those that failed, at most `per_parent` a
-    bug. `public_share`: how much of F2P solvers are shown."""
+    bug. `public_share`: how much of F2P solvers are shown.
+    """
 
     source: str
     out: Path
@@ -39,6 +43,9 @@ class Order:
     setup: str | None = None
     test: str | None = None
     thresholds: Thresholds = field(default_factory=Thresholds)
+    policy: str = "scripted"
+    options: Mapping[str, str] = field(default_factory=dict)
+    patience: int = 40
     order: Literal[1, 2] = 1
     attempts: int = 8
     per_parent: int = PER_PARENT
@@ -60,25 +67,27 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     """
     meter = Meter()
     _refuse_out_in_source(order)
-    with open_curriculum(order.out) as pool:
+    with closing(player_named(order.policy, order.options)) as player, open_curriculum(order.out) as pool:
+        _refuse_strategy(order)
         pool.settle(_settings(order))
+        player.check()
         prepared = prepare(
             order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say
         )
-        _refuse_unknown_language(prepared)
+        _refuse_unknown_language(order, prepared)
         pool.settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
         suite = measure_suite(
             prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
         )
         keep_original(prepared, order.out / "original", anew=not pool.finished())
         meter.lap("prepare")
-        run = _injection(order, prepared, suite, backend)
+        run = _injection(order, prepared, suite, backend, player)
         reason = "interrupted"
         try:
-            reason = make_bugs(run, pool, order.bugs, _workers(order), watcher.step)
+            reason = make_bugs(run, pool, order.bugs, _workers(order), watcher.step, order.patience)
             meter.lap("bugs")
             if order.order == 2 and pool.count():
-                solve_pool(_solving(order, prepared, backend), order.per_parent, pool, watcher)
+                solve_pool(_solving(order, prepared, backend, player), order.per_parent, pool, watcher)
                 meter.lap("second_order")
         finally:
             summary = {**_facts(order, prepared, suite, reason), **summarise(pool), "cost": meter.report(suite)}
@@ -95,8 +104,13 @@ def _refuse_out_in_source(order: Order) -> None:
         raise RolloutError(f"{order.out} lies inside the source {source}", "Give an --out outside of it.")
 
 
-def _refuse_unknown_language(prepared: Prepared) -> None:
-    if prepared.language != "python":
+def _refuse_strategy(order: Order) -> None:
+    if order.policy in SCRIPTED and order.strategy == "feature":
+        raise RolloutError("the scripted injector adds no features", "Name a model with --policy, or another strategy.")
+
+
+def _refuse_unknown_language(order: Order, prepared: Prepared) -> None:
+    if prepared.language != "python" and order.policy in SCRIPTED:
         raise RolloutError(
             f"{prepared.source} is a {prepared.language} repository, and the scripted injector knows Python alone",
             "Its artifacts can be checked with `selfplay validate`; planting bugs in it needs another policy.",
@@ -109,6 +123,7 @@ def _settings(order: Order) -> dict[str, Any]:
         "source": order.source,
         "strategy": order.strategy,
         "seed": order.seed,
+        "policy": order.policy,
         "releases": order.releases,
         "setup": order.setup,
         "test": order.test,
@@ -117,7 +132,7 @@ def _settings(order: Order) -> dict[str, Any]:
     }
 
 
-def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend) -> Injection:
+def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend, player: Player) -> Injection:
     return Injection(
         prepared=prepared,
         suite=suite,
@@ -127,12 +142,12 @@ def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend)
         seed=order.seed,
         trajectories=order.out / "trajectories",
         environment=dict(prepared.recorded),
+        player=player,
         public_share=order.public_share,
     )
 
 
-def _solving(order: Order, prepared: Prepared, backend: Backend) -> Solving:
-    player = ScriptedPlayer()
+def _solving(order: Order, prepared: Prepared, backend: Backend, player: Player) -> Solving:
     return Solving(
         prepared=prepared,
         backend=backend,

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from selfplay import __version__, patches
-from selfplay.agent import EpisodeLimits, Trajectory, run_episode
+from selfplay.agent import Trajectory, play_episode
+from selfplay.agent.hands import Hands, entered
+from selfplay.agent.trajectory import figures_of
 from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import DUPLICATE, EpisodeResult
@@ -18,13 +20,15 @@ from selfplay.errors import SelfplayError
 from selfplay.plain import encode, shown
 from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.collect import collect
+from selfplay.roles.injector.prompt import HANDED_IN
+from selfplay.roles.injector.seeds import seed_location
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.players import Player, ScriptedPlayer
 from selfplay.sandbox import Backend, Limits
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
 
-Mix = Literal["removal", "history", "direct", "mix"]
+Mix = Literal["removal", "history", "direct", "feature", "mix"]
 
 
 class UnknownStrategy(SelfplayError):
@@ -56,23 +60,35 @@ class Injection:
     trajectories: Path
     environment: dict[str, Any]
     limits: Limits = field(default_factory=Limits)
-    episode: EpisodeLimits = field(default_factory=EpisodeLimits)
     public_share: float = 1.0
     seen: set[str] = field(default_factory=set)
     cache: RunCache = field(default_factory=RunCache)
     player: Player = field(default_factory=ScriptedPlayer)
 
 
-def inject(run: Injection, number: int) -> EpisodeResult:
+async def inject(run: Injection, number: int, hands: Hands) -> EpisodeResult:
     """Play episode `number` and check what it hands in. What goes wrong in it is the result's status and reason.
 
     Raises `SandboxError` only when no sandbox can be started at all.
     """
     started = time.monotonic()
     strategy = strategy_of(run.strategy, run.seed, number)
-    trajectory, artifact, why = _play(run, number, strategy)
-    save_trajectory(trajectory, run.trajectories / f"{number:06d}-injector.jsonl")
-    figures: dict[str, Any] = {"episode_seconds": trajectory.seconds, "calls": len(trajectory.steps)}
+    trajectory, artifact, why = await _play(run, number, strategy, hands)
+    path = run.trajectories / f"{number:06d}-injector.jsonl.zst"
+    await hands.work(save_trajectory, trajectory, path)
+    return await hands.work(_check, run, number, strategy, trajectory, artifact, why, started)
+
+
+def _check(
+    run: Injection,
+    number: int,
+    strategy: Strategy,
+    trajectory: Trajectory,
+    artifact: Artifact | None,
+    why: str,
+    started: float,
+) -> EpisodeResult:
+    figures = figures_of(trajectory)
     if artifact is None:
         figures["seconds"] = time.monotonic() - started
         status = "gave_up" if trajectory.submission is None and not trajectory.error else "failed"
@@ -95,8 +111,21 @@ def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
     return "removal" if first_removes == (number % 2 == 0) else "history"
 
 
-def _play(run: Injection, number: int, strategy: Strategy) -> tuple[Trajectory, Artifact | None, str]:
-    task = InjectorTask(
+async def _play(
+    run: Injection, number: int, strategy: Strategy, hands: Hands
+) -> tuple[Trajectory, Artifact | None, str]:
+    policy = await hands.work(run.player.injector, injector_task(run, number, strategy))
+    async with entered(hands, run.backend.open(run.prepared.world(history=True), run.limits)) as sandbox:
+        trajectory = await play_episode(policy, sandbox, "injector", hands, run.player.limits, HANDED_IN)
+        try:
+            return trajectory, await hands.work(collect, trajectory, sandbox), ""
+        except ArtifactError as error:
+            return trajectory, None, error.message
+
+
+def injector_task(run: Injection, number: int, strategy: Strategy) -> InjectorTask:
+    """What the injector of episode `number` is told."""
+    return InjectorTask(
         strategy=strategy,
         seed=run.seed,
         number=number,
@@ -104,14 +133,9 @@ def _play(run: Injection, number: int, strategy: Strategy) -> tuple[Trajectory, 
         min_passing_tests=run.thresholds.min_passing_tests,
         min_changed_files=run.thresholds.min_changed_files,
         min_failing_tests=run.thresholds.min_failing_tests,
+        seconds=run.thresholds.seconds,
+        seed_location=seed_location(run.prepared.tree, run.seed, number),
     )
-    policy = run.player.injector(task)
-    with run.backend.open(run.prepared.world(history=True), run.limits) as sandbox:
-        trajectory = run_episode(policy, sandbox, "injector", run.episode)
-        try:
-            return trajectory, collect(trajectory, sandbox), ""
-        except ArtifactError as error:
-            return trajectory, None, error.message
 
 
 def _result(

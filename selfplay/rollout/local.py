@@ -1,4 +1,4 @@
-"""The curriculum loop on one machine: episodes on a few threads, results stored as they come, until there are enough.
+"""The curriculum loop on one machine: episodes on a stage, results stored as they come, until there are enough.
 
 Every wait ends: episodes and checks have time limits, a run of episodes without a new bug stops the loop with a
 reason, and so does a run of sandboxes that cannot be started. Ctrl-C and a kill leave a folder that resumes.
@@ -7,55 +7,58 @@ reason, and so does a run of sandboxes that cannot be started. Ctrl-C and a kill
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
 
+from selfplay.agent.hands import Hands
 from selfplay.curriculum import Curriculum, EpisodeResult, Progress
 from selfplay.rollout.injection import Injection, inject, strategy_of
 from selfplay.rollout.parallel import LOST_SANDBOXES, RolloutError
+from selfplay.rollout.stage import Stage, stage_for
 from selfplay.sandbox import SandboxError
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 40
-"""Episodes in a row without a new bug after which the loop stops: the repository has no more to give."""
 
 Watch = Callable[[Progress], None]
 
 
-def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch: Watch) -> str:
+def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch: Watch, patience: int) -> str:
     """Play episodes until the pool holds `wanted` bugs. Returns why it stopped.
+
+    After `patience` episodes in a row without a new bug the repository, or the policy, has no more to give.
 
     Raises `RolloutError` when sandboxes cannot be started, `KeyboardInterrupt` after the running episodes' results
     that were there are stored.
     """
-    pool.take(wanted, PATIENCE)
+    pool.take(wanted, patience)
     run.seen.update(pool.tree_keys())
-    loop = _Loop(run, pool, wanted, watch)
-    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="episode") as executor:
+    loop = _Loop(run, pool, wanted, watch, patience)
+    with stage_for(run.player, workers) as stage:
         try:
-            return loop.until_done(executor, workers)
+            return loop.until_done(stage)
         except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
+            stage.abandon()
             run.backend.close()  # what still runs loses its sandbox and ends; its episodes are played again
             raise
 
 
 class _Loop:
-    def __init__(self, run: Injection, pool: Curriculum, wanted: int, watch: Watch) -> None:
-        self.run, self.pool, self.wanted, self.watch = run, pool, wanted, watch
+    def __init__(self, run: Injection, pool: Curriculum, wanted: int, watch: Watch, patience: int) -> None:
+        self.run, self.pool, self.wanted, self.watch, self.patience = run, pool, wanted, watch, patience
         self.done = pool.finished()
         self.next_number = 0
         self.lost = 0
 
-    def until_done(self, executor: ThreadPoolExecutor, workers: int) -> str:
+    def until_done(self, stage: Stage) -> str:
         running: dict[Future[EpisodeResult], int] = {}
         while True:
             reason = self._enough()
             if reason:
                 return self._drain(running, reason)
-            while len(running) < workers and self._may_be_short(len(running)):
+            while len(running) < stage.places and self._may_be_short(len(running)):
                 number = self._next()
-                running[executor.submit(self._episode, number)] = number
+                running[stage.start(partial(self._episode, number))] = number
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 del running[future]
@@ -65,11 +68,11 @@ class _Loop:
         """Whether the bugs at hand and the episodes that run could still be too few: one more would else be waste."""
         return self.pool.count() + self.pool.waiting() + running < self.wanted or running == 0
 
-    def _episode(self, number: int) -> EpisodeResult:
+    async def _episode(self, number: int, hands: Hands) -> EpisodeResult:
         started = time.monotonic()
         strategy = strategy_of(self.run.strategy, self.run.seed, number)
         try:
-            return inject(self.run, number)
+            return await inject(self.run, number, hands)
         except SandboxError as error:
             reason, status = str(error), "lost"
         except Exception as error:  # one bad episode never ends a run
@@ -89,7 +92,7 @@ class _Loop:
             return
         self.lost = 0
         self.pool.stage(result)
-        taken = tuple(self.pool.take(self.wanted, PATIENCE))
+        taken = tuple(self.pool.take(self.wanted, self.patience))
         self.run.seen.update(self.pool.tree_keys())
         self.watch(Progress(self.pool.count(), self.wanted, result, taken))
 
@@ -104,8 +107,8 @@ class _Loop:
     def _enough(self) -> str:
         if self.pool.count() >= self.wanted:
             return "enough bugs"
-        if self.pool.fruitless() >= PATIENCE:
-            return f"the last {PATIENCE} episodes gave no new bug"
+        if self.pool.fruitless() >= self.patience:
+            return f"the last {self.patience} episodes gave no new bug"
         return ""
 
     def _drain(self, running: dict[Future[EpisodeResult], int], reason: str) -> str:

@@ -1,15 +1,18 @@
-"""Jobs on a few threads, results one by one in the caller's thread: what is stored is stored by one hand.
+"""Jobs on a stage, results one by one in the caller's thread: what is stored is stored by one hand.
 
 A job whose sandbox was lost says nothing of the repository and is done again, a few times; Ctrl-C closes the
 sandboxes, so that what still runs ends, and leaves what was stored.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from functools import partial
+from typing import Any, TypeVar
 
+from selfplay.agent.hands import Hands
 from selfplay.errors import SelfplayError
+from selfplay.rollout.stage import Stage, ThreadStage
 from selfplay.sandbox import Backend, SandboxError
 
 J = TypeVar("J")
@@ -23,31 +26,38 @@ class RolloutError(SelfplayError):
 
 
 def in_parallel(jobs: Iterable[J], work: Callable[[J], R], workers: int, backend: Backend) -> Iterator[tuple[J, R]]:
-    """(job, result) as they come, at most `workers` at a time. Raises what `work` raises; a `SandboxError` only when
-    it came `LOST_SANDBOXES` times in a row, as `RolloutError`."""
+    """As `on_stage`, for work that is no episode: in `workers` threads."""
+    with ThreadStage(workers) as stage:
+        yield from on_stage(jobs, lambda job, hands: hands.work(work, job), stage, backend)
+
+
+def on_stage(
+    jobs: Iterable[J], work: Callable[[J, Hands], Coroutine[Any, Any, R]], stage: Stage, backend: Backend
+) -> Iterator[tuple[J, R]]:
+    """(job, result) as they come, at most `stage.places` at a time. Raises what `work` raises; a `SandboxError` only
+    when it came `LOST_SANDBOXES` times in a row, as `RolloutError`."""
     waiting, lost = deque(jobs), 0
     running: dict[Future[R], J] = {}
-    with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="job") as executor:
-        try:
-            while waiting or running:
-                while waiting and len(running) < workers:
-                    job = waiting.popleft()
-                    running[executor.submit(work, job)] = job
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    job = running.pop(future)
-                    try:
-                        result = future.result()
-                    except SandboxError as error:
-                        lost += 1
-                        if lost >= LOST_SANDBOXES:
-                            raise RolloutError(
-                                f"{lost} sandboxes in a row failed: {error.message}", "The run can be resumed."
-                            ) from error
-                        waiting.append(job)
-                        continue
-                    lost = 0
-                    yield job, result
-        except BaseException:
-            executor.shutdown(wait=False, cancel_futures=True)
-            backend.close()
-            raise
+    try:
+        while waiting or running:
+            while waiting and len(running) < stage.places:
+                job = waiting.popleft()
+                running[stage.start(partial(work, job))] = job
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                job = running.pop(future)
+                try:
+                    result = future.result()
+                except SandboxError as error:
+                    lost += 1
+                    if lost >= LOST_SANDBOXES:
+                        raise RolloutError(
+                            f"{lost} sandboxes in a row failed: {error.message}", "The run can be resumed."
+                        ) from error
+                    waiting.append(job)
+                    continue
+                lost = 0
+                yield job, result
+    except BaseException:
+        stage.abandon()
+        backend.close()
+        raise

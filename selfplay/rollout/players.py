@@ -1,9 +1,14 @@
 """Who plays: a player gives every episode of a run its policy, for either role, by the name `--policy` takes."""
 
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
+from typing import Any, Protocol
 
-from selfplay.agent import Policy
+from pydantic import TypeAdapter, ValidationError
+
+from selfplay.agent import EpisodeLimits, Policy
 from selfplay.errors import SelfplayError
+from selfplay.policies.loop import LoopThread
 from selfplay.roles.injector.script import scripted_injector
 from selfplay.roles.injector.survey import Notes
 from selfplay.roles.injector.task import InjectorTask
@@ -13,13 +18,30 @@ from selfplay.roles.solver.task import SolverTask
 
 
 class UnknownPolicy(SelfplayError):
-    """A `--policy` that names nothing."""
+    """A `--policy`, or an option of one, that names nothing."""
 
 
 class Player(Protocol):
-    """One for a whole run, shared by its threads; each episode gets a policy of its own."""
+    """One for a whole run, shared by its episodes; each gets a policy of its own.
+
+    `loop`: where its policies live, None for one that plays in the caller's thread. `episodes`: how many it likes to
+    play at a time on it. `limits`: what each may use.
+    """
 
     name: str
+
+    @property
+    def loop(self) -> LoopThread | None: ...
+
+    @property
+    def episodes(self) -> int: ...
+
+    @property
+    def limits(self) -> EpisodeLimits: ...
+
+    def check(self) -> None:
+        """Make sure that it can play. Raises `SelfplayError`."""
+        ...
 
     def injector(self, task: InjectorTask) -> Policy:
         """The policy that plants and hides the bug of `task`."""
@@ -27,6 +49,10 @@ class Player(Protocol):
 
     def solver(self, task: SolverTask) -> Policy:
         """The policy that makes one attempt at the bug of `task`."""
+        ...
+
+    def close(self) -> None:
+        """Free what it holds."""
         ...
 
 
@@ -37,9 +63,16 @@ class ScriptedPlayer:
     solved sometimes and a bug it cannot leaves failed patches of both kinds. `search` and `naive` do only the one.
     """
 
+    loop: LoopThread | None = None
+    episodes = 1
+    limits = EpisodeLimits()
+
     def __init__(self, name: str = "scripted") -> None:
         self.name = name
         self._notes = Notes()
+
+    def check(self) -> None:
+        """A script is always ready."""
 
     def injector(self, task: InjectorTask) -> Policy:
         return scripted_injector(task, self._notes)
@@ -48,12 +81,98 @@ class ScriptedPlayer:
         searches = task.number % 2 == 0 if self.name == "scripted" else self.name == "search"
         return scripted_solver(task) if searches else naive_solver(task)
 
+    def close(self) -> None:
+        """It holds nothing."""
+
 
 SCRIPTED = ("scripted", "search", "naive")
 
 
-def player_named(name: str) -> Player:
-    """The player of this name. Raises `UnknownPolicy`."""
+def player_named(name: str, options: Mapping[str, str] | None = None) -> Player:
+    """The player of this name: `scripted`, or `KIND:MODEL` with `options` by their names. Raises `UnknownPolicy`."""
+    options = options or {}
     if name in SCRIPTED:
-        return ScriptedPlayer(name)
-    raise UnknownPolicy(f"there is no policy {name!r}", f"The policies are: {', '.join(SCRIPTED)}.")
+        return _scripted(name, options)
+    kind, _, model = name.partition(":")
+    if kind not in KINDS or not model:
+        known = ", ".join([*SCRIPTED, *(f"{kind}:MODEL" for kind in KINDS)])
+        raise UnknownPolicy(f"there is no policy {name!r}", f"The policies are: {known}.")
+    return KINDS[kind](model, options)
+
+
+def _scripted(name: str, options: Mapping[str, str]) -> Player:
+    if options:
+        raise UnknownPolicy(f"the policy {name} takes no options, not {', '.join(options)}")
+    return ScriptedPlayer(name)
+
+
+def _endpoint(model: str, options: Mapping[str, str]) -> Player:
+    from selfplay.policies.endpoint import Endpoint, EndpointOptions
+    from selfplay.policies.voices import EndpointVoice, Voice
+    from selfplay.rollout.model_player import ModelPlayer, PlayOptions
+
+    play, how = read_options(options, PlayOptions, EndpointOptions)
+
+    async def open_voice() -> Voice:
+        endpoint = Endpoint(model, how)
+        await endpoint.check()
+        return EndpointVoice(endpoint)
+
+    return ModelPlayer(f"openai:{model}", open_voice, play)
+
+
+def _vllm(model: str, options: Mapping[str, str]) -> Player:
+    from selfplay.policies.vllm_engine import VllmModel, VllmOptions
+
+    return _in_process("vllm", model, options, VllmOptions, VllmModel.open)
+
+
+def _transformers(model: str, options: Mapping[str, str]) -> Player:
+    from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
+
+    return _in_process("transformers", model, options, TransformersOptions, TransformersModel.open)
+
+
+def _in_process(
+    kind: str, model: str, options: Mapping[str, str], how: type[Any], open_model: Callable[[str, Any], Awaitable[Any]]
+) -> Player:
+    """A player with a model of this process, spoken to in token ids."""
+    from selfplay.agent.chat_format import ChatFormat
+    from selfplay.policies.tokenizer import load_tokenizer
+    from selfplay.policies.voices import TokenVoice, Voice
+    from selfplay.rollout.model_player import ModelPlayer, PlayOptions
+
+    play, wanted = read_options(options, PlayOptions, how)
+    if play.tools == "native":
+        raise UnknownPolicy(f"{kind}: has no tool calls of its own", "Leave the option tools out, or use openai:MODEL.")
+
+    async def open_voice() -> Voice:
+        chat = ChatFormat(load_tokenizer(model))  # before the weights, which take longer
+        return TokenVoice(await open_model(model, wanted), chat)
+
+    return ModelPlayer(f"{kind}:{model}", open_voice, play)
+
+
+def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:
+    """`options` as one value of each of `kinds`, dataclasses with defaults. Raises `UnknownPolicy`."""
+    known = {field.name: kind for kind in kinds for field in fields(kind)}
+    strange = [name for name in options if name not in known]
+    if strange:
+        raise UnknownPolicy(f"there is no option {strange[0]!r}", f"The options are: {', '.join(sorted(known))}.")
+    values = []
+    for kind in kinds:
+        mine = {name: value for name, value in options.items() if known[name] is kind}
+        try:
+            values.append(TypeAdapter(kind).validate_python(mine))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise UnknownPolicy(f"the option {where}: {first['msg']}, not {first['input']!r}") from error
+    return values
+
+
+KINDS: dict[str, Callable[[str, Mapping[str, str]], Player]] = {
+    "openai": _endpoint,
+    "vllm": _vllm,
+    "transformers": _transformers,
+}

@@ -1,7 +1,9 @@
 """From a run's folder to attempts at its bugs and second-order bugs: what `selfplay solve` does, over values."""
 
+import contextlib
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,7 +23,7 @@ from selfplay.sandbox import Backend
 @dataclass(frozen=True)
 class SolveOrder:
     """What the user asked for. `policy` names a player or a control (`gold`, `empty`); `per_parent` above 0 asks for
-    second-order bugs, at most so many a bug. `workers` None means one per core."""
+    second-order bugs, at most so many a bug. `workers` None means one per core. `options` of the policy, by name."""
 
     run: Path
     attempts: int = 8
@@ -29,6 +31,7 @@ class SolveOrder:
     per_parent: int = 0
     workers: int | None = None
     counterfactual: bool = True
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 class SolveWatcher(Protocol):
@@ -52,12 +55,21 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
 
     Raises `SelfplayError` for what the user can mend; what was stored is kept, and the same command resumes.
     """
-    player = None if order.policy in CONTROLS else player_named(order.policy)
+    with contextlib.ExitStack() as stack:
+        player = None
+        if order.policy not in CONTROLS:
+            player = stack.enter_context(contextlib.closing(player_named(order.policy, order.options)))
+        return _run_solve(order, player, backend, watcher)
+
+
+def _run_solve(order: SolveOrder, player: Player | None, backend: Backend, watcher: SolveWatcher) -> dict[str, Any]:
     if not (order.run / DATABASE).is_file():
         raise CurriculumError(f"{order.run} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
     with open_curriculum(order.run) as pool:
         if not pool.bugs():
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
+        if player:
+            player.check()
         prepared = _prepared(order.run, pool.bugs()[0], backend)
         try:
             solve_pool(_solving(order, player, prepared, pool, backend), order.per_parent, pool, watcher)

@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from selfplay.agent import EpisodeLimits, run_episode
+from selfplay.agent import play_episode
+from selfplay.agent.hands import Hands, entered
+from selfplay.agent.trajectory import figures_of
 from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, Bug
 from selfplay.curriculum import Curriculum
@@ -26,8 +28,9 @@ from selfplay.repository import Prepared
 from selfplay.roles.solver.collect import HandIn, collect
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.controls import CONTROLS, play_control
-from selfplay.rollout.parallel import in_parallel
+from selfplay.rollout.parallel import in_parallel, on_stage
 from selfplay.rollout.players import Player
+from selfplay.rollout.stage import stage_for
 from selfplay.rollout.stored import oracle_of, read_bug, task_of
 from selfplay.sandbox import Backend, Limits, SandboxError
 from selfplay.workbench import RunCache
@@ -49,7 +52,6 @@ class Solving:
     workers: int = 1
     counterfactual: bool = True
     limits: Limits = field(default_factory=Limits)
-    episode: EpisodeLimits = field(default_factory=EpisodeLimits)
     cache: RunCache = field(default_factory=RunCache)
 
 
@@ -120,21 +122,22 @@ def solve(run: Solving, pool: Curriculum, bugs: Sequence[Ready], told: Told) -> 
     """Play every attempt that is not stored yet, and store it. Raises `RolloutError` when sandboxes keep failing."""
     done = pool.attempts.finished(run.policy)
     jobs = [(ready, number) for ready in bugs for number in range(run.attempts) if (ready.bug.id, number) not in done]
-    for _, attempt in in_parallel(jobs, lambda job: attempt_of(run, *job), run.workers, run.backend):
-        pool.attempts.add(attempt)
-        told(attempt)
+    with stage_for(run.player, run.workers) as stage:
+        for _, attempt in on_stage(jobs, lambda job, hands: attempt_of(run, *job, hands), stage, run.backend):
+            pool.attempts.add(attempt)
+            told(attempt)
 
 
-def attempt_of(run: Solving, ready: Ready, number: int) -> Attempt:
+async def attempt_of(run: Solving, ready: Ready, number: int, hands: Hands) -> Attempt:
     """One attempt, graded. What goes wrong in it is its reason. Raises `SandboxError` when no sandbox can be had."""
     started = time.monotonic()
     figures: dict[str, object] = {}
     try:
         if run.policy in CONTROLS:
-            diff, grade = play_control(run.policy, run.backend, ready.task, ready.grader, run.limits)
+            diff, grade = await hands.work(play_control, run.policy, run.backend, ready.task, ready.grader, run.limits)
         else:
-            handed_in = _play(run, ready, number, figures)
-            diff, grade = handed_in.diff, _grade(ready, handed_in)
+            handed_in = await _play(run, ready, number, figures, hands)
+            diff, grade = handed_in.diff, await hands.work(_grade, ready, handed_in)
     except SandboxError:
         raise
     except Exception as error:  # one bad attempt never ends a run
@@ -146,16 +149,16 @@ def attempt_of(run: Solving, ready: Ready, number: int) -> Attempt:
     return Attempt(ready.bug.id, run.policy, number, grade.resolved, grade.reason, grade.detail, diff, figures)
 
 
-def _play(run: Solving, ready: Ready, number: int, figures: dict[str, object]) -> HandIn:
-    assert run.player is not None
-    policy = run.player.solver(SolverTask(ready.bug.id, ready.specification, run.seed, number))
-    with open_world(run.backend, ready.task, run.limits) as world:
-        trajectory = run_episode(policy, world.sandbox, "solver", run.episode)
-        handed_in = collect(trajectory, world, ready.artifact.test_files)
-    name = f"{ready.bug.id}-{file_name(run.policy)}-{number:03d}-solver.jsonl"
-    save_trajectory(trajectory, run.trajectories / name)
-    figures |= {"calls": len(trajectory.steps), "episode_seconds": trajectory.seconds, "finish": str(trajectory.finish)}
-    figures |= {"player": trajectory.policy, "left_out": list(handed_in.left_out)}
+async def _play(run: Solving, ready: Ready, number: int, figures: dict[str, object], hands: Hands) -> HandIn:
+    player = run.player
+    assert player is not None
+    policy = await hands.work(player.solver, SolverTask(ready.bug.id, ready.specification, run.seed, number))
+    async with entered(hands, open_world(run.backend, ready.task, run.limits)) as world:
+        trajectory = await play_episode(policy, world.sandbox, "solver", hands, player.limits)
+        handed_in = await hands.work(collect, trajectory, world, ready.artifact.test_files)
+    name = f"{ready.bug.id}-{file_name(run.policy)}-{number:03d}-solver.jsonl.zst"
+    await hands.work(save_trajectory, trajectory, run.trajectories / name)
+    figures |= {**figures_of(trajectory), "player": trajectory.policy, "left_out": list(handed_in.left_out)}
     return handed_in
 
 

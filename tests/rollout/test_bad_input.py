@@ -23,7 +23,9 @@ def run(selfplay: Command, source: object, out: Path, *options: object) -> tuple
 def test_a_strategy_that_does_not_exist(selfplay: Command, tmp_path: Path) -> None:
     code, said, _ = run(selfplay, tmp_path, tmp_path / "out", "--strategy", "magic")
     assert code == 2
-    assert said == ("selfplay: there is no strategy 'magic'\n  The strategies are removal, history, direct, mix.\n")
+    assert said == (
+        "selfplay: there is no strategy 'magic'\n  The strategies are removal, history, direct, feature, mix.\n"
+    )
     assert not (tmp_path / "out").exists()
 
 

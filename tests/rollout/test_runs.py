@@ -60,7 +60,7 @@ def test_no_two_bugs_are_the_same(finished: tuple[Path, Done]) -> None:
 def test_every_episode_has_its_trajectory(finished: tuple[Path, Done]) -> None:
     out, _ = finished
     for episode in range(summary(out)["figures"]["episodes"]):
-        trajectory = load_trajectory(out / "trajectories" / f"{episode:06d}-injector.jsonl")
+        trajectory = load_trajectory(out / "trajectories" / f"{episode:06d}-injector.jsonl.zst")
         assert trajectory.role == "injector" and trajectory.finish in (Finish.SUBMITTED, Finish.GAVE_UP)
         assert trajectory.steps[-1].call.tool == "submit" or trajectory.finish == Finish.GAVE_UP
 

@@ -5,6 +5,8 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from selfplay.plain import syntax_tree
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -72,7 +74,7 @@ def change(path: str, text: str, cuts: Sequence[Cut]) -> Change | None:
     """The change these cuts make, or None when what comes out does not parse or is the same program."""
     after = apply_cuts(text, cuts)
     try:
-        same = ast.dump(ast.parse(after)) == _program(text)
+        same = ast.dump(syntax_tree(after)) == _program(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     what = "; ".join(dict.fromkeys(cut.what for cut in cuts if cut.what))
@@ -82,7 +84,7 @@ def change(path: str, text: str, cuts: Sequence[Cut]) -> Change | None:
 @functools.lru_cache(maxsize=64)
 def _program(text: str) -> str:
     """What a source says to Python. Kept, because one file is changed in many ways."""
-    return ast.dump(ast.parse(text))
+    return ast.dump(syntax_tree(text))
 
 
 def first_line(node: ast.stmt) -> int:

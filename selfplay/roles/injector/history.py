@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from selfplay import patches
+from selfplay.plain import syntax_tree
 from selfplay.roles.injector.cuts import Change, Cut, apply_cuts, first_line, split_lines
 
 
@@ -151,7 +152,7 @@ class _Behaviour(ast.NodeTransformer):
 
 
 def _behaviour(text: str) -> str:
-    tree = ast.parse(text)
+    tree = syntax_tree(text)
     return ast.dump(_Behaviour().visit(tree) or tree)
 
 
@@ -162,7 +163,7 @@ def keep_defined(head: str, merged: str, needed: set[str]) -> str:
     lost is appended (definitions) or prepended after the docstring (imports).
     """
     try:
-        head_tree, merged_tree = ast.parse(head), ast.parse(merged)
+        head_tree, merged_tree = syntax_tree(head), syntax_tree(merged)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return merged
     have = {name for statement in merged_tree.body for name in top_level_names(statement)}

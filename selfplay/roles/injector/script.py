@@ -78,7 +78,7 @@ def _survey(task: InjectorTask) -> Talk[Survey]:
     if not done.ok:
         raise Stuck(f"the suite cannot be run under coverage: {done.output[-2000:]}")
     coverage = pytest_suite.parse_coverage((yield from talk.packed("cat /tmp/coverage.json")).encode())
-    yield from talk.create("/tmp/files.json", json.dumps(sorted({*coverage.lines, *suite.files})))
+    yield from talk.create("/tmp/files.json", json.dumps(sorted({*coverage.lines, *suite.files})) + "\n")
     texts = json.loads((yield from talk.packed(f"python -c {shlex.quote(READ_FILES)}")))
     return make_survey(coverage, texts)
 

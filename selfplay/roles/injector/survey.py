@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from selfplay.patches import is_test_file
+from selfplay.plain import syntax_tree
 from selfplay.repository.pytest_suite import CoverageMap
 from selfplay.roles.injector.cuts import Cut
 from selfplay.roles.injector.names import Function
@@ -43,7 +44,7 @@ class Survey:
         for path, text in self.texts.items():
             try:
                 if "\r" not in text.replace("\r\n", "\n"):  # a lone CR: lines to Python, none to git
-                    parsed[path] = ast.parse(text)
+                    parsed[path] = syntax_tree(text)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
         return parsed

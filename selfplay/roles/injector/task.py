@@ -5,7 +5,8 @@ from typing import Literal
 
 from selfplay.repository import Suite
 
-Strategy = Literal["removal", "history", "direct"]
+Strategy = Literal["removal", "history", "direct", "feature"]
+"""`feature` (breakage left behind by a new feature, as BugPilot's) needs a model."""
 SUBMISSION = "/tmp/artifact"
 """Where the injector leaves the five files, outside the repository."""
 
@@ -14,7 +15,8 @@ SUBMISSION = "/tmp/artifact"
 class InjectorTask:
     """One episode's task. `number` counts the episodes of a run; with `seed` it fixes every random choice.
 
-    `commits`: how far back the history strategy looks.
+    `commits`: how far back the history strategy looks. `seconds`: what a test script may take. `seed_location`: where a
+    model is told to begin, so that bugs differ; a script spreads its bugs by itself.
     """
 
     strategy: Strategy
@@ -25,3 +27,5 @@ class InjectorTask:
     min_changed_files: int = 1
     min_failing_tests: int = 1
     commits: int = 200
+    seconds: float = 90.0
+    seed_location: str | None = None

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from selfplay.plain import syntax_tree
 from selfplay.roles.injector.cuts import Change, Cut, change, first_line, indent_of, split_lines, with_comments
 from selfplay.roles.injector.names import Function
 
@@ -57,7 +58,7 @@ def weaken(
 
 
 def _file_cuts(text: str, failures: Sequence[Failure], ways: Mapping[tuple[str, int], Way]) -> list[Cut] | None:
-    tree, lines = ast.parse(text), split_lines(text)
+    tree, lines = syntax_tree(text), split_lines(text)
     found: dict[int, tuple[Function, list[Failure]]] = {}
     for failure in failures:
         function = _find(tree, failure)

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from selfplay.patches import is_test_file
+from selfplay.plain import syntax_tree
 from selfplay.roles.injector.cuts import split_lines
 from selfplay.roles.injector.names import Function
 from selfplay.roles.injector.survey import outermost_functions
@@ -73,7 +74,7 @@ class Evidence:
         for path, text in self.texts.items():
             try:
                 if "\r" not in text.replace("\r\n", "\n"):
-                    parsed[path] = ast.parse(text)
+                    parsed[path] = syntax_tree(text)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
         return parsed

@@ -5,6 +5,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from selfplay.plain import syntax_tree
 from selfplay.roles.injector.cuts import Cut
 from selfplay.roles.injector.names import parameters
 from selfplay.roles.solver.evidence import Evidence, Place
@@ -143,7 +144,7 @@ def _whole(
     if node.lineno != node.end_lineno:
         return
     try:
-        if ast.dump(ast.parse(_text(node, lines), mode="eval").body) != _loaded(node):
+        if ast.dump(syntax_tree(_text(node, lines), mode="eval").body) != _loaded(node):
             return
     except (SyntaxError, ValueError):
         return

@@ -7,6 +7,7 @@ import ast
 import re
 from functools import lru_cache
 
+from selfplay.plain import syntax_tree
 from selfplay.roles.injector.history import top_level_names
 from selfplay.roles.injector.names import Function, Names, parameters
 from selfplay.roles.solver.evidence import Evidence, Place
@@ -27,7 +28,7 @@ def idle(evidence: Evidence, path: str) -> set[str]:
 
 @lru_cache(maxsize=64)
 def _idle(text: str, everything: str) -> set[str]:
-    tree = ast.parse(text)
+    tree = syntax_tree(text)
     imported = {
         name
         for statement in tree.body

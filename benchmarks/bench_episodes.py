@@ -1,0 +1,125 @@
+"""A thousand episodes at once: what the loop itself costs, with an engine and tools that only take time.
+
+The engine answers after 50 ms, a tool takes 200 ms, 256 tools run at a time: so the tools alone take
+episodes x turns x 0.2 s / 256. What is above that is ours. `python -m benchmarks.bench_episodes [--json]`.
+"""
+
+import argparse
+import asyncio
+import resource
+import sys
+import time
+from array import array
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from benchmarks.figures import Figure, Sheet, at_most, report
+from selfplay.agent import EpisodeLimits, Finish, Threads, Trajectory, play_episode
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.agent.model import Message, Sample, Sampling
+from selfplay.agent.token_conversation import TokenConversation
+from selfplay.sandbox import Completed
+
+EPISODES, TURNS, PLACES = 1000, 20, 256
+TOOL_SECONDS, ANSWER_SECONDS = 0.2, 0.05
+THOUGHTS = 200
+"""Characters, and so tokens, of each answer before its call."""
+OUTPUT = b"a line of what a test suite prints\n" * 40
+MB = 1024
+
+
+class Characters:
+    """A tokenizer of characters: one token each, two special ones that end and begin a message."""
+
+    name = "characters"
+    eos: tuple[int, ...] = (256,)
+
+    def render(self, messages: Sequence[Mapping[str, str]], answer: bool) -> str:
+        text = "".join(f"\x01{message['role']}\n{message['content']}\x00" for message in messages)
+        return text + ("\x01assistant\n" if answer else "")
+
+    def encode(self, text: str, special: bool) -> list[int]:
+        text = text.translate({0: 256, 1: 257}) if special else text
+        return array("i", text.encode("utf-32-le")).tolist()
+
+    def decode(self, ids: Sequence[int]) -> str:
+        return array("i", ids).tobytes().decode("utf-32-le")
+
+    def is_special(self, token: int) -> bool:
+        return token >= 256
+
+    def names_special(self, text: str) -> bool:
+        return False
+
+
+class Engine:
+    """One episode's: answers with a call of bash, after `TURNS` of them with a submit, then with words."""
+
+    name, context = "stub", 1_000_000
+
+    def __init__(self) -> None:
+        self.turn = 0
+
+    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
+        self.turn += 1
+        await asyncio.sleep(ANSWER_SECONDS)
+        call = "submit>\n" if self.turn > TURNS else f"bash>\necho {self.turn}\n"
+        said = "Done." if self.turn > TURNS + 1 else f"{'hm ' * (THOUGHTS // 3)}\n<tool: {call}</tool>"
+        ids = (*map(ord, said), 256)
+        return Sample(ids, (-1.0,) * len(ids), False, prompt)
+
+
+class Tools:
+    """A sandbox whose every command takes its time and prints the same."""
+
+    def run(self, command: Any, *, timeout: float, **_: Any) -> Completed:
+        time.sleep(TOOL_SECONDS)
+        return Completed(0, OUTPUT, b"", False, False, TOOL_SECONDS, 0.0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    report([sheet()], parser.parse_args().json)
+
+
+def sheet() -> Sheet:
+    """Memory and time of `EPISODES` concurrent episodes."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MB
+    started, cpu = time.monotonic(), time.process_time()
+    trajectories = asyncio.run(play())
+    wall, cpu = time.monotonic() - started, time.process_time() - cpu
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MB
+    tools = sum(len(trajectory.steps) - 1 for trajectory in trajectories)  # a submit takes no time
+    ideal = tools * TOOL_SECONDS / PLACES
+    assert all(t.finish == Finish.SUBMITTED and t.record.drift == 0 for t in trajectories)
+    tokens = sum(len(segment.ids) for t in trajectories for segment in t.record.segments)
+    return Sheet(
+        f"{EPISODES} episodes at once, {TURNS} tools of {TOOL_SECONDS:.1f} s each, {PLACES} tools at a time",
+        (
+            at_most("memory", after - before, 1024, "MB"),
+            at_most("above the tools' own time", 100 * (wall / ideal - 1), 5, "%"),
+            Figure("core time a turn", 1000 * cpu / (tools + 2 * EPISODES), "ms"),
+            Figure("tokens on the tapes", tokens / 1e6, "million"),
+        ),
+    )
+
+
+async def play() -> list[Trajectory]:
+    chat, sandbox = ChatFormat(Characters()), Tools()
+    told = (Message("system", "You are a stub."), Message("user", "Play."))
+    with ThreadPoolExecutor(PLACES) as pool:
+        hands = Threads(pool)
+        games = [
+            play_episode(
+                TokenConversation(Engine(), chat, "solver", told), sandbox, "solver", hands, EpisodeLimits(seconds=600)  # type: ignore[arg-type]
+            )
+            for _ in range(EPISODES)
+        ]  # fmt: skip
+        return await asyncio.gather(*games)
+
+
+if __name__ == "__main__":
+    sys.setswitchinterval(0.02)
+    main()

@@ -1,0 +1,121 @@
+"""What a language model is to an episode: two small protocols, one that speaks text and one that speaks token ids.
+
+Training needs the second: the ids that were sampled, their log-probabilities, and the weights they came from.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from selfplay.errors import SelfplayError
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+class ModelError(SelfplayError):
+    """A model that cannot be used or does not answer: a wrong key, an unknown name, an endpoint that is none."""
+
+
+@dataclass(frozen=True)
+class NativeCall:
+    """A call as an endpoint with native tools states it; `arguments` is JSON text that a model wrote."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation. `answers`: the native call that a `tool` message belongs to.
+
+    `malformed`: a message of the model whose call was wrong; training does not imitate it.
+    """
+
+    role: Role
+    content: str
+    calls: tuple[NativeCall, ...] = ()
+    answers: str = ""
+    malformed: bool = False
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How tokens are drawn. Training samples at temperature 1 and top_p 1: else the ids are not the policy's own.
+
+    `max_tokens` of one message; None: as many as the engine and its context allow.
+    """
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    max_tokens: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Tokens that were sampled, each with its log-probability. `length`: a token limit cut it off.
+
+    `prompt`: the ids the engine says it was given. `versions`: the first and last version of the weights at work.
+    """
+
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    length: bool
+    prompt: Sequence[int]
+    versions: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a model's answers cost. `cost` is in the currency of the prices given, 0 without prices."""
+
+    requests: int = 0
+    retries: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A model's message. `sample`: its tokens, where the endpoint returns them. `thoughts`: reasoning that an endpoint
+    keeps apart; it is stored and never sent back."""
+
+    text: str
+    calls: tuple[NativeCall, ...] = ()
+    thoughts: str = ""
+    length: bool = False
+    sample: Sample | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+class ContextFull(Exception):
+    """The conversation no longer fits into the model's context."""
+
+
+class TextModel(Protocol):
+    """A model behind a chat endpoint. One object serves many episodes at once."""
+
+    name: str
+
+    async def reply(
+        self, messages: Sequence[Message], sampling: Sampling, tools: Sequence[Mapping[str, Any]] = ()
+    ) -> Reply:
+        """The next message. Raises `ModelError`, or `ContextFull`."""
+        ...
+
+
+class TokenModel(Protocol):
+    """A model that takes and gives token ids. `context`: how many it holds, prompt and answer together."""
+
+    name: str
+    context: int
+
+    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
+        """Tokens after `prompt`, up to and with one of `stop`. Cancelling it frees its place. Raises `ModelError`."""
+        ...

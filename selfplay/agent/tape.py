@@ -1,0 +1,83 @@
+"""The tokens of an episode as the engine saw and sampled them: what training reads, never rendered again.
+
+An episode is usually one segment. A new one begins when a conversation starts afresh (a staged injector), or when the
+engine was given other ids than those before: that is drift, and it is counted.
+"""
+
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from selfplay.agent.model import Sample
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Ids in a row. `mask`: 1 where the id was sampled; `logprobs`: of the sampled ids, 0 elsewhere.
+
+    `versions`: first and last version of the weights that sampled. `finish`: how the last answer ended (`stop`,
+    `length`). `role`: who speaks.
+    """
+
+    ids: array
+    mask: array
+    logprobs: array
+    versions: tuple[int, int]
+    role: str
+    finish: str
+
+
+@dataclass
+class Tape:
+    """A recording in progress. `drift`: ids of it that an engine was not given again as they were."""
+
+    role: str
+    drift: int = 0
+    ids: array = field(default_factory=lambda: array("i"))
+    _mask: array = field(default_factory=lambda: array("b"))
+    _logprobs: array = field(default_factory=lambda: array("d"))
+    _versions: list[int] = field(default_factory=list)
+    _finish: str = ""
+    _done: list[Segment] = field(default_factory=list)
+
+    def add(self, ids: Iterable[int]) -> None:
+        """Ids that were given, not sampled."""
+        new = array("i", ids)
+        self.ids += new
+        self._mask.frombytes(bytes(len(new)))
+        self._logprobs.frombytes(bytes(len(new) * self._logprobs.itemsize))
+
+    def sampled(self, sample: Sample) -> None:
+        """An answer. What the engine was given beyond this tape is added to it; what it was not given is drift."""
+        same = _common(self.ids, sample.prompt)
+        if same < len(self.ids):
+            self.drift += len(self.ids) - same
+            self._close()
+        self.add(sample.prompt[len(self.ids) :])
+        self.ids.extend(sample.ids)
+        self._mask.frombytes(b"\1" * len(sample.ids))
+        self._logprobs.extend(sample.logprobs)
+        self._versions.extend(sample.versions)
+        self._finish = "length" if sample.length else "stop"
+
+    def segments(self) -> tuple[Segment, ...]:
+        """What is recorded so far; a segment in which nothing was sampled holds nothing to learn and is left out."""
+        return (*self._done, *([self._segment()] if any(self._mask) else []))
+
+    def _segment(self) -> Segment:
+        versions = (min(self._versions), max(self._versions))
+        return Segment(self.ids, self._mask, self._logprobs, versions, self.role, self._finish)
+
+    def _close(self) -> None:
+        if any(self._mask):
+            self._done.append(self._segment())
+        self.ids, self._mask, self._logprobs = array("i"), array("b"), array("d")
+        self._versions, self._finish = [], ""
+
+
+def _common(one: array, other: Sequence[int]) -> int:
+    """How many ids both begin with."""
+    most = min(len(one), len(other))
+    if one is other or one[:most] == array("i", other[:most]):
+        return most
+    return next(at for at in range(most) if one[at] != other[at])

@@ -1,0 +1,36 @@
+"""The options that say who plays, the same for every command that has somebody play."""
+
+from typing import Annotated
+
+import typer
+
+PolicyName = Annotated[
+    str, typer.Option("--policy", help="Who plays: scripted, openai:MODEL, vllm:PATH or transformers:PATH.")
+]
+BaseUrl = Annotated[
+    str | None, typer.Option(help="openai: the endpoint, as https://host/v1 (or OPENAI_BASE_URL in the environment).")
+]
+ApiKeyEnv = Annotated[
+    str | None, typer.Option(help="openai: the environment variable that holds the key (OPENAI_API_KEY if not given).")
+]
+PolicyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", help="An option of the policy, NAME=VALUE, such as episodes=32, staged=true or temperature=0.7."
+    ),
+]
+
+
+def policy_options(base_url: str | None, api_key_env: str | None, option: list[str] | None) -> dict[str, str]:
+    """The options by name, as `player_named` takes them."""
+    named = {}
+    for pair in option or ():
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--option")
+        named[name.replace("-", "_")] = value
+    return {
+        **named,
+        **({"base_url": base_url} if base_url else {}),
+        **({"api_key_env": api_key_env} if api_key_env else {}),
+    }

@@ -1,0 +1,213 @@
+"""A model behind any OpenAI-compatible endpoint, as a `TextModel`.
+
+The client retries with jitter what may pass (429 as long as it is told to wait, 5xx, dropped and stalled connections);
+a page where JSON was expected is asked for again a few times. Token ids are taken where the endpoint gives them
+(vLLM's `return_token_ids`); whether it does is asked once, in `check`.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import openai
+from openai.types.chat import ChatCompletion
+
+from selfplay.agent.model import ContextFull, Message, ModelError, NativeCall, Reply, Sample, Sampling, Usage
+
+log = logging.getLogger(__name__)
+
+ODD_ANSWERS = 4
+"""How often an answer that is none is asked for again."""
+CONTEXT_WORDS = ("context length", "context_length", "maximum context", "context window", "too many tokens")
+TOKEN_IDS = {"return_token_ids": True}
+
+
+@dataclass(frozen=True)
+class EndpointOptions:
+    """How an endpoint is used. Prices are for a million tokens; `seconds`: the most one answer may take.
+
+    `requests_per_minute` 0: as many as come. `token_ids`: ask for the ids; None asks whether the endpoint has them.
+    """
+
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    concurrency: int = 32
+    retries: int = 10
+    seconds: float = 600.0
+    requests_per_minute: float = 0.0
+    price_in: float = 0.0
+    price_cached: float | None = None
+    price_out: float = 0.0
+    token_ids: bool | None = None
+
+
+class Endpoint:
+    """One model of one endpoint; lives on one event loop."""
+
+    def __init__(self, model: str, options: EndpointOptions = EndpointOptions()) -> None:
+        self.name, self.options = model, options
+        self._client = openai.AsyncOpenAI(
+            base_url=options.base_url,
+            api_key=os.environ.get(options.api_key_env) or "none",
+            max_retries=options.retries,
+            timeout=options.seconds,
+        )
+        self._places = asyncio.Semaphore(options.concurrency)
+        self._token_ids = bool(options.token_ids)
+        self._next_start = 0.0
+
+    async def check(self) -> None:
+        """One short answer, so that a wrong key, name or address is known before anything runs. Raises `ModelError`."""
+        hello = [Message("user", "Say: ready")]
+        short = Sampling(max_tokens=16)
+        if self.options.token_ids is None:
+            self._token_ids = True
+            try:
+                self._token_ids = (await self.reply(hello, short)).sample is not None
+                return
+            except _Rejected:
+                self._token_ids = False
+        await self.reply(hello, short)
+
+    async def reply(
+        self, messages: Sequence[Message], sampling: Sampling, tools: Sequence[Mapping[str, Any]] = ()
+    ) -> Reply:
+        """The next message. Raises `ModelError`, or `ContextFull`."""
+        request = self._request(messages, sampling, tools)
+        async with self._places:
+            for odd in range(ODD_ANSWERS):
+                await self._wait_for_turn()
+                completion, retries = await self._ask(request)
+                if isinstance(completion, ChatCompletion) and completion.choices:
+                    return self._read(completion, retries + odd)
+                log.warning("%s: an answer that is none: %.100r", self.name, completion)
+                await asyncio.sleep(0.2 * 2**odd)
+        raise ModelError(
+            f"{self._where} does not answer as an OpenAI-compatible endpoint: {str(completion)[:120]!r}",
+            "--base-url usually ends with /v1.",
+        )
+
+    def _request(self, messages: Sequence[Message], sampling: Sampling, tools: Sequence[Any]) -> dict[str, Any]:
+        request: dict[str, Any] = {
+            "model": self.name,
+            "messages": [_said(message) for message in messages],
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+        }
+        if sampling.max_tokens:
+            request["max_completion_tokens"] = sampling.max_tokens
+        if sampling.seed is not None:
+            request["seed"] = sampling.seed
+        if tools:
+            request["tools"] = list(tools)
+        if self._token_ids:
+            request |= {"logprobs": True, "extra_body": TOKEN_IDS}
+        return request
+
+    async def _wait_for_turn(self) -> None:
+        """Keep under the requests a minute: each start takes the next free moment."""
+        if self.options.requests_per_minute > 0:
+            now = time.monotonic()
+            start = max(now, self._next_start)
+            self._next_start = start + 60 / self.options.requests_per_minute
+            await asyncio.sleep(start - now)
+
+    async def _ask(self, request: dict[str, Any]) -> tuple[Any, int]:
+        """The completion, or whatever came instead, and how often the client asked again."""
+        try:
+            raw = await self._client.chat.completions.with_raw_response.create(**request)
+            try:
+                return raw.parse(), raw.retries_taken
+            except ValueError as error:
+                return str(error), raw.retries_taken
+        except openai.OpenAIError as error:
+            raise self._explained(error) from error
+
+    def _explained(self, error: openai.OpenAIError) -> Exception:
+        where, said = self._where, str(error)[:300]
+        match error:
+            case openai.AuthenticationError() | openai.PermissionDeniedError():
+                return ModelError(
+                    f"{where} refuses the key: {said}", f"Put a valid key into ${self.options.api_key_env}."
+                )
+            case openai.NotFoundError():
+                return ModelError(
+                    f"{where} has no model {self.name!r}, or is no such endpoint: {said}",
+                    "Check the name after openai: and --base-url, which usually ends with /v1.",
+                )
+            case openai.APIConnectionError():
+                return ModelError(f"{where} cannot be reached: {said}", "Check --base-url and the network.")
+            case openai.BadRequestError() if any(word in said.lower() for word in CONTEXT_WORDS):
+                return ContextFull(said)
+            case openai.BadRequestError() | openai.UnprocessableEntityError():
+                return _Rejected(f"{where} rejects the request: {said}")
+        return ModelError(f"{where} failed: {said}")
+
+    @property
+    def _where(self) -> str:
+        return f"the endpoint {self._client.base_url}"
+
+    def _read(self, completion: ChatCompletion, retries: int) -> Reply:
+        choice = completion.choices[0]
+        message = choice.message
+        calls = tuple(
+            NativeCall(call.id, call.function.name, call.function.arguments)
+            for call in message.tool_calls or ()
+            if call.type == "function"
+        )
+        extra = {**(message.model_extra or {})}
+        thoughts = extra.get("reasoning_content") or extra.get("reasoning") or ""
+        length = choice.finish_reason == "length"
+        usage = self._usage(completion, retries)
+        text = message.content if isinstance(message.content, str) else ""
+        return Reply(text, calls, str(thoughts), length, self._sample(completion, length), usage)
+
+    def _sample(self, completion: ChatCompletion, length: bool) -> Sample | None:
+        """The token ids, where the endpoint gave them all."""
+        choice = completion.choices[0]
+        prompt = (completion.model_extra or {}).get("prompt_token_ids")
+        ids = (choice.model_extra or {}).get("token_ids")
+        logprobs = [token.logprob for token in (choice.logprobs.content if choice.logprobs else None) or ()]
+        if not self._token_ids or not prompt or not ids or len(ids) != len(logprobs):
+            return None
+        return Sample(tuple(ids), tuple(logprobs), length, tuple(prompt))
+
+    def _usage(self, completion: ChatCompletion, retries: int) -> Usage:
+        said = completion.usage
+        if said is None:
+            return Usage(1, retries)
+        details = said.prompt_tokens_details
+        cached = (details.cached_tokens if details else 0) or 0
+        o = self.options
+        price_cached = o.price_in if o.price_cached is None else o.price_cached
+        cost = (said.prompt_tokens - cached) * o.price_in + cached * price_cached + said.completion_tokens * o.price_out
+        return Usage(1, retries, said.prompt_tokens, cached, said.completion_tokens, cost / 1e6)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+
+class _Rejected(ModelError):
+    """A request the endpoint does not take."""
+
+
+def _said(message: Message) -> dict[str, Any]:
+    said: dict[str, Any] = {"role": message.role, "content": _sendable(message.content)}
+    if message.calls:
+        said["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.calls
+        ]
+    if message.answers:
+        said["tool_call_id"] = message.answers
+    return said
+
+
+def _sendable(text: str) -> str:
+    """Text without the surrogates that stand for bytes that are no UTF-8: JSON cannot carry them."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,85 @@
+"""A tokenizer of the Hugging Face kind, as the chat format wants one. Needs `transformers`, but no torch."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import TemplateError
+
+from selfplay.agent.model import ModelError
+
+
+class HfTokenizer:
+    """Wraps a tokenizer; `eos` holds every id the model's generation settings end at."""
+
+    def __init__(self, tokenizer: Any, name: str, eos: Sequence[int] = ()) -> None:
+        self._tokenizer, self.name = tokenizer, name
+        own = [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
+        self.eos = tuple(dict.fromkeys([*own, *eos]))
+        self._special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
+        self._names = [str(token) for token in tokenizer.added_tokens_decoder.values()] + tokenizer.all_special_tokens
+
+    def render(self, messages: Sequence[Mapping[str, str]], answer: bool) -> str:
+        if not self._tokenizer.chat_template:
+            raise ModelError(
+                f"{self.name}: the tokenizer has no chat template",
+                "Use the instruction-tuned model, or put a chat_template.jinja beside its tokenizer.json.",
+            )
+        try:
+            text: str = self._tokenizer.apply_chat_template(
+                [dict(message) for message in messages], tokenize=False, add_generation_prompt=answer
+            )
+        except TemplateError as error:
+            raise ValueError(f"{self.name}: {error}") from error
+        return text
+
+    def encode(self, text: str, special: bool) -> list[int]:
+        sendable = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        ids: list[int] = self._tokenizer(
+            sendable, add_special_tokens=False, split_special_tokens=not special, verbose=False
+        ).input_ids
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        return text
+
+    def is_special(self, token: int) -> bool:
+        return token in self._special
+
+    def names_special(self, text: str) -> bool:
+        return any(name in text for name in self._names)
+
+
+def load_tokenizer(model: str) -> HfTokenizer:
+    """The tokenizer of a local folder or a hub's name. Raises `ModelError`."""
+    transformers = imported("transformers", "transformers")
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+        eos = _generation_ends(transformers, model)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise ModelError(
+            f"{model}: no tokenizer can be loaded: {str(error)[:300]}",
+            "Name a folder that holds a model (selfplay model fetch smollm2 makes one), or a hub's name.",
+        ) from error
+    return HfTokenizer(tokenizer, model, eos)
+
+
+def _generation_ends(transformers: Any, model: str) -> list[int]:
+    """What ends generation by the model's own settings; a folder without them has none."""
+    if Path(model).is_dir() and not Path(model, "generation_config.json").is_file():
+        return []
+    ends = transformers.GenerationConfig.from_pretrained(model).eos_token_id
+    return [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
+
+
+def imported(module: str, extra: str) -> Any:
+    """A module of an optional extra. Raises `ModelError` that says how to get it."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ModelError(
+            f"{module} is not installed: {error}", f"Install it: pip install 'selfplay[{extra}]'"
+        ) from error

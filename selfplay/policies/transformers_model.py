@@ -1,0 +1,114 @@
+"""Batched generation with transformers, as a `TokenModel`: for a machine without vLLM, on CPU or one GPU.
+
+Requests that wait at the same moment are generated together; those that come while a batch runs wait for the next.
+Slower than vLLM by design: no continuous batching, no prefix cache. Sampling is done by a logits processor of ours, so
+that the log-probability of every token is that of the distribution it was drawn from, and nothing else is kept.
+"""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Self
+
+from selfplay.agent.model import ModelError, Sample, Sampling
+from selfplay.policies.tokenizer import imported
+
+
+@dataclass(frozen=True)
+class TransformersOptions:
+    """`context` None: the model's own. `batch`: the most requests at once; `device` None: a GPU where there is one.
+
+    `threads` None: a core is left for the sandboxes; threads of torch that wait for each other on a busy machine are
+    slower by an order of magnitude than one less of them.
+    """
+
+    dtype: str = "auto"
+    context: int | None = None
+    batch: int = 32
+    device: str | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class _Request:
+    prompt: tuple[int, ...]
+    sampling: Sampling
+    stop: tuple[int, ...]
+    answer: "asyncio.Future[Sample]"
+
+
+class TransformersModel:
+    """A loaded model; lives on one event loop, generates in a thread of its own."""
+
+    def __init__(self, model: Any, name: str, context: int, batch: int) -> None:
+        self.name, self.context, self.version = name, context, 0
+        self._model, self._batch = model, batch
+        self._waiting: asyncio.Queue[_Request] = asyncio.Queue()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="generate")
+        self._worker = asyncio.get_running_loop().create_task(self._serve())
+
+    @classmethod
+    async def open(cls, path: str, options: TransformersOptions = TransformersOptions()) -> Self:
+        """Load the model. Raises `ModelError`."""
+        torch, transformers = imported("torch", "transformers"), imported("transformers", "transformers")
+        torch.set_num_threads(options.threads or max(1, (os.cpu_count() or 2) - 1))
+        device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        try:
+            model = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=options.dtype).to(device).eval()
+        except (OSError, ValueError, RuntimeError) as error:
+            raise ModelError(
+                f"transformers cannot load {path}: {str(error)[:400]}", "Is it a model's folder?"
+            ) from error
+        model.generation_config = transformers.GenerationConfig()
+        context = options.context or model.config.get_text_config().max_position_embeddings
+        return cls(model, f"transformers:{path}", context, options.batch)
+
+    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
+        """Tokens after `prompt`, generated together with whatever else waits. Raises `ModelError`."""
+        if self._worker.done():
+            raise ModelError(f"{self.name} is closed")
+        answer: asyncio.Future[Sample] = asyncio.get_running_loop().create_future()
+        await self._waiting.put(_Request(tuple(prompt), sampling, tuple(stop), answer))
+        return await answer
+
+    async def _serve(self) -> None:
+        while True:
+            batch = [await self._waiting.get()]
+            await asyncio.sleep(0.005)  # those that were answered together ask again together
+            while len(batch) < self._batch and not self._waiting.empty():
+                batch.append(self._waiting.get_nowait())
+            batch = [request for request in batch if not request.answer.done()]
+            if not batch:
+                continue
+            try:
+                samples = await asyncio.get_running_loop().run_in_executor(self._thread, self._generate, batch)
+            except Exception as error:  # whatever the model does: its requests learn of it, later ones are served
+                for request in batch:
+                    if not request.answer.done():
+                        request.answer.set_exception(ModelError(f"{self.name} failed: {str(error)[:300]}"))
+                continue
+            for request, sample in zip(batch, samples, strict=True):
+                if not request.answer.done():
+                    request.answer.set_result(sample)
+
+    def _generate(self, batch: Sequence[_Request]) -> list[Sample]:
+        from selfplay.policies.generation import generate
+
+        rows = generate(
+            self._model,
+            [request.prompt for request in batch],
+            [request.sampling for request in batch],
+            [request.stop for request in batch],
+            self.context,
+        )
+        return [
+            Sample(ids, logprobs, not ids or ids[-1] not in request.stop, request.prompt, (self.version, self.version))
+            for request, (ids, logprobs) in zip(batch, rows, strict=True)
+        ]
+
+    async def close(self) -> None:
+        """Forget the model."""
+        self._worker.cancel()
+        self._thread.shutdown(wait=True, cancel_futures=True)

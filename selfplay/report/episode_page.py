@@ -1,0 +1,73 @@
+"""One episode as a person wants to see it: who played, what it said and did, what it saw, how it ended."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.rule import Rule
+from rich.text import Text
+
+from selfplay.agent import Step, Trajectory
+from selfplay.agent.actions import cap
+from selfplay.report.tables import safe
+
+SHOWN = 2_000
+"""Characters of one message or output."""
+
+
+def episode_page(trajectory: Trajectory, whole: bool = False) -> RenderableType:
+    """The whole page, for a rich console. `whole`: nothing is cut."""
+    limit = 10**9 if whole else SHOWN
+    return Group(_heading(trajectory), *_told(trajectory, limit), *_steps(trajectory, limit), _end(trajectory, limit))
+
+
+def _heading(trajectory: Trajectory) -> Text:
+    record, usage = trajectory.record, trajectory.record.usage
+    lines = [
+        f"{trajectory.role} by {trajectory.policy}: {trajectory.finish}",
+        f"{len(trajectory.steps)} calls in {trajectory.seconds:.1f} s, "
+        f"{sum(step.malformed for step in trajectory.steps)} malformed",
+    ]
+    if usage.requests:
+        lines.append(
+            f"{usage.requests} requests ({usage.retries} retries), {usage.prompt_tokens} tokens in, "
+            f"{usage.completion_tokens} out, cost {usage.cost:.4f}"
+        )
+    for number, segment in enumerate(record.segments):
+        lines.append(
+            f"segment {number}: {len(segment.ids)} tokens, {sum(segment.mask)} sampled, "
+            f"weights {segment.versions[0]} to {segment.versions[1]}, {segment.finish}"
+        )
+    if record.segments:
+        lines.append(f"drift: {record.drift} tokens")
+    text = safe("\n".join(lines))
+    text.stylize("bold", 0, len(lines[0]))
+    return text
+
+
+def _told(trajectory: Trajectory, limit: int) -> Iterator[RenderableType]:
+    for conversation in trajectory.record.conversations:
+        yield Rule("what it was told", align="left")
+        for message in conversation:
+            if message.role not in ("system", "user"):
+                break
+            yield safe(cap(message.content, limit))
+
+
+def _steps(trajectory: Trajectory, limit: int) -> Iterator[RenderableType]:
+    for number, step in enumerate(trajectory.steps):
+        yield Rule(f"{number}: {step.call.tool}", align="left")
+        yield safe(cap(_said(step), limit))
+        seen = safe(cap(step.output.rstrip(), limit))
+        seen.stylize("red" if step.exit_code else "dim")
+        yield seen
+
+
+def _said(step: Step) -> str:
+    if step.call.said:
+        return step.call.said
+    return "\n".join(f"{name}: {value}" for name, value in step.call.arguments.items())
+
+
+def _end(trajectory: Trajectory, limit: int) -> RenderableType:
+    words = [trajectory.last_words, trajectory.error, f"handed in: {trajectory.submission or 'nothing'}"]
+    return Group(Rule("the end", align="left"), safe("\n".join(cap(word, limit) for word in words if word)))

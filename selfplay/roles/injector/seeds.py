@@ -1,0 +1,37 @@
+"""Where a model's injector is told to begin: a source file drawn by seed and number, so that bugs differ (SSR 8)."""
+
+import os
+import random
+from functools import lru_cache
+from pathlib import Path
+
+from selfplay.patches import is_test_file
+
+SOURCES = frozenset(
+    {".py", ".pyx", ".js", ".jsx", ".mjs", ".ts", ".tsx", ".go", ".rs", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs"}
+    | {".java", ".kt", ".scala", ".rb", ".php", ".swift", ".lua", ".pl", ".ex"}
+)
+SMALLEST = 200
+"""Bytes below which a file is no place for a bug."""
+
+
+def seed_location(tree: Path, seed: int, number: int) -> str | None:
+    """The file episode `number` begins at: every file once before any comes again. None where there is no source."""
+    files = _sources(tree)
+    if not files:
+        return None
+    order = random.Random(f"location:{seed}:{number // len(files)}").sample(files, len(files))
+    return order[number % len(files)]
+
+
+@lru_cache(maxsize=8)
+def _sources(tree: Path) -> tuple[str, ...]:
+    found = []
+    for folder, folders, names in os.walk(tree):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = Path(folder, name)
+            relative = path.relative_to(tree).as_posix()
+            if path.suffix in SOURCES and not path.is_symlink() and not is_test_file(relative):
+                found.append(relative) if path.stat().st_size >= SMALLEST else None
+    return tuple(sorted(found))

@@ -1,0 +1,155 @@
+"""A staged injector for small models: discover, plant, weaken, each a conversation of its own; the harness between.
+
+A model under 30B parameters hardly ever finishes the free-running injector, whose context fills up and whose diffs do
+not apply. Here a stage ends with the model's submit, which the harness checks by running the tests; what fails is
+said and the stage goes on. The harness takes the diffs and hands in. Its own calls are steps without words.
+"""
+
+import json
+import shlex
+from collections.abc import AsyncGenerator, Callable, Iterable
+from pathlib import PurePosixPath
+
+from selfplay import prompts
+from selfplay.agent.actions import Call, Finish, Observation, Stop, Turn
+from selfplay.agent.conversation import Conversation
+from selfplay.agent.model import Message, Usage
+from selfplay.agent.trajectory import Record
+from selfplay.patches import is_test_file
+from selfplay.roles.injector.prompt import HANDED_IN, variables
+from selfplay.roles.injector.task import SUBMISSION, InjectorTask
+from selfplay.roles.prompt import opening
+
+SHOWN_FAILURES = 40
+LITTER = frozenset(["__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".coverage", "node_modules"])
+RUN = f"bash {SUBMISSION}/test_script.sh > /tmp/log 2>&1; python3 {SUBMISSION}/test_parser.py < /tmp/log"
+"""Prints the outcomes as the parser reads them, and the parser's own complaint where it fails."""
+Game = AsyncGenerator[Turn, Observation]
+
+
+class StagedInjector:
+    """An `AsyncPolicy`. `converse` opens a conversation; `native`: with the endpoint's own tool calls."""
+
+    def __init__(
+        self,
+        task: InjectorTask,
+        name: str,
+        converse: Callable[[tuple[Message, ...]], Conversation],
+        native: bool = False,
+    ) -> None:
+        self.name = f"{name} (staged)"
+        self._task, self._converse, self._native = task, converse, native
+        self._talks: list[Conversation] = []
+        self._game = self._play()
+
+    async def decide(self, observation: Observation | None) -> Turn:
+        try:
+            return await (anext(self._game) if observation is None else self._game.asend(observation))
+        except StopAsyncIteration:
+            return None
+
+    def record(self) -> Record:
+        """All stages' records in one."""
+        records = [talk.record() for talk in self._talks]
+        return Record(
+            tuple(messages for record in records for messages in record.conversations),
+            tuple(segment for record in records for segment in record.segments),
+            sum(record.drift for record in records),
+            sum((record.usage for record in records), Usage()),
+            tuple(thought for record in records for thought in record.thoughts),
+        )
+
+    def _begin(self, stage: str, **more: object) -> Conversation:
+        told = prompts.render(f"staged/{stage}", **variables(self._task), **more)
+        talk = self._converse(opening(told, self._native))
+        self._talks.append(talk)
+        return talk
+
+    async def _play(self) -> Game:
+        """The three stages. An async generator cannot delegate, so each stage's turns are passed on by hand."""
+        failing: list[str] = []
+        bug = ""
+        for stage in ("discover", "plant", "weaken"):
+            talk = self._begin(stage, **self._told(stage, failing, bug))
+            seen: Observation | None = None
+            while True:
+                turn = await talk.decide(seen)
+                if turn is None or isinstance(turn, Stop):
+                    yield turn if isinstance(turn, Stop) and turn.finish else Stop(finish=Finish.GAVE_UP)
+                    return
+                if not (isinstance(turn, Call) and turn.tool == "submit"):
+                    seen = yield turn
+                    continue
+                listed = yield Call("bash", {"command": "git add -A -N . && git diff --name-only -z HEAD"}, turn.said)
+                if stage != "discover":
+                    yield Call("bash", {"command": _take_diff(stage, listed.output)})
+                ran = yield Call("bash", {"command": RUN})
+                why = self._verdict(stage, ran, listed.output)
+                if why:
+                    seen = Observation(why, 1, ran.budget)
+                    continue
+                failing = _failing(ran.output)
+                break
+            if stage == "plant":
+                bug = (yield Call("bash", {"command": f"cat {SUBMISSION}/bug_inject.diff"})).output
+        yield Call("submit", {"folder": SUBMISSION})
+
+    def _told(self, stage: str, failing: list[str], bug: str) -> dict[str, object]:
+        if stage == "discover":
+            return {"names": HANDED_IN[:3]}
+        return {} if stage == "plant" else {"failing": failing[:SHOWN_FAILURES], "bug": bug.rstrip()}
+
+    def _verdict(self, stage: str, ran: Observation, listed: str) -> str:
+        """What is wrong with a stage's work; nothing when it is done."""
+        outcomes = _outcomes(ran.output)
+        if not outcomes:
+            return f"{RUN}\ndoes not print a JSON object of outcomes but\n{ran.output[-2000:]}"
+        failing = _failing(ran.output)
+        passing = len(outcomes) - len(failing)
+        if stage == "discover":
+            if failing:
+                return f"these tests fail on the repository as it is; leave them out: {_some(failing)}"
+            least = self._task.min_passing_tests
+            return "" if passing >= least else f"{passing} tests pass; at least {least} must"
+        changed = [path for path in _changed(listed) if _belongs(path, stage)]
+        if not changed:
+            return "nothing is changed in " + ("the code" if stage == "plant" else "the test files")
+        if stage == "weaken":
+            return f"these tests still fail: {_some(failing)}" if failing else ""
+        if len(changed) < self._task.min_changed_files:
+            return f"{len(changed)} files are changed; at least {self._task.min_changed_files} must be"
+        if len(failing) < self._task.min_failing_tests:
+            return f"{len(failing)} tests fail; at least {self._task.min_failing_tests} must"
+        return "" if passing else "no test passes any more; the code must still run"
+
+
+def _take_diff(stage: str, listed: str) -> str:
+    name = "bug_inject.diff" if stage == "plant" else "test_weaken.diff"
+    paths = " ".join(shlex.quote(path) for path in _changed(listed) if _belongs(path, stage))
+    diff = f"git --no-pager diff --no-color --no-ext-diff --binary --full-index HEAD -- {paths}" if paths else "true"
+    return f"{diff} > {SUBMISSION}/{name}"
+
+
+def _changed(listed: str) -> list[str]:
+    return [path for path in listed.split("\0") if path and not LITTER & set(PurePosixPath(path).parts)]
+
+
+def _belongs(path: str, stage: str) -> bool:
+    return is_test_file(path) == (stage == "weaken")
+
+
+def _outcomes(output: str) -> dict[str, str]:
+    try:
+        found = json.loads(output)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _failing(output: str) -> list[str]:
+    return sorted(test for test, outcome in _outcomes(output).items() if outcome != "passed")
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    return ", ".join(listed[:SHOWN_FAILURES]) + (" and more" if len(listed) > SHOWN_FAILURES else "")

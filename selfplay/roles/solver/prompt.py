@@ -1,0 +1,10 @@
+"""What the solver is told, in words."""
+
+from selfplay import prompts
+from selfplay.roles.solver.task import SolverTask
+from selfplay.sandbox import WORKDIR
+
+
+def solver_prompt(task: SolverTask) -> str:
+    """The fixed issue with the reversed weakening (SSR section 6)."""
+    return prompts.render("solver", root=WORKDIR, specification=task.specification.rstrip("\n"))

@@ -1,0 +1,160 @@
+"""Teacher data: successful episodes of any policy as supervised examples, the cold start of a small model.
+
+A success is an injector's episode whose bug is in the pool, or a resolved attempt. A model's episode is what it was
+told and said; a script's is what a model would have been told, and its calls in the textual format. Malformed calls
+stay in the conversation, so that the repair after them makes sense, but are not imitated (`train` false, mask 0).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from selfplay.agent import Trajectory, call_format, native_calls
+from selfplay.agent.actions import Call, Observation, cap
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.agent.conversation import shown
+from selfplay.agent.model import Message
+from selfplay.agent.trajectory import TrajectoryError, load
+from selfplay.artifact import Bug
+from selfplay.curriculum import Curriculum
+from selfplay.curriculum.attempts import file_name
+from selfplay.errors import SelfplayError
+from selfplay.oracle.specification import specification
+from selfplay.repository import Suite
+from selfplay.roles.injector.prompt import injector_prompt
+from selfplay.roles.injector.task import InjectorTask
+from selfplay.roles.prompt import opening
+from selfplay.roles.solver.prompt import solver_prompt
+from selfplay.roles.solver.task import SolverTask
+from selfplay.rollout.stored import read_bug
+
+Role = Literal["injector", "solver"]
+FAREWELL = "I have submitted, and there is nothing to improve."
+"""How a script's episode ends in words: a model must learn to stop."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One example. `messages` end with one of the model's; those that are `malformed` are not to be imitated."""
+
+    id: str
+    role: Role
+    policy: str
+    messages: tuple[Message, ...]
+
+    def to_json(self, chat: ChatFormat | None) -> dict[str, Any]:
+        """A row: `messages` with `train`; with a tokenizer also `ids` and `mask`, exactly as in an episode."""
+        told = [
+            {"role": m.role, "content": m.content, "train": m.role == "assistant" and not m.malformed}
+            for m in self.messages
+        ]
+        row = {"id": self.id, "role": self.role, "policy": self.policy, "messages": told}
+        return row if chat is None else {**row, **tokens(self.messages, chat)}
+
+
+@dataclass(frozen=True)
+class Success:
+    """A stored episode that succeeded, and what its role was told."""
+
+    path: Path
+    role: Role
+    told: str
+
+
+def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
+    """The successful episodes of a run, in the order of its pool. A bug that is damaged is left out."""
+    folder = pool.folder / "trajectories"
+    if "injector" in roles:
+        for bug, number in pool.bugs_with_episodes():
+            yield Success(folder / f"{number:06d}-injector.jsonl.zst", "injector", _injector_told(bug, number))
+    if "solver" not in roles:
+        return
+    told = {bug.id: _solver_told(pool.folder / "bugs" / bug.id) for bug in (*pool.bugs(), *pool.attempts.bugs())}
+    for attempt in pool.attempts.all():
+        if attempt.resolved and told.get(attempt.bug):
+            name = f"{attempt.bug}-{file_name(attempt.policy)}-{attempt.number:03d}-solver.jsonl.zst"
+            if (folder / name).is_file():  # a control has no episode
+                yield Success(folder / name, "solver", told[attempt.bug])
+
+
+def lessons(success: Success, observation_chars: int) -> list[Lesson]:
+    """The examples of an episode: one, or one for each stage of a staged injector. None for a script whose calls the
+    textual format cannot say. Raises `TrajectoryError`."""
+    trajectory = load(success.path)
+    name = success.path.name.removesuffix(".jsonl.zst")
+    talks = trajectory.record.conversations or _spoken(trajectory, success.told, observation_chars)
+    return [
+        Lesson(f"{name}-{number}" if len(talks) > 1 else name, success.role, trajectory.policy, kept)
+        for number, talk in enumerate(talks)
+        if (kept := _until_last_answer(tuple(_in_text(message) for message in talk)))
+    ]
+
+
+def tokens(messages: tuple[Message, ...], chat: ChatFormat) -> dict[str, list[int]]:
+    """The ids of a conversation as an episode of this tokenizer would hold them; `mask`: 1 where to learn."""
+    first = next(at for at, message in enumerate(messages) if message.role == "assistant")
+    ids = chat.opening(messages[:first])
+    mask = [0] * len(ids)
+    last: int | None = None
+    for message in messages[first:]:
+        if message.role == "assistant":
+            new = chat.answer(message.content)
+            last = new[-1]
+        else:
+            new = chat.heard(last, message.content)
+        ids += new
+        mask += [int(message.role == "assistant" and not message.malformed)] * len(new)
+    return {"ids": ids, "mask": mask}
+
+
+def _injector_told(bug: Bug, number: int) -> str:
+    least = {name: bug.thresholds[name] for name in ("min_passing_tests", "min_changed_files", "min_failing_tests")}
+    strategy: Any = bug.strategy
+    return injector_prompt(InjectorTask(strategy, bug.seed, number, Suite((), {}), **least))
+
+
+def _solver_told(folder: Path) -> str:
+    try:
+        bug, artifact, _ = read_bug(folder)
+        told = specification(artifact.test_weaken, bug.fail_to_pass, bug.public_share, bug.root or bug.id)
+    except (SelfplayError, ValueError):
+        return ""
+    return solver_prompt(SolverTask(bug.id, told.diff))
+
+
+def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[tuple[Message, ...], ...]:
+    """A script's episode in words; none where a call cannot be said."""
+    messages = list(opening(told, native=False))
+    try:
+        for step in trajectory.steps:
+            if step.left is None:
+                raise TrajectoryError(f"{trajectory.policy}: a step without its budget, from an earlier version")
+            seen = Observation(step.output, step.exit_code, step.left)
+            messages.append(Message("assistant", call_format.write(step.call), malformed=step.malformed))
+            messages.append(Message("user", shown(seen, cap(step.output, observation_chars))))
+    except call_format.Unspeakable:
+        return ()
+    return ((*messages, Message("assistant", FAREWELL)),)
+
+
+def _in_text(message: Message) -> Message:
+    """A message of a conversation with native calls, in the textual format."""
+    if message.role == "tool":
+        return replace(message, role="user", answers="")
+    if not message.calls:
+        return message
+    found = native_calls.read(message.calls, message.content)
+    if not isinstance(found, Call):
+        return replace(message, calls=(), malformed=True)
+    try:
+        said = f"{message.content}\n\n{call_format.write(found)}".strip()
+    except call_format.Unspeakable:
+        return replace(message, calls=(), malformed=True)
+    return replace(message, content=said, calls=())
+
+
+def _until_last_answer(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The conversation up to the last message that is worth imitating; nothing without one."""
+    good = [at for at, message in enumerate(messages) if message.role == "assistant" and not message.malformed]
+    return messages[: good[-1] + 1] if good else ()

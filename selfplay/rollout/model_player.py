@@ -1,0 +1,86 @@
+"""Players that are language models: one model for both roles, on an event loop of its own."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from selfplay.agent import EpisodeLimits
+from selfplay.agent.conversation import Conversation, Style
+from selfplay.agent.model import Message, Sampling
+from selfplay.policies.loop import LoopThread
+from selfplay.policies.voices import OnLoop, Voice
+from selfplay.roles.injector.prompt import injector_prompt
+from selfplay.roles.injector.staged import StagedInjector
+from selfplay.roles.injector.task import InjectorTask
+from selfplay.roles.prompt import opening
+from selfplay.roles.solver.prompt import solver_prompt
+from selfplay.roles.solver.task import SolverTask
+
+
+@dataclass(frozen=True)
+class PlayOptions:
+    """How a model plays. `episodes`: how many at a time; `tools`: the textual call format or the endpoint's own calls;
+    `staged`: the injector in three stages, each a conversation of its own; `calls` and `seconds` of one episode;
+    `max_tokens` of one message."""
+
+    episodes: int = 8
+    tools: Literal["text", "native"] = "text"
+    staged: bool = False
+    calls: int = 128
+    seconds: float = 1800.0
+    temperature: float = 1.0
+    top_p: float = 1.0
+    max_tokens: int | None = None
+    observation_chars: int = 128 * 1024
+
+    def style(self) -> Style:
+        sampling = Sampling(self.temperature, self.top_p, self.max_tokens)
+        return Style(sampling, self.tools == "native", self.observation_chars)
+
+
+class ModelPlayer:
+    """Plays both roles with one model, which is opened on first need (or by `check`)."""
+
+    def __init__(self, name: str, open_voice: Callable[[], Awaitable[Voice]], options: PlayOptions) -> None:
+        self.name, self.options = name, options
+        self.episodes = options.episodes
+        self.limits = EpisodeLimits(options.calls, options.seconds)
+        self.loop = LoopThread()
+        self._open = open_voice
+        self._voice: Voice | None = None
+
+    def check(self) -> None:
+        """Open the model, so that what is wrong with it is known before anything runs. Raises `ModelError`."""
+        self._opened()
+
+    def _opened(self) -> Voice:
+        if self._voice is None:
+            self._voice = self.loop.run(_awaited(self._open))
+        return self._voice
+
+    def injector(self, task: InjectorTask) -> OnLoop:
+        voice, style = self._opened(), self.options.style()
+        if self.options.staged:
+            return OnLoop(self._staged(task, voice, style), self.loop)
+        return OnLoop(voice.conversation("injector", opening(injector_prompt(task), style.native), style), self.loop)
+
+    def _staged(self, task: InjectorTask, voice: Voice, style: Style) -> StagedInjector:
+        def converse(told: tuple[Message, ...]) -> Conversation:
+            return voice.conversation("injector", told, style)
+
+        return StagedInjector(task, voice.name, converse, style.native)
+
+    def solver(self, task: SolverTask) -> OnLoop:
+        voice, style = self._opened(), self.options.style()
+        return OnLoop(voice.conversation("solver", opening(solver_prompt(task), style.native), style), self.loop)
+
+    def close(self) -> None:
+        """Free the model and stop the loop."""
+        if self._voice is not None:
+            self.loop.run(self._voice.close())
+            self._voice = None
+        self.loop.close()
+
+
+async def _awaited(make: Callable[[], Awaitable[Voice]]) -> Voice:
+    return await make()

@@ -1,0 +1,159 @@
+"""The textual call format: what is read as a call, and what is said to a model that gets it wrong."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from selfplay.agent import Call, Malformed, native_calls
+from selfplay.agent.call_format import Unspeakable, parse, without_thoughts, write
+from selfplay.agent.model import NativeCall
+
+EDIT = "<tool: edit>\na.py\n<<<<<<< SEARCH\n  old\n=======\n  new\n>>>>>>> REPLACE\n</tool>"
+
+
+@pytest.mark.parametrize(
+    ("said", "tool", "arguments"),
+    [
+        ("<tool: bash>\nls -la\n</tool>", "bash", {"command": "ls -la"}),
+        ("I look.\n\n<tool: bash>\nls\n</tool>\nThen I go on.", "bash", {"command": "ls"}),
+        ("<tool: bash>ls</tool>", "bash", {"command": "ls"}),
+        ("<tool:bash timeout=30>\nls\n</tool>", "bash", {"command": "ls", "timeout": 30.0}),
+        ("<tool: bash 5s>\nls\n</tool>", "bash", {"command": "ls", "timeout": 5.0}),
+        ("<tool: BASH>\nls\n  </tool>", "bash", {"command": "ls"}),
+        ("<tool: bash>\necho '</tool>' >x\nls\n</tool>", "bash", {"command": "echo '</tool>' >x\nls"}),
+        (EDIT, "edit", {"path": "a.py", "old": "  old", "new": "  new"}),
+        (EDIT.replace("  new\n", ""), "edit", {"path": "a.py", "old": "  old\n", "new": ""}),
+        ("<tool: create>\na b.txt\none\ntwo\n</tool>", "create", {"path": "a b.txt", "content": "one\ntwo\n"}),
+        ("<tool: create>\nempty\n</tool>", "create", {"path": "empty", "content": ""}),
+        ("<tool: submit>\n</tool>", "submit", {"folder": "."}),
+        ("<tool: submit></tool>", "submit", {"folder": "."}),
+        ("<tool: submit>\n/a/x\n\n /a/y\n</tool>", "submit", {"paths": ["/a/x", "/a/y"]}),
+        ("<think>maybe <tool: bash>\nrm x\n</tool></think><tool: bash>\nls\n</tool>", "bash", {"command": "ls"}),
+        ("it began in the prompt </think><tool: bash>\nls\n</tool>", "bash", {"command": "ls"}),
+    ],
+)
+def test_a_call_is_read(said: str, tool: str, arguments: dict[str, Any]) -> None:
+    call = parse(said)
+    assert isinstance(call, Call), call
+    assert (call.tool, call.arguments, call.said) == (tool, arguments, said)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("<tool: bash>\nls", "The call of bash is not closed: the line </tool> is missing."),
+        ("<tool: bash>\nls\n</tool>\n<tool: bash>\nrm x\n</tool>",
+         "Your message holds more than one call (bash, then bash). Make one call a message."),
+        ("<tool: python>\n1\n</tool>", "There is no tool 'python'. The tools are: bash, edit, create, submit."),
+        ("<tool>bash ls</tool>", "A call begins with a line like <tool: bash> and ends with the line </tool>."),
+        ("ls\n</tool>", "A call begins with a line like <tool: bash> and ends with the line </tool>."),
+        ("<tool: bash>\n \n</tool>", "bash: there is no command between <tool: bash> and </tool>."),
+        ("<tool: bash fast>\nls\n</tool>", "bash: 'fast' is not understood. Only a time limit may stand there"),
+        ("<tool: edit>\na.py\nold -> new\n</tool>", "edit: needs the path on the first line"),
+        ("<tool: create>\n</tool>", "create: needs the path on the first line"),
+    ],
+)  # fmt: skip
+def test_a_malformed_call_is_answered_with_what_is_wrong(said: str, why: str) -> None:
+    turn = parse(said)
+    assert isinstance(turn, Malformed), turn
+    assert turn.why.startswith(why) and turn.said == said
+
+
+@pytest.mark.parametrize("said", ["Done.", "", "a <b> c", "<think><tool: bash>\nls\n</tool></think> no", "<think>ls"])
+def test_a_message_without_a_call(said: str) -> None:
+    assert parse(said) is None
+
+
+def test_a_message_that_was_cut_off() -> None:
+    for said, why in [("x " * 9, "Your message was cut off"), ("<tool: bash>\nls", "not closed: your message was cut")]:
+        turn = parse(said, cut_off=True)
+        assert isinstance(turn, Malformed) and why in turn.why
+    assert isinstance(parse("<tool: bash>\nls\n</tool> and then", cut_off=True), Call)
+
+
+def test_noise_is_kept_in_part_and_read_quickly() -> None:
+    noise = "<tool: ba <think> </tool " * 20_000
+    turn = parse(noise)
+    assert isinstance(turn, Malformed | None)
+    assert turn is None or len(turn.said) < 70_000
+
+
+def test_thoughts_are_no_part_of_a_message() -> None:
+    assert without_thoughts("<think>a</think>b<thinking>c</thinking>d<think>e") == "bd"
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+
+
+@given(
+    st.one_of(
+        st.builds(lambda c: Call("bash", {"command": c}), TEXTS),
+        st.builds(lambda p, o, n: Call("edit", {"path": p, "old": o, "new": n}), TEXTS, TEXTS, TEXTS),
+        st.builds(lambda p, c: Call("create", {"path": p, "content": c}), TEXTS, TEXTS),
+        st.builds(lambda p: Call("submit", {"folder": p}), TEXTS),
+    )
+)
+def test_what_is_written_is_read_again_or_refused(call: Call) -> None:
+    try:
+        text = write(call)
+    except Unspeakable:
+        return
+    again = parse(text)
+    assert isinstance(again, Call) and again.tool == call.tool
+    if call.tool != "submit":
+        assert again.arguments == call.arguments
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        Call("bash", {"command": "a\nb", "timeout": 2.5}),
+        Call("create", {"path": "x", "content": "\n\na\n"}),
+        Call("edit", {"path": "x", "old": "a\n", "new": "b\n"}),
+        Call("edit", {"path": "x", "old": "a\n", "new": ""}),
+        Call("submit", {"folder": "/tmp/artifact"}),
+        Call("submit", {"folder": "."}),
+    ],
+)
+def test_ordinary_calls_can_be_said(call: Call) -> None:
+    assert isinstance(parse(write(call)), Call)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        Call("create", {"path": "x", "content": "no newline at the end"}),
+        Call("create", {"path": "x", "content": "</tool>\n"}),
+        Call("edit", {"path": "x", "old": "part of a line", "new": ""}),
+        Call("bash", {"command": 3}),
+        Call("(malformed)", {}),
+    ],
+)
+def test_what_the_format_cannot_say_is_refused(call: Call) -> None:
+    with pytest.raises(Unspeakable):
+        write(call)
+
+
+@pytest.mark.parametrize(
+    ("calls", "why"),
+    [
+        ([("bash", '{"command": "ls"'), ], "bash: the arguments are not JSON"),
+        ([("bash", '["ls"]')], "bash: the arguments are not a JSON object."),
+        ([("bash", "{}"), ("submit", "{}")], "Your message holds 2 calls. Nothing was run."),
+    ],
+)  # fmt: skip
+def test_native_calls_that_are_wrong(calls: list[tuple[str, str]], why: str) -> None:
+    turn = native_calls.read([NativeCall(str(n), *call) for n, call in enumerate(calls)], "I try.")
+    assert isinstance(turn, Malformed) and turn.why.startswith(why)
+    assert turn.said.startswith("I try.\n[bash ")
+
+
+def test_native_calls_that_are_right() -> None:
+    call = native_calls.read([NativeCall("1", "bash", '{"command": "ls", "timeout": 3}')], "")
+    assert isinstance(call, Call) and (call.tool, call.arguments) == ("bash", {"command": "ls", "timeout": 3})
+    for arguments in ("", "{}", '{"paths": []}'):
+        call = native_calls.read([NativeCall("1", "submit", arguments)], "")
+        assert isinstance(call, Call) and call.arguments == {"folder": "."}
+    assert native_calls.read([], "Done.") is None

@@ -1,0 +1,216 @@
+"""Models that behave badly: each ends as a labelled, stored, scoreable episode."""
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from selfplay.agent import EpisodeLimits, Finish, Threads, Trajectory, play_episode
+from selfplay.agent.conversation import GARBLED, SILENT, ChatConversation, Style
+from selfplay.agent.episode import LOOP
+from selfplay.agent.model import ContextFull, Message, ModelError, NativeCall, Reply, Sampling, Usage
+from selfplay.agent.trajectory import MALFORMED, load, save
+from selfplay.sandbox import Sandbox
+
+OPENING = (Message("system", "tools"), Message("user", "task"))
+SUBMIT = "<tool: submit>\n</tool>"
+
+
+def bash(command: str) -> str:
+    return f"I try this.\n\n<tool: bash>\n{command}\n</tool>"
+
+
+@dataclass
+class Says:
+    """A text model that says what it is given, the last of it for ever."""
+
+    replies: Sequence[str | Reply | Exception]
+    name: str = "says"
+    heard: list[list[Message]] = field(default_factory=list)
+
+    async def reply(
+        self, messages: Sequence[Message], sampling: Sampling, tools: Sequence[Mapping[str, Any]] = ()
+    ) -> Reply:
+        said = self.replies[min(len(self.heard), len(self.replies) - 1)]
+        self.heard.append(list(messages))
+        if isinstance(said, Exception):
+            raise said
+        return Reply(said, usage=Usage(1, 0, 10, 0, 2)) if isinstance(said, str) else said
+
+
+def play(
+    sandbox: Sandbox,
+    model: Says,
+    native: bool = False,
+    hand_in: tuple[str, ...] = (),
+    limits: EpisodeLimits = EpisodeLimits(),
+    **style: Any,
+) -> Trajectory:
+    conversation = ChatConversation(model, "says", "solver", OPENING, Style(native=native, **style))
+
+    async def run() -> Trajectory:
+        with ThreadPoolExecutor(2) as pool:
+            return await play_episode(conversation, sandbox, "solver", Threads(pool), limits, hand_in)
+
+    return asyncio.run(run())
+
+
+def test_a_whole_episode(sandbox: Sandbox, tmp_path: Path) -> None:
+    model = Says([bash("echo hi > f; cat f"), SUBMIT, "All done."])
+    trajectory = play(sandbox, model)
+    assert (trajectory.finish, trajectory.submission, trajectory.last_words) == (
+        Finish.SUBMITTED, "/testbed/.", "All done.",
+    )  # fmt: skip
+    assert trajectory.steps[0].output == "hi\n" and trajectory.steps[0].call.said.startswith("I try this.")
+    assert model.heard[1][-1].content.startswith("<result>\nhi\n</result>\n[127 calls and 1800 s left]")
+    assert trajectory.record.usage == Usage(3, 0, 30, 0, 6)
+    assert [m.role for m in trajectory.record.conversations[0]] == ["system", "user", *["assistant", "user"] * 2,
+                                                                    "assistant"]  # fmt: skip
+    save(trajectory, tmp_path / "t.jsonl.zst")
+    assert load(tmp_path / "t.jsonl.zst") == trajectory
+
+
+def test_one_that_never_calls_a_tool(sandbox: Sandbox) -> None:
+    trajectory = play(sandbox, Says(["I would look at the code."]))
+    assert trajectory.finish == Finish.NO_CALL and len(trajectory.steps) == SILENT - 1
+    assert "holds no call, and nothing has been submitted" in trajectory.steps[0].output
+    assert "<tool: bash>" in trajectory.steps[0].output
+    assert all(step.malformed and step.call.tool == MALFORMED for step in trajectory.steps)
+
+
+def test_one_that_calls_two_at_once_runs_neither(sandbox: Sandbox) -> None:
+    trajectory = play(sandbox, Says([f"{bash('touch a')}\n{bash('touch b')}", bash("ls -A"), SUBMIT, "Done."]))
+    assert trajectory.finish == Finish.SUBMITTED
+    assert trajectory.steps[0].malformed and "more than one call" in trajectory.steps[0].output
+    assert trajectory.steps[1].output == ""
+
+
+@pytest.mark.parametrize("said", ["<tool: bash>\nls", "<tool: nothing>\n</tool>", "<tool: edit>\na\nb\n</tool>"])
+def test_one_that_never_learns_the_format(sandbox: Sandbox, said: str) -> None:
+    trajectory = play(sandbox, Says([said]))
+    assert trajectory.finish == Finish.MALFORMED and len(trajectory.steps) == GARBLED - 1
+    conversation = trajectory.record.conversations[0]
+    assert [m.malformed for m in conversation if m.role == "assistant"] == [True] * (GARBLED - 1) + [False]
+
+
+def test_one_that_prints_noise_without_end(sandbox: Sandbox, tmp_path: Path) -> None:
+    noise = "lorem ipsum <tool: " * 40_000
+    started = time.monotonic()
+    trajectory = play(sandbox, Says([Reply(noise, length=True)]))
+    assert trajectory.finish == Finish.MALFORMED and time.monotonic() - started < 10
+    assert "cut off at the length limit" in trajectory.steps[0].output
+    save(trajectory, tmp_path / "t.jsonl.zst")
+    assert (tmp_path / "t.jsonl.zst").stat().st_size < 100_000
+
+
+def test_one_that_loops_on_a_command(sandbox: Sandbox) -> None:
+    trajectory = play(sandbox, Says([bash("echo again")]))
+    assert trajectory.finish == Finish.LOOPED and len(trajectory.steps) == LOOP
+
+
+def test_one_that_submits_missing_files_and_mends_it(sandbox: Sandbox) -> None:
+    submit = "<tool: submit>\n/tmp/a/one.txt\n/tmp/b/two.txt\n</tool>"
+    make = bash("mkdir -p /tmp/a /tmp/b; echo 1 > /tmp/a/one.txt; echo 2 > /tmp/b/two.txt")
+    said = ["<tool: submit>\n/tmp/a/one.txt\n/tmp/x\n</tool>", submit, make, submit, bash("rm /tmp/a/one.txt"), "Done."]
+    trajectory = play(sandbox, Says(said), hand_in=("one.txt", "two.txt"))
+    outputs = [step.output for step in trajectory.steps]
+    assert outputs[0] == (
+        "submit: two.txt not among the paths; hand in one.txt, two.txt, one path a line"
+    )  # fmt: skip
+    assert outputs[1] == "submit: /tmp/a/one.txt, /tmp/b/two.txt does not exist or is empty; nothing was submitted"
+    assert trajectory.finish == Finish.SUBMITTED and trajectory.submission
+    # what was submitted is what stood there then
+    assert sandbox.read_file(f"{trajectory.submission}/one.txt") == b"1\n"
+    assert sandbox.read_file(f"{trajectory.submission}/two.txt") == b"2\n"
+
+
+def test_a_missing_file_is_no_submission(sandbox: Sandbox) -> None:
+    model = Says(["<tool: submit>\n/tmp/a\n</tool>", "Done."])
+    trajectory = play(sandbox, model, hand_in=("one.txt",))
+    assert trajectory.finish == Finish.NO_CALL and trajectory.submission is None
+
+
+def test_an_observation_is_cut_for_the_model_and_kept_in_the_step(sandbox: Sandbox) -> None:
+    model = Says([bash("seq 100000"), SUBMIT, "Done."])
+    trajectory = play(sandbox, model, observation_chars=1000)
+    assert len(model.heard[1][-1].content) < 1200 < 100_000 < len(trajectory.steps[0].output)
+
+
+def test_a_conversation_that_no_longer_fits(sandbox: Sandbox) -> None:
+    trajectory = play(sandbox, Says([bash("ls"), ContextFull("full")]))
+    assert trajectory.finish == Finish.OUT_OF_CONTEXT and len(trajectory.steps) == 1 and not trajectory.error
+
+
+def test_a_model_that_fails_ends_its_episode(sandbox: Sandbox) -> None:
+    trajectory = play(sandbox, Says([bash("ls"), ModelError("no answer")]))
+    assert (trajectory.finish, trajectory.error) == (Finish.POLICY_ERROR, "ModelError: no answer")
+
+
+def test_bytes_that_are_no_text(sandbox: Sandbox) -> None:
+    model = Says([bash("printf '\\377\\376ok'"), bash("echo '\ufffd\ufffd'"), SUBMIT, "Done."])
+    trajectory = play(sandbox, model)
+    assert trajectory.finish == Finish.SUBMITTED and trajectory.steps[0].output == "\udcff\udcfeok"
+
+
+def test_a_model_that_hangs_is_out_of_time(sandbox: Sandbox) -> None:
+    class Hangs(Says):
+        async def reply(self, *args: Any, **kwargs: Any) -> Reply:
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    started = time.monotonic()
+    trajectory = play(sandbox, Hangs([]), limits=EpisodeLimits(seconds=0.5))
+    assert trajectory.finish == Finish.OUT_OF_TIME and time.monotonic() - started < 10
+
+
+def test_thoughts_are_kept_apart(sandbox: Sandbox) -> None:
+    trajectory = play(sandbox, Says([Reply(SUBMIT, thoughts="Hm."), "Done."]))
+    assert trajectory.record.thoughts == ("Hm.", "")
+    assert "Hm." not in str(trajectory.record.conversations)
+
+
+def native(*calls: tuple[str, str], text: str = "") -> Reply:
+    return Reply(text, tuple(NativeCall(f"id{n}", name, arguments) for n, (name, arguments) in enumerate(calls)))
+
+
+def test_native_calls(sandbox: Sandbox) -> None:
+    both = native(("bash", '{"command": "touch a"}'), ("submit", "{}"))
+    model = Says(
+        [native(("bash", "{")), both, native(("bash", '{"command": "ls -A"}')), native(("submit", "{}")), "Ok."]
+    )
+    trajectory = play(sandbox, model, native=True)
+    assert trajectory.finish == Finish.SUBMITTED
+    assert [step.malformed for step in trajectory.steps] == [True, True, False, False]
+    assert trajectory.steps[2].output == ""  # neither of the two was run
+    answers = model.heard[2][-2:]
+    assert [(m.role, m.answers) for m in answers] == [("tool", "id0"), ("tool", "id1")]  # each is answered by its id
+    assert "<tool:" not in answers[0].content
+
+
+def test_many_episodes_overlap_their_tools_and_their_model(sandbox: Sandbox) -> None:
+    """60 episodes of 4 turns, each model answer 50 ms: one after the other 12 s and more."""
+
+    class Slow(Says):
+        async def reply(self, *args: Any, **kwargs: Any) -> Reply:
+            await asyncio.sleep(0.05)
+            return await super().reply(*args, **kwargs)
+
+    def conversation() -> ChatConversation:
+        return ChatConversation(Slow([bash("true"), bash("echo 1"), SUBMIT, "Done."]), "slow", "solver", OPENING)
+
+    async def run() -> list[Trajectory]:
+        with ThreadPoolExecutor(4) as pool:
+            hands = Threads(pool)
+            return await asyncio.gather(
+                *(play_episode(conversation(), sandbox, "solver", hands) for _ in range(60))
+            )  # fmt: skip
+
+    started = time.monotonic()
+    trajectories = asyncio.run(run())
+    assert time.monotonic() - started < 6
+    assert [t.finish for t in trajectories] == [Finish.SUBMITTED] * 60

@@ -1,0 +1,98 @@
+"""A real model, once: fetched as a user would, in process under vLLM, and behind vLLM's own server.
+
+The server is started first and comes up while the engine does; both take half a minute on two cores.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tiny_repository
+from bench_fixtures import backend
+from serving import Serving
+
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.policies.loop import LoopThread
+from selfplay.policies.smollm2 import fetch_smollm2
+from selfplay.policies.tokenizer import load_tokenizer
+from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
+from selfplay.policies.vllm_engine import VllmModel, VllmOptions
+from selfplay.repository.cache import default_cache
+
+__all__ = ["backend"]
+CONTEXT = 2048
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    return fetch_smollm2(default_cache(), print)
+
+
+@pytest.fixture(scope="session")
+def chat(smollm2: Path) -> ChatFormat:
+    return ChatFormat(load_tokenizer(str(smollm2)))
+
+
+@pytest.fixture(scope="session")
+def loop() -> Iterator[LoopThread]:
+    loop = LoopThread()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture(scope="session")
+def booting(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """The server, started and not waited for."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "log"
+    argv = [
+        sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", str(smollm2), "--host", "127.0.0.1",
+        "--port", str(port), "--served-model-name", "smollm2", "--max-model-len", str(CONTEXT), "--enforce-eager",
+        "--dtype", "float32",
+    ]  # fmt: skip
+    env = {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_LOGGING_LEVEL": "WARNING"}
+    with log.open("wb") as out:
+        process = subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT, env=env)
+    yield Serving(process, f"http://127.0.0.1:{port}/v1", log)
+    process.terminate()
+    process.wait(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def server(booting: Serving) -> Serving:
+    for _ in range(240):
+        if booting.process.poll() is not None:
+            break
+        try:
+            urllib.request.urlopen(f"{booting.url}/models", timeout=5).read()
+            return booting
+        except OSError:
+            time.sleep(0.5)
+    pytest.fail(f"vLLM's server did not start:\n{booting.log.read_text()[-3000:]}")
+
+
+@pytest.fixture(scope="session")
+def engine(smollm2: Path, booting: Serving, loop: LoopThread) -> Iterator[VllmModel]:
+    model = loop.run(VllmModel.open(str(smollm2), VllmOptions(dtype="float32", context=CONTEXT, cache_gb=1)))
+    yield model
+    loop.run(model.close())
+
+
+@pytest.fixture(scope="session")
+def slow_model(smollm2: Path, loop: LoopThread) -> Iterator[TransformersModel]:
+    model = loop.run(TransformersModel.open(str(smollm2), TransformersOptions(dtype="float32", context=CONTEXT)))
+    yield model
+    loop.run(model.close())
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_repository.make(tmp_path_factory.mktemp("shop") / "shop")

@@ -1,0 +1,191 @@
+"""vLLM in process and transformers: ids in and out, log-probabilities that agree, versions, cancelling, limits."""
+
+import asyncio
+import json
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM
+
+from selfplay.agent import Observation
+from selfplay.agent.actions import Budget
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.agent.conversation import Style
+from selfplay.agent.model import Message, ModelError, Sample, Sampling
+from selfplay.agent.token_conversation import TokenConversation
+from selfplay.policies.loop import LoopThread
+from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
+from selfplay.policies.vllm_engine import VllmModel
+
+QUESTIONS = ["Count to ten.", "Name a colour, and say why you like it.", "What does a compiler do? Be brief."]
+
+
+def prompts(chat: ChatFormat) -> list[list[int]]:
+    return [chat.opening([Message("system", "You are helpful."), Message("user", text)]) for text in QUESTIONS]
+
+
+async def sampled(model: VllmModel | TransformersModel, chat: ChatFormat, most: int, **how: float) -> list[Sample]:
+    sampling = Sampling(max_tokens=most, **how)  # type: ignore[arg-type]
+    return await asyncio.gather(*(model.sample(prompt, sampling, chat.stop) for prompt in prompts(chat)))
+
+
+@pytest.fixture(scope="module")
+def judge(smollm2: Path) -> torch.nn.Module:
+    """transformers in fp32: what recomputes log-probabilities."""
+    return AutoModelForCausalLM.from_pretrained(smollm2, dtype=torch.float32).eval()
+
+
+def recomputed(judge: torch.nn.Module, sample: Sample, temperature: float = 1.0) -> torch.Tensor:
+    ids = torch.tensor([[*sample.prompt, *sample.ids]])
+    with torch.inference_mode():
+        logits = judge(ids).logits[0, len(sample.prompt) - 1 : -1].float() / temperature
+    return torch.log_softmax(logits, -1).gather(1, torch.tensor(sample.ids).unsqueeze(1)).squeeze(1)
+
+
+def difference(judge: torch.nn.Module, samples: list[Sample], temperature: float = 1.0) -> float:
+    """The mean absolute difference over all tokens."""
+    pairs = [(recomputed(judge, sample, temperature), torch.tensor(sample.logprobs)) for sample in samples]
+    return float(torch.cat([(ours - theirs).abs() for ours, theirs in pairs]).mean())
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.6])
+def test_log_probabilities_of_vllm_agree_with_transformers(
+    engine: VllmModel, chat: ChatFormat, loop: LoopThread, judge: torch.nn.Module, temperature: float
+) -> None:
+    samples = loop.run(sampled(engine, chat, 48, temperature=temperature))
+    assert [sample.prompt for sample in samples] == [tuple(prompt) for prompt in prompts(chat)]
+    assert all(len(sample.ids) == len(sample.logprobs) for sample in samples)
+    assert difference(judge, samples, temperature) < 0.02
+
+
+def test_log_probabilities_of_the_batched_model_agree_too(
+    slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread, judge: torch.nn.Module
+) -> None:
+    """Prompts of three lengths in one batch, padded; each row stops by itself."""
+    samples = loop.run(sampled(slow_model, chat, 24))
+    assert difference(judge, samples) < 0.02
+    assert [sample.prompt for sample in samples] == [tuple(prompt) for prompt in prompts(chat)]
+    for sample in samples:
+        assert sample.length == (sample.ids[-1] not in chat.stop) and len(sample.ids) <= 24
+        assert not set(sample.ids[:-1]) & set(chat.stop)
+
+
+def test_both_find_the_same_most_likely_words(
+    engine: VllmModel, slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread
+) -> None:
+    greedy = [loop.run(sampled(model, chat, 12, temperature=0.0)) for model in (engine, slow_model)]
+    assert [s.ids for s in greedy[0]] == [s.ids for s in greedy[1]]
+    for one, other in zip(*greedy, strict=True):
+        assert one.logprobs == pytest.approx(other.logprobs, abs=0.02)
+
+
+def test_a_seed_repeats_a_sample_in_any_batch(
+    slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread
+) -> None:
+    first = loop.run(slow_model.sample(prompts(chat)[0], Sampling(max_tokens=8, seed=5), chat.stop))
+
+    async def among_others() -> Sample:
+        seeds = (1, 5, 9)
+        calls = [slow_model.sample(prompts(chat)[0], Sampling(max_tokens=8, seed=seed), chat.stop) for seed in seeds]
+        return (await asyncio.gather(*calls))[1]
+
+    assert loop.run(among_others()).ids == first.ids
+
+
+def test_top_p_draws_from_the_nucleus_alone(slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread) -> None:
+    """A nucleus this small holds one token, whose probability in it is 1."""
+    samples = loop.run(sampled(slow_model, chat, 6, top_p=1e-6))
+    assert all(value == pytest.approx(0, abs=1e-5) for sample in samples for value in sample.logprobs)
+
+
+def test_an_episode_in_ids_has_no_drift(engine: VllmModel, chat: ChatFormat, loop: LoopThread) -> None:
+    opening = (Message("system", "You are helpful."), Message("user", "Use a tool."))
+    style = Style(Sampling(max_tokens=24))
+    conversation = TokenConversation(engine, chat, "injector", opening, style)
+
+    async def play() -> None:
+        for turn in range(6):
+            seen = Observation(f"line {turn}\n", 0, Budget(9, 99)) if turn else None
+            await conversation.decide(seen)
+
+    loop.run(play())
+    record = conversation.record()
+    assert record.drift == 0 and len(record.segments) == 1
+    assert record.usage.requests == 6 and record.usage.completion_tokens == sum(record.segments[0].mask)
+
+
+def test_a_cancelled_request_leaves_the_engine(engine: VllmModel, chat: ChatFormat, loop: LoopThread) -> None:
+    async def cancel() -> float:
+        endless = Sampling(max_tokens=1500)
+        tasks = [asyncio.create_task(engine.sample(prompts(chat)[2], endless, ())) for _ in range(16)]
+        await asyncio.sleep(0.3)
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        assert any(isinstance(error, asyncio.CancelledError) for error in ended)  # some may have ended by themselves
+        started = time.monotonic()
+        await engine.sample(prompts(chat)[0], Sampling(max_tokens=2), chat.stop)
+        assert not engine._engine.output_processor.request_states  # nothing is left waiting for tokens
+        return time.monotonic() - started
+
+    assert loop.run(cancel()) < 10
+
+
+def test_new_weights_have_a_new_version_and_the_old_come_back(
+    engine: VllmModel, smollm2: Path, chat: ChatFormat, loop: LoopThread, tmp_path: Path
+) -> None:
+    greedy = {"temperature": 0.0}
+    before = loop.run(sampled(engine, chat, 10, **greedy))
+    other = tmp_path / "other"
+    shutil.copytree(smollm2, other)
+    weights = load_file(other / "model.safetensors")
+    generator = torch.Generator().manual_seed(1)
+    for name, tensor in weights.items():
+        if name.endswith("mlp.down_proj.weight"):
+            weights[name] = tensor + 0.05 * torch.randn(tensor.shape, generator=generator).to(tensor.dtype)
+    save_file(weights, other / "model.safetensors", metadata={"format": "pt"})
+    loop.run(engine.reload(str(other), 1))
+    changed = loop.run(sampled(engine, chat, 10, **greedy))
+    loop.run(engine.reload(str(smollm2), 2))
+    again = loop.run(sampled(engine, chat, 10, **greedy))
+    assert [s.versions for s in before] == [(0, 0)] * 3
+    assert [s.versions for s in changed] == [(1, 1)] * 3 and [s.ids for s in changed] != [s.ids for s in before]
+    assert [s.versions for s in again] == [(2, 2)] * 3 and [s.ids for s in again] == [s.ids for s in before]
+
+
+def test_a_prompt_longer_than_the_context_is_an_error_not_a_crash(
+    engine: VllmModel, chat: ChatFormat, loop: LoopThread
+) -> None:
+    with pytest.raises(ModelError, match="failed"):
+        loop.run(engine.sample([5] * 5000, Sampling(max_tokens=4), chat.stop))
+    assert loop.run(engine.sample(prompts(chat)[0], Sampling(max_tokens=2), chat.stop)).ids
+
+
+def test_what_a_batch_breaks_on_its_requests_learn(tmp_path: Path, smollm2: Path, loop: LoopThread) -> None:
+    """A tiny model with random weights and 64 places: an id beyond its vocabulary fails, the next request works."""
+    config = json.loads((smollm2 / "config.json").read_text())
+    tiny = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
+            "num_key_value_heads": 1, "head_dim": 16, "vocab_size": 100, "max_position_embeddings": 64}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config | tiny))
+    from transformers import AutoConfig
+
+    AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(tmp_path)).save_pretrained(tmp_path)
+    model = loop.run(TransformersModel.open(str(tmp_path), TransformersOptions(dtype="float32")))
+    assert model.context == 64
+    with pytest.raises(ModelError, match=f"transformers:{tmp_path} failed"):
+        loop.run(model.sample([5, 1_000_000], Sampling(max_tokens=4), (2,)))
+    sample = loop.run(model.sample([5] * 60, Sampling(), ()))
+    assert sample.length and len(sample.ids) == 4  # 64 places, 60 taken
+    loop.run(model.close())
+    with pytest.raises(ModelError, match="is closed"):
+        loop.run(model.sample([5], Sampling(max_tokens=1), ()))
+
+
+@pytest.mark.parametrize("open_model", [VllmModel.open, TransformersModel.open])
+def test_a_folder_without_a_model(open_model: object, tmp_path: Path, loop: LoopThread) -> None:
+    with pytest.raises(ModelError, match=r"cannot load .*nothing"):
+        loop.run(open_model(str(tmp_path / "nothing")))  # type: ignore[operator]

@@ -1,0 +1,213 @@
+"""The OpenAI-compatible policy against an endpoint on this machine that fails, drops, stalls and talks nonsense."""
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from recorded import completion, serving
+
+from selfplay.agent import Call
+from selfplay.agent.conversation import ChatConversation, Style
+from selfplay.agent.model import ContextFull, Message, ModelError, Reply, Sampling
+from selfplay.policies.endpoint import Endpoint, EndpointOptions
+
+HELLO = (Message("user", "Hello."),)
+ERROR = '{"error": {"message": "%s", "code": "%s"}}'
+
+
+def ask(url: str, count: int = 1, check: bool = False, **options: Any) -> list[Reply]:
+    """`count` replies at once."""
+
+    async def run() -> list[Reply]:
+        endpoint = Endpoint("m", EndpointOptions(base_url=url, **options))
+        if check:
+            await endpoint.check()
+        try:
+            return await asyncio.gather(*(endpoint.reply(HELLO, Sampling(max_tokens=7)) for _ in range(count)))
+        finally:
+            await endpoint.close()
+
+    return asyncio.run(run())
+
+
+def test_what_is_sent_and_what_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "secret")
+    with serving(lambda request: "Hi there.") as (url, server):
+        (reply,) = ask(url, api_key_env="MY_KEY", price_in=2.0, price_out=8.0)
+    assert reply.text == "Hi there." and not reply.length
+    request = server.requests[0]
+    assert request["authorization"] == "Bearer secret"
+    assert (request["model"], request["temperature"], request["top_p"]) == ("m", 1.0, 1.0)
+    assert request["max_completion_tokens"] == 7 and request["messages"] == [{"role": "user", "content": "Hello."}]
+    assert (reply.usage.requests, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (1, 1, 2)
+    assert reply.usage.cost == pytest.approx((1 * 2.0 + 2 * 8.0) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((401, "application/json", ERROR % ("bad key", "x")),
+         r"refuses the key: .*bad key.*\n  Put a valid key into \$OPENAI_API_KEY\."),
+        ((404, "application/json", ERROR % ("no such model", "x")), r"has no model 'm', or is no such endpoint"),
+        ((200, "text/html", "<html><body>Sign in</body></html>"),
+         r"does not answer as an OpenAI-compatible endpoint: '<html>.*\n  --base-url usually ends with /v1\."),
+        ((200, "application/json", "{not json"), r"does not answer as an OpenAI-compatible endpoint"),
+        ((200, "application/json", '{"object": "list"}'), r"does not answer as an OpenAI-compatible endpoint"),
+        ((400, "application/json", ERROR % ("unknown field", "x")), r"rejects the request: .*unknown field"),
+    ],
+)  # fmt: skip
+def test_what_is_no_endpoint_is_said_before_anything_runs(answer: tuple[int, str, str], said: str) -> None:
+    with serving(lambda request: answer) as (url, _), pytest.raises(ModelError, match=said):
+        ask(url, check=True)
+
+
+def test_nobody_there() -> None:
+    with pytest.raises(ModelError, match=r"cannot be reached: .*\n  Check --base-url and the network"):
+        ask("http://127.0.0.1:9/v1", retries=0)
+
+
+def test_a_full_context_is_told_from_other_errors() -> None:
+    said = "This model's maximum context length is 8192 tokens"
+    answer = (400, "application/json", ERROR % (said, "x"))
+    with serving(lambda request: answer) as (url, _), pytest.raises(ContextFull, match="8192"):
+        ask(url)
+
+
+def flaky(seed: int, share: float) -> Callable[[dict[str, Any]], Any]:
+    """Fails a share of the calls: 500, 503, 429, a dropped connection, a stall, a page instead of JSON."""
+    rng, lock = random.Random(seed), threading.Lock()
+    kinds: list[Any] = [
+        (500, "application/json", ERROR % ("oops", "x")), (503, "text/plain", "busy"), "drop", "stall",
+        (429, "application/json", ERROR % ("slow down", "x")), (200, "text/html", "<html>gateway</html>"),
+    ]  # fmt: skip
+
+    def answer(request: dict[str, Any]) -> Any:
+        with lock:
+            failure = rng.choice(kinds) if rng.random() < share else None
+        said = sum(message["role"] == "assistant" for message in request["messages"])
+        return failure or f"<tool: bash>\necho {said}\n</tool>"
+
+    return answer
+
+
+def test_an_endpoint_that_fails_a_fifth_of_its_calls_loses_no_episode() -> None:
+    """24 episodes of 5 turns; the client waits at least half a second before it asks again."""
+
+    async def episode(endpoint: Endpoint) -> tuple[list[str], int]:
+        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style())
+        said = []
+        for _ in range(5):
+            turn = await talk.decide(None)
+            assert isinstance(turn, Call)
+            said.append(turn.arguments["command"])
+        return said, talk.usage.retries
+
+    async def run(url: str) -> list[tuple[list[str], int]]:
+        endpoint = Endpoint("m", EndpointOptions(base_url=url, seconds=1.0, concurrency=24))
+        return await asyncio.gather(*(episode(endpoint) for _ in range(24)))
+
+    with serving(flaky(1, 0.2)) as (url, server):
+        played = asyncio.run(run(url))
+    assert [said for said, _ in played] == [[f"echo {n}" for n in range(5)]] * 24
+    retries = sum(count for _, count in played)
+    assert retries == len(server.requests) - 24 * 5 and retries > 10  # a fifth of 120 and of the retries: 30 expected
+
+
+def test_no_more_at_once_than_asked_for() -> None:
+    running, most, lock = [0], [0], threading.Lock()
+
+    def answer(request: dict[str, Any]) -> str:
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        time.sleep(0.03)
+        with lock:
+            running[0] -= 1
+        return "ok"
+
+    with serving(answer) as (url, _):
+        assert len(ask(url, 20, concurrency=4)) == 20
+    assert 2 <= most[0] <= 4
+
+
+def test_requests_a_minute_are_kept() -> None:
+    with serving(lambda request: "ok") as (url, _):
+        started = time.monotonic()
+        ask(url, 4, requests_per_minute=300)  # one each 0.2 s: the fourth starts after 0.6 s
+    assert time.monotonic() - started > 0.55
+
+
+def with_ids(request: dict[str, Any]) -> dict[str, Any]:
+    """As vLLM's server: ids of the prompt and of the answer, a log-probability each."""
+    said = sum(message["role"] == "assistant" for message in request["messages"])
+    whole = completion(f"<tool: bash>\necho {said}\n</tool>", request)
+    if request.get("return_token_ids"):
+        whole["prompt_token_ids"] = list(range(10 * (said + 1)))
+        whole["choices"][0]["token_ids"] = list(range(10 * (said + 1), 10 * (said + 1) + 5))
+        whole["choices"][0]["logprobs"] = {
+            "content": [{"token": "x", "logprob": -0.25, "bytes": None, "top_logprobs": []}] * 5
+        }
+    return whole
+
+
+def test_token_ids_are_taken_where_there_are_any() -> None:
+    async def run(url: str) -> Any:
+        endpoint = Endpoint("m", EndpointOptions(base_url=url))
+        await endpoint.check()
+        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style())
+        for _ in range(3):
+            await talk.decide(None)
+        return talk.record()
+
+    with serving(with_ids) as (url, _):
+        record = asyncio.run(run(url))
+    assert record.drift == 0 and len(record.segments) == 1
+    segment = record.segments[0]
+    assert segment.ids.tolist() == list(range(35)) and sum(segment.mask) == 15
+    assert set(segment.logprobs) == {0.0, -0.25}
+
+
+def test_an_endpoint_that_refuses_to_return_ids_is_asked_without() -> None:
+    def strict(request: dict[str, Any]) -> Any:
+        if "return_token_ids" in request:
+            return (400, "application/json", ERROR % ("Unrecognized request argument: return_token_ids", "x"))
+        return "ready"
+
+    with serving(strict) as (url, server):
+        (reply,) = ask(url, check=True)
+    assert reply.sample is None and ["return_token_ids" in request for request in server.requests] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_reasoning_and_native_calls_are_read() -> None:
+    calls = [{"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls"}'}}]
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        return completion("", request, reasoning_content="Hm.", tool_calls=calls, finish_reason="tool_calls")
+
+    async def run(url: str) -> Any:
+        endpoint = Endpoint("m", EndpointOptions(base_url=url))
+        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style(native=True))
+        return await talk.decide(None), talk.record()
+
+    with serving(answer) as (url, server):
+        turn, record = asyncio.run(run(url))
+    assert isinstance(turn, Call) and turn.arguments == {"command": "ls"} and record.thoughts == ("Hm.",)
+    assert [tool["function"]["name"] for tool in server.requests[0]["tools"]] == ["bash", "edit", "create", "submit"]
+
+
+def test_bytes_of_a_repository_can_be_sent() -> None:
+    async def run(url: str) -> Reply:
+        endpoint = Endpoint("m", EndpointOptions(base_url=url))
+        return await endpoint.reply([Message("user", "a\udcffb\ufffd")], Sampling())
+
+    with serving(lambda request: "ok") as (url, server):
+        asyncio.run(run(url))
+    assert server.requests[0]["messages"][0]["content"] == "a\ufffdb\ufffd"
