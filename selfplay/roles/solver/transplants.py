@@ -1,7 +1,7 @@
 """Bodies and methods taken over from siblings: functions of the same or a like name, classes of the same kind."""
 
 import ast
-import difflib
+import os.path
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -57,8 +57,10 @@ def _likeness(function: Function, place: Place, near: bool) -> float:
 
 @lru_cache(maxsize=100_000)
 def alike(one: str, other: str) -> float:
-    """How alike two names are, 0 to 1."""
-    return difflib.SequenceMatcher(None, one, other).ratio()
+    """How alike two names are, 0 to 1: by their beginnings, their ends, and the words they are made of."""
+    ends = max(len(os.path.commonprefix(pair)) for pair in ((one, other), (one[::-1], other[::-1])))
+    words, others = ({word for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name) if word} for name in (one, other))
+    return max(2 * ends / (len(one) + len(other)), len(words & others) / max(1, len(words | others)))
 
 
 def _body(evidence: Evidence, path: str, function: Function) -> list[str]:
