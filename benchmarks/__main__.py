@@ -19,7 +19,7 @@ def main() -> None:
 
 def sheets() -> Iterator[Sheet]:
     yield bench_start.sheet()
-    yield bench_sandbox.sheet()
+    yield from bench_sandbox.sheets()
     yield from bench_bugs.sheets()
     yield from bench_grade.sheets()
     yield from bench_peer.sheets()

@@ -1,7 +1,8 @@
 """What isolation costs: start, command, suite, memory and throughput of the sandbox, each beside its target.
 
-`python -m benchmarks.bench_sandbox [--json]`. Times are medians; the suite runs inside and outside by turns, so that
-both see the same noise.
+`python -m benchmarks.bench_sandbox [--json] [--no-peers]`. Times are medians; the suite runs inside and outside by
+turns, so that both see the same noise. Docker is measured on the engine that DOCKER_HOST names; other projects, each
+in an environment of its own, in the same run (`bench_sandbox_docker`, `bench_sandbox_peers`).
 """
 
 import argparse
@@ -17,11 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from benchmarks.figures import Figure, Sheet, at_most, report
+from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from selfplay.sandbox import MIB, Backend, Mount, World, open_backend
 
 FILES, FILE_BYTES = 1000, 8192
-STARTS, COMMANDS, LIVE, SUITES = 100, 300, 200, 7
+STARTS, COMMANDS, LIVE, SUITES = 100, 300, 500, 7
 PREFIX = Path(sys.base_prefix).resolve()
 SUITE = ("test_json", "test_configparser", "test_textwrap", "test_statistics", "test_ast", "test_fractions")
 
@@ -29,11 +30,23 @@ SUITE = ("test_json", "test_configparser", "test_textwrap", "test_statistics", "
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    report([sheet()], parser.parse_args().json)
+    parser.add_argument("--no-peers", action="store_true", help="leave other projects out")
+    options = parser.parse_args()
+    report(list(sheets(peers=not options.no_peers)), options.json)
+
+
+def sheets(peers: bool = True) -> Iterator[Sheet]:
+    """bubblewrap's table, Docker's, and those of other projects."""
+    from benchmarks import bench_sandbox_docker, bench_sandbox_peers
+
+    yield sheet()
+    yield bench_sandbox_docker.sheet()
+    if peers:
+        yield bench_sandbox_peers.sheet()
 
 
 def sheet() -> Sheet:
-    """Every figure of the table."""
+    """Every figure of bubblewrap's table."""
     started = time.perf_counter()
     backend = open_backend()
     probe = (time.perf_counter() - started) * 1000
@@ -49,16 +62,16 @@ def measure(backend: Backend, world: World) -> Iterator[Figure]:
     yield Figure("end: killed and everything gone", statistics.median(ends), "ms")
     with backend.open(world) as sandbox:
         argv = median(COMMANDS, lambda: sandbox.run(["true"], timeout=30))
-        yield at_most("a command (true)", argv, 2, "ms")
+        yield at_most("a command (true)", argv, 1, "ms")
         yield at_most("a bash command (:)", median(COMMANDS, lambda: sandbox.run(":", timeout=30)), 2, "ms")
         yield Figure("the same, bare subprocess", median(COMMANDS, lambda: subprocess.run(["true"])), "ms")
         yield Figure("a small file read", median(COMMANDS, lambda: sandbox.read_file("folder0/file0")), "ms")
     wall, cpu = suite_ratios(backend, world)
     yield at_most("a real suite, inside / bare, wall time", wall, 1.05, "x")
     yield Figure("the same, CPU time", cpu, "x")
-    yield from many_alive(backend, world)
-    yield Figure("whole lives, one thread", throughput(backend, world, threads=1), "1/s")
-    yield Figure("whole lives, four threads", throughput(backend, world, threads=4), "1/s")
+    yield from many_alive(backend, world, LIVE, most_mb=500)
+    yield Figure("whole lives, one thread", throughput(backend, world, 1, STARTS), "1/s")
+    yield at_least("whole lives, four threads", throughput(backend, world, 4, STARTS), 75, "1/s")
 
 
 @contextmanager
@@ -86,10 +99,10 @@ def timed(action: Callable[[], object]) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def lives(backend: Backend, world: World) -> tuple[list[float], list[float]]:
-    """Milliseconds to start, and to end, of each of STARTS sandboxes."""
+def lives(backend: Backend, world: World, count: int = STARTS) -> tuple[list[float], list[float]]:
+    """Milliseconds to start, and to end, of each of `count` sandboxes."""
     starts, ends = [], []
-    for _ in range(STARTS):
+    for _ in range(count):
         stack = ExitStack()
         starts.append(timed(lambda stack=stack: stack.enter_context(backend.open(world))))  # type: ignore[misc]
         ends.append(timed(stack.close))
@@ -126,16 +139,16 @@ def children_cpu() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def many_alive(backend: Backend, world: World) -> Iterator[Figure]:
-    """LIVE sandboxes at once, each after one command: what memory the machine has less of."""
+def many_alive(backend: Backend, world: World, live: int, most_mb: float) -> Iterator[Figure]:
+    """`live` sandboxes at once, each after one command: what memory the machine has less of."""
     with ExitStack() as stack:
         before = available()
         started = time.perf_counter()
-        for _ in range(LIVE):
+        for _ in range(live):
             stack.enter_context(backend.open(world)).run("echo x > file", timeout=30)
-        yield Figure(f"{LIVE} started, one command each", time.perf_counter() - started, "s")
+        yield Figure(f"{live} started, one command each", time.perf_counter() - started, "s")
         used = (before - available()) / MIB
-        yield at_most(f"memory of {LIVE} live sandboxes", used, 1000, "MB")
+        yield at_most(f"memory of {live} live sandboxes", used, most_mb, "MB")
 
 
 def available() -> int:
@@ -144,7 +157,7 @@ def available() -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
 
 
-def throughput(backend: Backend, world: World, threads: int) -> float:
+def throughput(backend: Backend, world: World, threads: int, count: int) -> float:
     """Whole lives (start, one command, end) a second."""
 
     def life(_: int) -> None:
@@ -153,8 +166,8 @@ def throughput(backend: Backend, world: World, threads: int) -> float:
 
     started = time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(life, range(STARTS)))
-    return STARTS / (time.perf_counter() - started)
+        list(pool.map(life, range(count)))
+    return count / (time.perf_counter() - started)
 
 
 if __name__ == "__main__":

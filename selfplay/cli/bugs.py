@@ -4,16 +4,23 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from selfplay.cli.app import app, print_run
+from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
+
+if TYPE_CHECKING:
+    from selfplay.sandbox import Backend
 
 
 @app.command()
 def validate(
     path: Annotated[Path, typer.Argument(help="A bug's folder, or a run's.")],
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Run every check again from nothing. Exit 0: all valid, 1: one is not, 2: could not run."""
@@ -21,11 +28,10 @@ def validate(
 
     from selfplay.report.tables import verdict_table
     from selfplay.rollout.revalidation import revalidate
-    from selfplay.sandbox import open_backend
 
     console = Console()
     results = []
-    for result in revalidate(path, open_backend()):
+    for result in revalidate(path, opened(sandbox, image, runtime)):
         results.append(result)
         if not as_json:
             console.print(verdict_table(result.id, result.verdicts))
@@ -43,38 +49,42 @@ def grade(
     ] = None,
     counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
     workers: Annotated[int | None, typer.Option(min=1, help="Predictions at a time (default: one per core).")] = None,
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print grades as JSON.")] = False,
 ) -> None:
     """Grade a prediction in a fresh sandbox. Exit 0: resolved, 1: not resolved, 2: could not be graded."""
-    from selfplay.sandbox import open_backend
 
     if (patch is None) == (predictions is None):
         raise typer.BadParameter("give --patch FILE for one bug, or --predictions FILE for a run")
+    backend = opened(sandbox, image, runtime)
     if predictions is not None:
-        resolved = _grade_run(path, predictions, counterfactual, workers, as_json)
+        resolved = _grade_run(path, predictions, backend, counterfactual, workers, as_json)
     else:
         assert patch is not None
         from selfplay.report.tables import grade_table
         from selfplay.rollout.grading import grade_file
 
-        graded = grade_file(path, patch, open_backend(), counterfactual=counterfactual)
+        graded = grade_file(path, patch, backend, counterfactual=counterfactual)
         _print(as_json, graded.to_json(), lambda: grade_table(path.name, graded))
         resolved = graded.resolved
     raise typer.Exit(0 if resolved else 1)
 
 
-def _grade_run(run: Path, file: Path, counterfactual: bool, workers: int | None, as_json: bool) -> bool:
+def _grade_run(
+    run: Path, file: Path, backend: "Backend", counterfactual: bool, workers: int | None, as_json: bool
+) -> bool:
     """Grade a file of predictions; returns whether all are resolved."""
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import grades_table
     from selfplay.rollout.predictions import grade_predictions, read_predictions
-    from selfplay.sandbox import open_backend
 
     diffs, grades = read_predictions(file), {}
     with LiveWatcher() as watcher:
         watcher.expect(len(diffs))
         found = grade_predictions(
-            run, diffs, open_backend(), workers=workers or os.cpu_count() or 1, counterfactual=counterfactual
+            run, diffs, backend, workers=workers or os.cpu_count() or 1, counterfactual=counterfactual
         )
         for bug, graded in found:
             grades[bug] = graded
@@ -96,6 +106,9 @@ def _print(as_json: bool, value: Any, page: Callable[[], Any]) -> None:
 @app.command()
 def audit(
     bug_dir: Annotated[Path, typer.Argument(help="The folder of one bug.")],
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Search the solver's world for copies of the answer. Exit 0: clean, 1: it leaks, 2: could not be searched."""
@@ -103,9 +116,8 @@ def audit(
 
     from selfplay.report.tables import audit_table
     from selfplay.rollout.grading import audit_bug
-    from selfplay.sandbox import open_backend
 
-    audited = audit_bug(bug_dir, open_backend())
+    audited = audit_bug(bug_dir, opened(sandbox, image, runtime))
     if as_json:
         print(json.dumps(audited.to_json(), indent=2))
     else:

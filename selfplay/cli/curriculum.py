@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from selfplay.cli.app import INTERRUPTED, app, print_run
+from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyName, PolicyOption, policy_options
 
 
@@ -36,13 +37,15 @@ def curriculum(
     public_share: Annotated[
         float, typer.Option(min=0.01, max=1, help="Share of the failing tests that solvers are shown.")
     ] = 1.0,
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Make a curriculum of verified bugs from a repository."""
     from selfplay.report.progress import LiveWatcher
     from selfplay.rollout.campaign import Order, run_campaign
     from selfplay.rollout.injection import mix_named
-    from selfplay.sandbox import open_backend
     from selfplay.validators import Thresholds
 
     thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
@@ -53,7 +56,7 @@ def curriculum(
     )  # fmt: skip
     try:
         with LiveWatcher(bugs) as watcher:
-            summary = run_campaign(wanted, open_backend(), watcher)
+            summary = run_campaign(wanted, opened(sandbox, image, runtime), watcher)
     except KeyboardInterrupt:
         print("selfplay: interrupted; the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

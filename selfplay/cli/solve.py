@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from selfplay.cli.app import INTERRUPTED, app, print_run
+from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, policy_options
 
 
@@ -27,18 +28,20 @@ def solve(
     promote: Annotated[int, typer.Option(min=0, help="Make up to so many second-order bugs of each bug.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Attempts at a time; one per core if not given.")] = None,
     counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Attempt every bug of a run and record its solve rate. The same command resumes."""
     from selfplay.report.progress import LiveWatcher
     from selfplay.rollout.solve_run import SolveOrder, run_solve
-    from selfplay.sandbox import open_backend
 
     options = policy_options(base_url, api_key_env, option)
     order = SolveOrder(run_dir, attempts, policy, promote, workers, counterfactual, options)
     try:
         with LiveWatcher() as watcher:
-            summary = run_solve(order, open_backend(), watcher)
+            summary = run_solve(order, opened(sandbox, image, runtime), watcher)
     except KeyboardInterrupt:
         print("selfplay: interrupted; the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

@@ -17,6 +17,7 @@ from selfplay.repository.indexes import configured, for_sandbox
 from selfplay.repository.installing import ENV, TOOLS, Building, Progress, Request, collect, pretend, steps
 from selfplay.repository.interpreters import Interpreter
 from selfplay.sandbox import MIB, WORKDIR, Backend, Limits, Mount, World
+from selfplay.sandbox.machine import fitting
 
 OUT, BYTECODE = "/out", "/bytecode"
 BUILD_LIMITS = Limits(memory_bytes=6144 * MIB, disk_bytes=3072 * MIB, processes=1024)
@@ -30,7 +31,7 @@ def build(staging: Path, request: Request, backend: Backend, progress: Progress)
     for name in ("tree", "env", "tools", "out"):
         give(staging / name, backend.owner())
     world, env = _world(staging, request)
-    with backend.open(world, BUILD_LIMITS) as sandbox:
+    with backend.open(world, fitting(BUILD_LIMITS)) as sandbox:
         building = Building(request, sandbox, staging / "build.log", progress, env)
         steps(building)
         report = _after(building)
@@ -132,7 +133,7 @@ def _compile(staging: Path, request: Request, backend: Backend, building: Buildi
         *python_mounts(request.interpreter),
     )  # fmt: skip
     env = {"PATH": f"{ENV}/bin:{SYSTEM_PATH}", "LANG": "C.UTF-8", "TZ": "UTC", "VIRTUAL_ENV": ENV}
-    with backend.open(World(tree=(staging / "tree",), mounts=mounts, env=env), BUILD_LIMITS) as sandbox:
+    with backend.open(World(tree=(staging / "tree",), mounts=mounts, env=env), fitting(BUILD_LIMITS)) as sandbox:
         compiling = Building(request, sandbox, building.log, building.progress, env)
         compiling.run("compiling the environment", ["python", "-m", "compileall", "-q", "-j", "2", f"{ENV}/lib"])
         hashed = ["python", "-m", "compileall", "-q", "--invalidation-mode", "checked-hash", WORKDIR]

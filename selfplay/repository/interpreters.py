@@ -3,6 +3,7 @@
 One under /usr is preferred: every sandbox sees it, and every user of the machine can run it.
 """
 
+import contextlib
 import functools
 import json
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from selfplay.repository.errors import NoInterpreter
+from selfplay.sandbox import Backend, World
 
 QUERY = "import json,sys; print(json.dumps([sys.version.split()[0].rstrip('+'), sys.base_prefix, sys.executable]))"
 FOLDERS = ("/usr/bin", "/usr/local/bin")
@@ -30,12 +32,14 @@ class Interpreter:
     prefix: Path | None
 
 
-def choose(requires: str | None, wanted: str | None = None) -> Interpreter:
+def choose(
+    requires: str | None, wanted: str | None = None, available: tuple[Interpreter, ...] | None = None
+) -> Interpreter:
     """An interpreter that satisfies `requires`; `wanted` (a version like 3.12, or a path) overrides.
 
-    Raises `NoInterpreter` naming what was looked for and what there is.
+    `available`: of these instead of the machine's. Raises `NoInterpreter` naming what was looked for and what there is.
     """
-    if wanted and "/" in wanted:
+    if wanted and "/" in wanted and available is None:
         if (found := query(Path(wanted))) is None:
             raise NoInterpreter(f"{wanted} is not a Python interpreter that runs")
         return found
@@ -45,7 +49,7 @@ def choose(requires: str | None, wanted: str | None = None) -> Interpreter:
         )
     except InvalidSpecifier:
         specifier = SpecifierSet()
-    available = discover()
+    available = discover() if available is None else available
     fitting = [python for python in available if specifier.contains(python.version, prereleases=True)]
     if not fitting:
         have = ", ".join(sorted({python.version for python in available})) or "none"
@@ -92,3 +96,16 @@ def query(path: Path) -> Interpreter | None:
     base = Path(prefix).resolve()
     real = Path(executable).resolve()
     return Interpreter(version, real, None if base.is_relative_to("/usr") else base)
+
+
+def found_inside(backend: Backend) -> tuple[Interpreter, ...]:
+    """The Pythons of the image a backend runs, asked one by one; the one first on its path comes first."""
+    found: dict[str, Interpreter] = {}
+    with backend.open(World()) as sandbox:
+        listed = sandbox.run("command -v python python3; ls -d /usr/{local/,}bin/python3.*[0-9]", timeout=30).stdout
+        for line in dict.fromkeys(listed.decode("utf-8", "replace").split()):
+            done = sandbox.run([line, "-I", "-S", "-c", QUERY], timeout=30)
+            with contextlib.suppress(ValueError):
+                version, _, executable = json.loads(done.stdout)
+                found.setdefault(str(version), Interpreter(str(version), Path(str(executable)), None))
+    return tuple(found.values())

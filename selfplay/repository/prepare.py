@@ -14,12 +14,13 @@ from selfplay.repository.cache import build_once, check_cache, default_cache, gi
 from selfplay.repository.detect import detect
 from selfplay.repository.environment import ENV, SYSTEM_PATH, TOOLS, Progress, Request, build, python_mounts
 from selfplay.repository.errors import BuildFailed, SourceError
-from selfplay.repository.fetch import Checkout, fetch
+from selfplay.repository.fetch import Checkout, fetch, fetch_path
 from selfplay.repository.gitdir import GitDir, settings_env
 from selfplay.repository.history import Tidied, tidy, write_history, write_tree
-from selfplay.repository.interpreters import choose
+from selfplay.repository.image import keep_the_rest, take_source
+from selfplay.repository.interpreters import Interpreter, choose, found_inside
 from selfplay.repository.prepared import Prepared
-from selfplay.repository.source import parse_source
+from selfplay.repository.source import ImageSource, PathSource, parse_source
 from selfplay.sandbox import Backend, Mount
 
 ROOM_VERSION = 1
@@ -43,6 +44,10 @@ def prepare(
     """
     source = parse_source(source_text)
     with _workshop(cache) as (cache, store):
+        if isinstance(source, ImageSource):
+            ready, place = _from_image(backend, source.path, store)
+            checkout = fetch_path(PathSource(ready), store)
+            return _prepare(f"image:{place}", checkout, backend, cache, setup, python, (), progress, ready)
         checkout = fetch(source, store, downloads=cache / "downloads", releases=releases, progress=progress)
         return _prepare(str(source), checkout, backend, cache, setup, python, (), progress)
 
@@ -73,7 +78,10 @@ def rebuild(
         checkout = Checkout(store, commit, revision, recorded.get("version"), local=original)
         python, lock = recorded.get("python"), tuple(recorded.get("lock", ()))
         source = str(recorded.get("source", original))
-        return _prepare(source, checkout, backend, cache, recorded.get("setup"), python, lock, progress)
+        ready = None
+        if source.startswith("image:"):
+            ready, _ = _from_image(backend, source.removeprefix("image:"), store)
+        return _prepare(source, checkout, backend, cache, recorded.get("setup"), python, lock, progress, ready)
 
 
 def write_original(prepared: Prepared, folder: Path) -> None:
@@ -100,18 +108,24 @@ def _prepare(
     python: str | None,
     lock: tuple[str, ...],
     progress: Progress,
+    ready: Path | None = None,
 ) -> Prepared:
+    """`ready`: the source as it lies in the backend's image, which has its environment, so that none is built."""
     tidied = tidy(checkout)
     store = checkout.store
     scratch = store.path / "checkout"
     write_tree(store, tidied.tree_hash, scratch)
     plan = detect(scratch)
-    interpreter = choose(plan.requires_python, python) if plan.language == "python" else None
+    image = getattr(backend, "image_id", "")
+    interpreter = _interpreter(plan.requires_python, python, backend, image) if plan.language == "python" else None
     request = Request(plan, interpreter, tidied.tracked, setup, checkout.version, lock)
-    key = _key(tidied.tree_hash, request)
+    key = _key(tidied.tree_hash, request, image, ready is not None)
 
     def make(staging: Path) -> None:
         shutil.move(scratch, staging / "tree")
+        if ready is not None:
+            take_over(staging, ready, tidied.tracked, backend)
+            return
         try:
             build(staging, request, backend, progress)
         except BuildFailed as error:
@@ -124,23 +138,44 @@ def _prepare(
         "source": source, "revision": checkout.revision, "commit": tidied.commit, "tree_hash": tidied.tree_hash,
         "setup": setup, "python": interpreter.version if interpreter else None, "version": checkout.version,
         "room": ROOM_VERSION, "lock": record["lock"],
+        **({"image": image} if image else {}),
     }  # fmt: skip
     prepared = Prepared(
         source, checkout.revision, tidied.commit, tidied.tree_hash, plan.language, folder / "tree", history,
-        env=_environment(bool(interpreter)), recorded=recorded,
+        env=_environment(bool(interpreter), ready is not None), recorded=recorded,
         notes=(*checkout.notes, *tidied.notes, *record["notes"]),
     )  # fmt: skip
-    if interpreter is None:
+    if interpreter is None or ready is not None:
         return prepared
     mounts = (Mount(folder / "env", ENV), Mount(folder / "tools", TOOLS), *python_mounts(interpreter))
     return replace(prepared, mounts=mounts, bytecode=folder / "bytecode")
 
 
-def _key(tree_hash: str, request: Request) -> str:
+def _from_image(backend: Backend, path: str | None, store: GitDir) -> tuple[Path, str]:
+    """(the source copied out of the backend's image, where it lay)"""
+    ready = store.path.with_name("image")
+    ready.mkdir()
+    place = take_source(backend, path, ready)
+    return ready, place
+
+
+def _interpreter(requires: str | None, python: str | None, backend: Backend, image: str) -> Interpreter:
+    return choose(requires, python, found_inside(backend) if image else None)
+
+
+def take_over(staging: Path, ready: Path, tracked: Mapping[str, str], backend: Backend) -> None:
+    """An environment that is the image's own: only what lies beside the tracked files is added to the tree."""
+    generated = keep_the_rest(ready, staging / "tree", tracked)
+    give(staging / "tree", backend.owner())
+    (staging / "environment.json").write_text(json.dumps({"notes": [], "lock": [], "generated": generated}, indent=1))
+
+
+def _key(tree_hash: str, request: Request, image: str, ready: bool) -> str:
     """The content key of an environment. Constraints are left out: they say what an equal build chose before."""
     parts = [
         ROOM_VERSION, tree_hash, asdict(request.plan), request.setup, request.version,
         [request.interpreter.version, str(request.interpreter.executable)] if request.interpreter else None,
+        *([image, ready] if image else []),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
@@ -166,9 +201,13 @@ def _history(
     return build_once(folder / "histories" / tidied.commit, make, progress)
 
 
-def _environment(python: bool) -> dict[str, str]:
-    """The variables of every command on this repository; runs repeat, and git trusts `/testbed`."""
-    variables = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "TZ": "UTC", **settings_env({"safe.directory": "*"})}
+def _environment(python: bool, ready: bool) -> dict[str, str]:
+    """The variables of every command on this repository; runs repeat, and git trusts `/testbed`. An image that is
+    `ready` has its own search path."""
+    variables = {"LANG": "C.UTF-8", "TZ": "UTC", **settings_env({"safe.directory": "*"})}
+    if ready:
+        return variables | {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+    variables["PATH"] = SYSTEM_PATH
     if python:
         variables |= {
             "PATH": f"{ENV}/bin:{SYSTEM_PATH}", "VIRTUAL_ENV": ENV,

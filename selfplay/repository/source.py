@@ -10,7 +10,7 @@ from packaging.version import InvalidVersion, Version
 
 from selfplay.repository.errors import SourceError
 
-FORMS = "Give a folder, a git URL (https, ssh, file; @REV allowed), or pypi:NAME[==VERSION]."
+FORMS = "Give a folder, a git URL (https, ssh, file; @REV allowed), pypi:NAME[==VERSION], or image:[/PATH]."
 _SCHEME = re.compile(r"^(?:git\+)?([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _SCP = re.compile(r"^(?:[\w.-]+@)?[\w.-]+:(?!//).+$")
 _GIT_SCHEMES = {"https", "http", "ssh", "file"}
@@ -49,7 +49,17 @@ class PypiSource:
         return f"pypi:{self.name}" + (f"=={self.version}" if self.version else "")
 
 
-Source = PathSource | GitSource | PypiSource
+@dataclass(frozen=True)
+class ImageSource:
+    """A folder of the image that sandboxes run; `path` None: it is looked for."""
+
+    path: str | None = None
+
+    def __str__(self) -> str:
+        return f"image:{self.path or ''}"
+
+
+Source = PathSource | GitSource | PypiSource | ImageSource
 
 
 def parse_source(text: str) -> Source:
@@ -58,6 +68,8 @@ def parse_source(text: str) -> Source:
         raise SourceError(f"{text!r} is not a source", FORMS)
     if text.startswith("pypi:"):
         return _pypi(text)
+    if text == "image:" or text.startswith("image:/"):
+        return ImageSource(text.removeprefix("image:").rstrip("/") or None)
     if scheme := _SCHEME.match(text):
         return _url(text, scheme.group(1).lower())
     path = Path(text).expanduser()

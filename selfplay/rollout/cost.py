@@ -7,11 +7,13 @@ from typing import Any
 import psutil
 
 from selfplay.repository import Suite
+from selfplay.sandbox import elsewhere
 
 
 def cpu_seconds() -> float:
-    """User and system seconds of this process, its live descendants, and all they have reaped (dead sandboxes)."""
-    total = 0.0
+    """User and system seconds of this process, its live descendants, all they have reaped (dead sandboxes), and the
+    commands that ran in containers."""
+    total = elsewhere.cpu_seconds()
     own = psutil.Process()
     for process in [own, *own.children(recursive=True)]:
         with contextlib.suppress(psutil.NoSuchProcess):

@@ -1,5 +1,6 @@
-"""The process inside a sandbox: pid 1 of its namespace, one request after another over one socket.
+"""The process inside a sandbox: pid 1 of its namespace, one request after another over one stream.
 
+Requests come on descriptor 0 and answers leave on 1: one socket under bubblewrap, two pipes of the engine under Docker.
 It runs on a bare interpreter (`-I -S`) with two modules of its own handed over with it, so it imports only what starts
 in microseconds: `posix` for `os`, and no `json`, which alone would double the start time. The supervisor does not
 import it.
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 
 ENOENT = 2
 LONGEST_WAIT = 3600.0
+SHORT_WAIT = 0.005
 OPEN_FILES = 4096
-SOCKET = 0
+REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
 
 
@@ -46,7 +48,8 @@ def restrict(processes: int, file_bytes: int, data_bytes: int) -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
     ceilings = {resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: files, resource.RLIMIT_FSIZE: file_bytes}
-    ceilings[resource.RLIMIT_NPROC] = processes + 1  # and this one
+    if processes:
+        ceilings[resource.RLIMIT_NPROC] = processes + 1  # and this one
     if data_bytes:
         ceilings[resource.RLIMIT_DATA] = data_bytes
     for what, ceiling in ceilings.items():
@@ -119,21 +122,36 @@ def could_not_start(error: OSError, streams: Streams) -> int:
 
 def wait(child: int, streams: Streams, deadline: float) -> "tuple[int | None, float]":
     """(wait status, cpu seconds) once `child` ends; status None when the deadline passes first."""
-    ended = posix.pidfd_open(child)
-    streams.poll.register(ended, select.POLLIN)
+    ended = handle(child)
+    step, how = (LONGEST_WAIT, 0) if ended >= 0 else (SHORT_WAIT, posix.WNOHANG)
+    if ended >= 0:
+        streams.poll.register(ended, select.POLLIN)
+    streams.poll.register(REQUESTS, 0)  # reports that the supervisor hung up, and nothing else
     try:
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
                 return None, 0.0
-            ready = [end for end, _ in streams.poll.poll(min(left, LONGEST_WAIT) * 1000)]
+            ready = [end for end, _ in streams.poll.poll(min(left, step) * 1000)]
+            if REQUESTS in ready:
+                posix._exit(0)  # and, as this is pid 1, everything else ends with it
             for end in ready:
                 streams.serve(end)
-            if ended in ready:
-                _, status, usage = posix.wait4(child, 0)
-                return status, usage.ru_utime + usage.ru_stime
+            if ended in ready or ended < 0:
+                pid, status, usage = posix.wait4(child, how)
+                if pid:
+                    return status, usage.ru_utime + usage.ru_stime
     finally:
-        posix.close(ended)
+        if ended >= 0:
+            posix.close(ended)
+
+
+def handle(child: int) -> int:
+    """A descriptor that is readable once `child` ended; -1 where the kernel, or an old engine's filter, has none."""
+    try:
+        return posix.pidfd_open(child)
+    except OSError:
+        return -1
 
 
 def read_file(path: bytes, limit: bytes) -> list[bytes]:
@@ -171,7 +189,7 @@ def serve(first_killed: int) -> None:
     """Answer requests until the supervisor hangs up."""
     handlers: dict[bytes, Callable[..., list[bytes]]] = {b"read": read_file, b"write": write_file}
     handlers[b"run"] = lambda *parts: run(first_killed, *parts)
-    with open(posix.dup(SOCKET), "rb") as requests:
+    with open(posix.dup(REQUESTS), "rb") as requests:
         while True:
             try:
                 kind, *parts = unpack(lambda size: exactly(requests, size), 1 << 40)
@@ -194,12 +212,13 @@ def exactly(stream: "BufferedReader", size: int) -> bytes:
 def send(data: bytes) -> None:
     view = memoryview(data)
     while view:
-        view = view[posix.write(SOCKET, view) :]
+        view = view[posix.write(ANSWERS, view) :]
 
 
 def main() -> None:
     posix.closerange(3, OPEN_FILES)  # its own code, for one
-    posix.set_inheritable(SOCKET, False)
+    for end in (REQUESTS, ANSWERS):
+        posix.set_inheritable(end, False)
     first_killed = posix.open("/proc/self/oom_score_adj", posix.O_WRONLY)  # root's to open once we are not dumpable
     set_dumpable(0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # pid 1 without a handler cannot be interrupted from inside

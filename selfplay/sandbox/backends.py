@@ -1,18 +1,26 @@
 """The backends by name. Nothing here or elsewhere falls back to a weaker one."""
 
-from collections.abc import Callable
-
-from selfplay.sandbox.bubblewrap import bubblewrap_backend
 from selfplay.sandbox.protocol import Backend, IsolationUnavailable
 
-BACKENDS: dict[str, Callable[[], Backend]] = {"bubblewrap": bubblewrap_backend}
+BACKENDS = ("bubblewrap", "docker")
 
 
-def open_backend(name: str = "bubblewrap") -> Backend:
+def open_backend(name: str = "bubblewrap", image: str | None = None, runtime: str | None = None) -> Backend:
     """The backend of that name, made and probed once per process and shared from then on.
 
+    `image` and `runtime` are for `docker`: an image of the user's, and a runtime such as `runsc`.
     Raises `IsolationUnavailable` naming what this machine lacks and how to get it.
     """
-    if name not in BACKENDS:
-        raise IsolationUnavailable(f"there is no sandbox backend {name!r}", f"Known: {', '.join(sorted(BACKENDS))}.")
-    return BACKENDS[name]()
+    if name == "docker":
+        from selfplay.sandbox.docker.backend import (
+            docker_backend,  # its client takes longer to load than bwrap to start
+        )
+
+        return docker_backend(image, runtime)
+    if name != "bubblewrap":
+        raise IsolationUnavailable(f"there is no sandbox backend {name!r}", f"Known: {', '.join(BACKENDS)}.")
+    if image or runtime:
+        raise IsolationUnavailable("bubblewrap uses this machine's programs", "Images need `--sandbox docker`.")
+    from selfplay.sandbox.bubblewrap import bubblewrap_backend
+
+    return bubblewrap_backend()

@@ -8,7 +8,6 @@ gVisor or a virtual machine helps.
 import atexit
 import contextlib
 import functools
-import itertools
 import sys
 from collections.abc import Iterator
 
@@ -16,9 +15,9 @@ from selfplay.sandbox import cgroups, inside
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
-from selfplay.sandbox.probe import probe
-from selfplay.sandbox.programs import find_programs
-from selfplay.sandbox.protocol import WORKDIR, IsolationUnavailable, Limits, Sandbox, SandboxError, World
+from selfplay.sandbox.probe import namespace_remedy, probe
+from selfplay.sandbox.programs import find_programs, version
+from selfplay.sandbox.protocol import IsolationUnavailable, Limits, Sandbox, World
 
 
 class BubblewrapBackend:
@@ -30,6 +29,7 @@ class BubblewrapBackend:
     name = "bubblewrap"
 
     def __init__(self) -> None:
+        self.promises: tuple[str, ...] = ()
         self.identity = identity()
         self.programs = find_programs()
         self.cgroups = cgroups.find()
@@ -38,6 +38,10 @@ class BubblewrapBackend:
     def owner(self) -> tuple[int, int]:
         """(uid, gid) that must own a folder for the sandbox to write to it."""
         return self.identity.uid, self.identity.gid
+
+    def versions(self) -> dict[str, str]:
+        """What isolates, and its version."""
+        return {"bwrap": ".".join(map(str, version(self.programs.bwrap))), "path": str(self.programs.bwrap)}
 
     def enforcement(self) -> dict[str, str]:
         """What holds each limit on this machine: a control group for the whole sandbox, or less where none can be."""
@@ -50,6 +54,29 @@ class BubblewrapBackend:
             "disk": "tmpfs of that size",
         }
 
+    @property
+    def python(self) -> str:
+        """The interpreter inside."""
+        return str(self.programs.python)
+
+    def broken_outside(self, sandbox: BubblewrapSandbox, limits: Limits) -> str:
+        """For the probe: the uid the kernel states, and the limits read back from the control group."""
+        uid = sandbox.hello.uid
+        if uid == 0 or uid != self.identity.uid:
+            return f"sandboxes run as uid {uid} of the host"
+        if self.cgroups is not None and sandbox.group is not None:
+            wrong = self.cgroups.mismatch(sandbox.group, limits, sandbox.hello.pid)
+            return f"the control group does not hold: {wrong}" if wrong else ""
+        return ""
+
+    def testbed_bytes(self, limits: Limits) -> int:
+        """One tmpfs serves every writable place."""
+        return limits.disk_bytes
+
+    def remedy(self) -> str:
+        """What to do when no sandbox can be had."""
+        return namespace_remedy()
+
     @contextlib.contextmanager
     def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
         """A started sandbox, killed when the context ends. Raises `SandboxError` naming what could not be mounted."""
@@ -61,7 +88,7 @@ class BubblewrapBackend:
 
     def start(self, world: World, limits: Limits = Limits()) -> BubblewrapSandbox:
         """A started sandbox, which the caller closes."""
-        check(world)
+        inside.check(world)
         shown = inside.sources(world)
         group = self.cgroups.create(limits) if self.cgroups else None
         argv = inside.command_line(world, limits, self.programs, shown, per_process=group is None)
@@ -70,6 +97,7 @@ class BubblewrapBackend:
             "groups": group.doors if group else (),
             "sources": shown,
             "disk_bytes": limits.disk_bytes,
+            "files": limits.files,
             "argv": argv,
         }
         try:
@@ -87,19 +115,6 @@ class BubblewrapBackend:
             self.cgroups.close()
 
 
-def check(world: World) -> None:
-    """Raises `SandboxError` for a world that cannot be mounted, before anything is started."""
-    for source in itertools.chain(world.tree, (mount.source for mount in world.mounts)):
-        if not source.exists():
-            raise SandboxError(f"{source} does not exist, so no sandbox can show it")
-    for source in world.tree:
-        if not source.is_dir():
-            raise SandboxError(f"{source} is not a folder, so it cannot be a layer of {WORKDIR}")
-    for mount in world.mounts:
-        if not mount.target.startswith("/") or ".." in mount.target.split("/"):
-            raise SandboxError(f"{mount.target!r} is not an absolute path to mount {mount.source} on")
-
-
 @functools.cache
 def bubblewrap_backend() -> BubblewrapBackend:
     """This process's backend, probed once. Raises `IsolationUnavailable` naming the promise that does not hold."""
@@ -107,7 +122,7 @@ def bubblewrap_backend() -> BubblewrapBackend:
         raise IsolationUnavailable(f"bubblewrap needs Linux, and this is {sys.platform}", "Use a Linux machine.")
     backend = BubblewrapBackend()
     try:
-        probe(backend)
+        backend.promises = probe(backend)
     except BaseException:
         backend.close()
         raise

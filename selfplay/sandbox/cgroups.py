@@ -8,6 +8,7 @@ recognised and removed by the next one.
 import contextlib
 import itertools
 import os
+import signal
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -208,7 +209,7 @@ def enable(folder: Path, needed: str) -> None:
 
 
 def sweep(base: Path) -> None:
-    """Remove the folders of supervisors that no longer live."""
+    """End what supervisors that no longer live left in their groups, and remove these."""
     for folder in base.glob(f"{PREFIX}*-*-*"):
         owner = folder.name.removeprefix(PREFIX).rpartition("-")[0]
         pid = owner.partition("-")[0]
@@ -216,8 +217,16 @@ def sweep(base: Path) -> None:
             with contextlib.suppress(OSError):
                 for group in folder.iterdir():
                     if group.is_dir():
-                        group.rmdir()
+                        kill(group)
+                        remove(group)
                 folder.rmdir()
+
+
+def kill(group: Path) -> None:
+    """Its processes die with their supervisor, but not at once: who starts right after it need not wait for them."""
+    for pid in (group / "cgroup.procs").read_text().split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
 
 
 def identity(pid: int) -> str:

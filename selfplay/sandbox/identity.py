@@ -8,7 +8,9 @@ import os
 import pwd
 from dataclasses import dataclass
 
-DEDICATED_ID = 64200
+from selfplay.sandbox.protocol import IsolationUnavailable
+
+DEDICATED_ID, LAST_ID = 64200, 64999
 """Debian policy leaves 60000-64999 to be allocated on demand; nothing else should own files so."""
 
 
@@ -22,9 +24,16 @@ class Identity:
 
 
 def identity() -> Identity:
-    """The identity for this process's sandboxes: the first unused uid from `DEDICATED_ID` for root, else our own."""
+    """The identity for this process's sandboxes: the first unused uid from `DEDICATED_ID` for root, else our own.
+
+    Raises `IsolationUnavailable` when no uid is left."""
     if os.getuid() != 0 and os.geteuid() != 0:
         return Identity(os.getuid(), os.getgid(), drop=False)
     taken = {entry.pw_uid for entry in pwd.getpwall()}
-    uid = next(candidate for candidate in range(DEDICATED_ID, 65000) if candidate not in taken)
+    uid = next((candidate for candidate in range(DEDICATED_ID, LAST_ID + 1) if candidate not in taken), None)
+    if uid is None:
+        raise IsolationUnavailable(
+            f"every uid from {DEDICATED_ID} to {LAST_ID} belongs to an account, so none is left for sandboxes",
+            "Free one of them, or run as an ordinary user.",
+        )
     return Identity(uid, uid, drop=True)

@@ -5,12 +5,13 @@ nothing that names the host's people or holds its secrets. Every writable place 
 home) lies on one tmpfs of `Limits.disk_bytes`.
 """
 
+import itertools
 from pathlib import Path
 
 from selfplay.sandbox import messages
 from selfplay.sandbox.launcher import AGENT_FD, FIXED, SECCOMP_FD, SHELF
 from selfplay.sandbox.programs import Programs
-from selfplay.sandbox.protocol import WORKDIR, Limits, World
+from selfplay.sandbox.protocol import WORKDIR, Limits, SandboxError, World
 
 HOME = "/home/sandbox"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -39,6 +40,19 @@ HARDENING = (
     *("--disable-userns", "--die-with-parent", "--new-session", "--clearenv", "--as-pid-1", "--cap-drop", "ALL"),
     *("--uid", "1000", "--gid", "1000", "--hostname", "sandbox"),
 )
+
+
+def check(world: World) -> None:
+    """Raises `SandboxError` for a world that cannot be mounted, before anything is started."""
+    for source in itertools.chain(world.tree, (mount.source for mount in world.mounts)):
+        if not source.exists():
+            raise SandboxError(f"{source} does not exist, so no sandbox can show it")
+    for source in world.tree:
+        if not source.is_dir():
+            raise SandboxError(f"{source} is not a folder, so it cannot be a layer of {WORKDIR}")
+    for mount in world.mounts:
+        if not mount.target.startswith("/") or ".." in mount.target.split("/"):
+            raise SandboxError(f"{mount.target!r} is not an absolute path to mount {mount.source} on")
 
 
 def system_part(programs: Programs) -> dict[str, dict[str, str]]:

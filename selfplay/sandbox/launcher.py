@@ -29,7 +29,7 @@ from typing import Any
 HOST, SHELF, FIXED = "/host", "/shelf", "/fixed"
 WRITABLE = ("upper", "work", "tmp", "shm", "home")
 INSIDE_ID = 1000
-AGENT_SOCKET, NOTHING, ERRORS, SECCOMP_FD, AGENT_FD = 0, 1, 2, 100, 101
+REQUESTS, ANSWERS, ERRORS, SECCOMP_FD, AGENT_FD = 0, 1, 2, 100, 101
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_SLAVE = 0x2, 0x4, 0x1000, 0x4000, 0x80000
 MNT_DETACH = 2
@@ -120,7 +120,13 @@ def prepare(request: dict[str, Any]) -> None:
     for door in request["groups"]:
         write(HOST + door, b"0")
     call("unshare", CLONE_NEWNS)
-    mount("writable", SHELF, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={request['disk_bytes']}")
+    mount(
+        "writable",
+        SHELF,
+        "tmpfs",
+        MS_NOSUID | MS_NODEV,
+        f"mode=755,size={request['disk_bytes']},nr_inodes={request['files']}",
+    )
     for name in WRITABLE:
         os.mkdir(f"{SHELF}/{name}")
     for name in ("tmp", "shm"):
@@ -142,7 +148,8 @@ def start(request: dict[str, Any], descriptors: list[int], seccomp: int, agent: 
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         agent_socket, errors = descriptors
-        for source, target in ((errors, NOTHING), (errors, ERRORS), (agent_socket, AGENT_SOCKET), (agent, AGENT_FD)):
+        ends = {ERRORS: errors, REQUESTS: agent_socket, ANSWERS: agent_socket, AGENT_FD: agent}
+        for target, source in ends.items():
             os.dup2(source, target)
         # Read from its start by each bwrap, so each has an open file, not only a descriptor, of its own.
         os.dup2(os.open(f"/proc/self/fd/{seccomp}", os.O_RDONLY | os.O_CLOEXEC), SECCOMP_FD)

@@ -1,4 +1,8 @@
-"""One live bubblewrap sandbox, as the supervisor holds it: a socket to the agent and a handle on its process."""
+"""One live sandbox, as the supervisor holds it: a stream to the agent inside and a way to kill all of it.
+
+What is asked and answered is the same whatever isolates; a backend says what the stream is and how the end is made
+certain.
+"""
 
 import contextlib
 import errno
@@ -11,6 +15,7 @@ import socket
 import struct
 import threading
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from selfplay.sandbox import messages
 from selfplay.sandbox.cgroups import Group
@@ -24,18 +29,31 @@ SLACK = 4096
 FILE = (b"data", b"refused", b"errno")
 
 
-class BubblewrapSandbox:
+class Link(Protocol):
+    """A stream to the agent: as much of a socket as is needed."""
+
+    def settimeout(self, value: float | None, /) -> None: ...
+    def sendall(self, data: bytes, /) -> None: ...
+    def recv_into(self, buffer: memoryview, /) -> int: ...
+    def shutdown(self, how: int, /) -> None: ...
+    def close(self) -> None: ...
+
+
+class LiveSandbox:
     """A started sandbox: its agent listens on `link`. Any thread may call any method; commands queue."""
 
-    def __init__(
-        self, link: socket.socket, hello: Hello, env: Mapping[str, str], limits: Limits, group: Group | None
-    ) -> None:
-        self.hello = hello
-        self.group = group
+    def __init__(self, link: Link, env: Mapping[str, str], limits: Limits) -> None:
         self._link, self._env, self._limits = link, env, limits
         self._asking, self._ending = threading.RLock(), threading.Lock()
         self._ended = False
-        self._process = os.pidfd_open(hello.pid)
+
+    def _kill(self) -> None:
+        """End everything inside, wait until it is gone, free what held it. Called once."""
+        raise NotImplementedError
+
+    def _death(self, error: Exception) -> SandboxError:
+        """Why the stream to the agent broke, asked before the rest is cleaned up."""
+        return SandboxError(f"the sandbox died: {error}")
 
     def run(
         self,
@@ -88,14 +106,7 @@ class BubblewrapSandbox:
             self._ended = True
             with contextlib.suppress(OSError):
                 self._link.shutdown(socket.SHUT_RDWR)
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._process, signal.SIGKILL)
-            poll = select.poll()
-            poll.register(self._process, select.POLLIN)  # readable once pid 1, and so all of its namespace, is gone
-            poll.poll(GRACE_SECONDS * 1000)
-            os.close(self._process)
-            if self.group:
-                self.group.close()
+            self._kill()
 
     def _file(self, path: str, answer: list[bytes]) -> bytes:
         if answer[0] == b"data":
@@ -114,16 +125,39 @@ class BubblewrapSandbox:
             try:
                 self._link.sendall(messages.pack(request))
                 return messages.checked(messages.unpack(lambda size: receive(self._link, size), most), kinds)
-            except BaseException as error:  # Ctrl-C, too, leaves half a message: no later answer could be trusted
+            except TimeoutError as error:
                 self.close()
-                if isinstance(error, TimeoutError):
-                    raise SandboxError(f"the sandbox did not answer within {seconds:.0f} s and was killed") from error
-                if isinstance(error, OSError | EOFError | ValueError | struct.error):
-                    raise SandboxError(f"the sandbox died: {error}") from error
+                raise SandboxError(f"the sandbox did not answer within {seconds:.0f} s and was killed") from error
+            except (OSError, EOFError, ValueError, struct.error) as error:
+                reason = self._death(error)
+                self.close()
+                raise reason from error
+            except BaseException:  # Ctrl-C, too, leaves half a message: no later answer could be trusted
+                self.close()
                 raise
 
 
-def receive(link: socket.socket, size: int) -> bytes:
+class BubblewrapSandbox(LiveSandbox):
+    """The agent is a process of this machine: a handle on it is enough to end the whole namespace."""
+
+    def __init__(self, link: Link, hello: Hello, env: Mapping[str, str], limits: Limits, group: Group | None) -> None:
+        super().__init__(link, env, limits)
+        self.hello = hello
+        self.group = group
+        self._process = os.pidfd_open(hello.pid)
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._process, signal.SIGKILL)
+        poll = select.poll()
+        poll.register(self._process, select.POLLIN)  # readable once pid 1, and so all of its namespace, is gone
+        poll.poll(GRACE_SECONDS * 1000)
+        os.close(self._process)
+        if self.group:
+            self.group.close()
+
+
+def receive(link: Link, size: int) -> bytes:
     """Exactly `size` bytes, or EOFError."""
     data = bytearray(size)
     view = memoryview(data)

@@ -14,6 +14,8 @@ LENGTH = struct.Struct("!Q")
 RUN = struct.Struct("!dQ?")  # timeout in seconds, bytes kept of each stream, merge stderr
 DONE = struct.Struct("!i??dd")  # exit code, timed out, truncated, wall seconds, cpu seconds
 LIMITS = struct.Struct("!QQQ")  # processes, bytes of one file, bytes of data of one process (0: limited elsewhere)
+ENTRY = struct.Struct("!BIqIQ")  # kind, mode, mtime in nanoseconds, bytes of the path, bytes of the content
+FILE, FOLDER, LINK, END = range(4)  # kinds of entries of a tree that is sent ahead of the first request
 MOST_PARTS = 16
 SHAPES: "dict[bytes, tuple[int | None, ...]]" = {
     b"done": (DONE.size, None, None),  # and stdout, stderr

@@ -16,14 +16,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeVar
 
 from selfplay.sandbox import canary
+from selfplay.sandbox.live import LiveSandbox
 from selfplay.sandbox.protocol import MIB, IsolationUnavailable, Limits, Mount, SandboxError, World
-
-if TYPE_CHECKING:
-    from selfplay.sandbox.bubblewrap import BubblewrapBackend
-    from selfplay.sandbox.live import BubblewrapSandbox
 
 LIMITS = Limits(memory_bytes=256 * MIB, disk_bytes=16 * MIB, processes=24, cpus=1.0)
 SECONDS = 20.0
@@ -51,8 +48,35 @@ EXPECTED = {
     "interfaces": ("lo", "there are network interfaces beside lo"),
     "overlay": ("[]", "a folder that was removed and made again shows its old files"),
     "forks": (str(LIMITS.processes - 1), "the limit on processes does not hold for one sandbox alone"),
-    "disk": (str(LIMITS.disk_bytes), "the limit on the disk does not hold"),
 }
+
+
+Started = TypeVar("Started", bound=LiveSandbox)
+
+
+class Probed(Protocol[Started]):
+    """What the probe asks of a backend beside starting sandboxes."""
+
+    @property
+    def python(self) -> str:
+        """The interpreter inside."""
+        ...
+
+    def owner(self) -> tuple[int, int]: ...
+
+    def start(self, world: World, limits: Limits = Limits()) -> Started: ...
+
+    def broken_outside(self, sandbox: Started, limits: Limits) -> str:
+        """What the kernel or the engine says of the sandbox that is not as promised; empty when all is."""
+        ...
+
+    def testbed_bytes(self, limits: Limits) -> int:
+        """How large the disk under `/testbed` must look, beside the tree."""
+        ...
+
+    def remedy(self) -> str:
+        """What to do when no sandbox can be had."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -66,18 +90,35 @@ class Traps:
     world: World
 
 
-def probe(backend: "BubblewrapBackend") -> None:
-    """Raises `IsolationUnavailable` naming the first promise that does not hold here, and what to do about it."""
+def probe(backend: Probed[Started]) -> tuple[str, ...]:
+    """The promises that were put to the test and hold, in order.
+
+    Raises `IsolationUnavailable` naming the first that does not hold here, and what to do about it."""
+    kept: list[str] = []
     try:
         with traps(backend.owner()) as set_up, contextlib.closing(backend.start(set_up.world, LIMITS)) as sandbox:
-            check_from_outside(backend, sandbox)
-            check_from_inside(backend, sandbox, set_up)
-            check_tree(set_up)
-            check_kill(backend, sandbox, set_up)
-    except IsolationUnavailable:
+            for promise in promises(backend, sandbox, set_up):
+                kept.append(promise)
+    except IsolationUnavailable as error:
+        if not error.hint:
+            raise IsolationUnavailable(error.message, backend.remedy()) from error
         raise
     except SandboxError as error:
-        raise IsolationUnavailable(f"no sandbox can be started here: {error.message}", remedy()) from error
+        hint = error.hint or backend.remedy()
+        raise IsolationUnavailable(f"no sandbox can be started here: {error.message}", hint) from error
+    return tuple(kept)
+
+
+def promises(backend: Probed[Started], sandbox: Started, set_up: Traps) -> Iterator[str]:
+    """Each promise in words once it was seen to hold. Raises `IsolationUnavailable` for the first that does not."""
+    broken = backend.broken_outside(sandbox, LIMITS)
+    require(not broken, broken)
+    yield "not root on the host, and limits read back from the kernel"
+    yield from check_from_inside(backend, sandbox, set_up)
+    check_tree(set_up)
+    yield "what is deleted inside stays on the host"
+    check_kill(backend, sandbox, set_up)
+    yield "a process that left its session twice dies with its sandbox"
 
 
 @contextlib.contextmanager
@@ -105,21 +146,12 @@ def traps(owner: tuple[int, int]) -> Iterator[Traps]:
         yield Traps(loopback.getsockname()[1], abstract_name, folder / "secret", folder / "lock", world)
 
 
-def require(holds: bool, broken: str, hint: str = "") -> None:
+def require(holds: bool, broken: str) -> None:
     if not holds:
-        raise IsolationUnavailable(f"this machine cannot isolate: {broken}", hint or remedy())
+        raise IsolationUnavailable(f"this machine cannot isolate: {broken}")
 
 
-def check_from_outside(backend: "BubblewrapBackend", sandbox: "BubblewrapSandbox") -> None:
-    """What the kernel says of the sandbox: its uid, its control group and the limits read back from it."""
-    uid = sandbox.hello.uid
-    require(uid != 0 and uid == backend.identity.uid, f"sandboxes run as uid {uid} of the host")
-    if backend.cgroups is not None and sandbox.group is not None:
-        wrong = backend.cgroups.mismatch(sandbox.group, LIMITS, sandbox.hello.pid)
-        require(not wrong, f"the control group does not hold: {wrong}")
-
-
-def check_from_inside(backend: "BubblewrapBackend", sandbox: "BubblewrapSandbox", traps: Traps) -> None:
+def check_from_inside(backend: Probed[Started], sandbox: Started, traps: Traps) -> Iterator[str]:
     """What the canary could do."""
     arguments = ["look", str(traps.port), traps.abstract, str(traps.secret)]
     done = sandbox.run(canary_command(backend, *arguments), timeout=SECONDS)
@@ -127,10 +159,15 @@ def check_from_inside(backend: "BubblewrapBackend", sandbox: "BubblewrapSandbox"
     found = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())
     for name, broken in REFUSED.items():
         require(found[name] != "open", broken)
+        yield f"{name}: {found[name]}"
     require(found["secret"] == os.strerror(errno.ENOENT), "a file of the host that was not mounted is visible")
-    for name, (value, broken) in EXPECTED.items():
+    yield "a secret file of the host: not there"
+    disk = {"disk": (str(backend.testbed_bytes(LIMITS)), "the limit on the disk does not hold")}
+    for name, (value, broken) in (EXPECTED | disk).items():
         require(found[name] == value, f"{broken}: {name} is {found[name]}, not {value}")
+        yield f"{name}: {found[name]}"
     require(int(found["pids"]) <= FEW, f"{found['pids']} processes are visible inside")
+    yield f"processes visible: {found['pids']}"
 
 
 def check_tree(traps: Traps) -> None:
@@ -138,7 +175,7 @@ def check_tree(traps: Traps) -> None:
     require(file.exists(), "what a sandbox deletes in its tree is deleted on the host")
 
 
-def check_kill(backend: "BubblewrapBackend", sandbox: "BubblewrapSandbox", traps: Traps) -> None:
+def check_kill(backend: Probed[Started], sandbox: Started, traps: Traps) -> None:
     """A process that has left its session twice dies with the sandbox: the lock it holds becomes free."""
 
     def linger() -> None:
@@ -167,12 +204,12 @@ def free(lock: Path) -> bool:
         return True
 
 
-def canary_command(backend: "BubblewrapBackend", *arguments: str) -> list[str]:
-    return [str(backend.programs.python), "-I", "-S", "-B", "/canary.py", *arguments]
+def canary_command(backend: Probed[Started], *arguments: str) -> list[str]:
+    return [backend.python, "-I", "-S", "-B", "/canary.py", *arguments]
 
 
-def remedy() -> str:
-    """What to do about it, from what this machine says of itself."""
+def namespace_remedy() -> str:
+    """What to do where namespaces cannot be made, from what this machine says of itself."""
     settings = {
         "kernel.unprivileged_userns_clone": ("0", "sysctl kernel.unprivileged_userns_clone=1"),
         "user.max_user_namespaces": ("0", "sysctl user.max_user_namespaces=15000"),

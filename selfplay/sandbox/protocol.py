@@ -13,6 +13,7 @@ from typing import Protocol
 from selfplay.errors import SelfplayError
 
 MIB = 1024 * 1024
+BYTES_PER_FILE = 4096
 WORKDIR = "/testbed"
 """Where the repository lies in every sandbox (the SWE-bench convention, so exports need no rewriting)."""
 
@@ -29,9 +30,10 @@ class IsolationUnavailable(SandboxError):
 class Limits:
     """Ceilings for one sandbox. `output_bytes` caps what is kept of each stream of one command (head and tail).
 
-    `disk_bytes` is everything written inside together (`/testbed`, `/tmp`, `/dev/shm`, the home), mounts excepted; it
-    lies in memory and counts against `memory_bytes` too. Where no control group can be made, `memory_bytes` holds for
-    each process alone; a backend says what holds which limit on this machine.
+    `disk_bytes` is everything written inside together (`/testbed`, `/tmp`, `/dev/shm`, the home), mounts excepted, in
+    at most one file for each 4 KiB; it lies in memory and counts against `memory_bytes` too. Docker divides it among
+    the four places. Where no control group can be made, `memory_bytes` holds for each process alone; a backend says
+    what holds which limit on this machine.
     """
 
     memory_bytes: int = 2048 * MIB
@@ -39,6 +41,11 @@ class Limits:
     processes: int = 512
     cpus: float | None = None
     output_bytes: int = 4 * MIB
+
+    @property
+    def files(self) -> int:
+        """How many files and folders the disk may hold."""
+        return self.disk_bytes // BYTES_PER_FILE
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.repository.errors import SourceError
-from selfplay.repository.source import GitSource, PathSource, PypiSource, parse_source
+from selfplay.repository.source import GitSource, ImageSource, PathSource, PypiSource, parse_source
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,8 @@ from selfplay.repository.source import GitSource, PathSource, PypiSource, parse_
         ("git@host:owner/repo.git@1234abc", GitSource("git@host:owner/repo.git", "1234abc")),
         ("file:///some/where/repo@v2", GitSource("file:///some/where/repo", "v2")),
         ("pypi:Flask_Login", PypiSource("flask-login")),
+        ("image:", ImageSource()),
+        ("image:/opt/app/", ImageSource("/opt/app")),
         ("pypi:attrs==23.1.0", PypiSource("attrs", "23.1.0")),
         ("pypi:attrs==24.1.0rc1", PypiSource("attrs", "24.1.0rc1")),
     ],

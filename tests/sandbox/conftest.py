@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.sandbox import Backend, Completed, Limits, Sandbox, World, open_backend
-from selfplay.sandbox.protocol import MIB
+from selfplay.sandbox import Backend, Sandbox, World, open_backend
 
-SMALL = Limits(memory_bytes=256 * MIB, disk_bytes=32 * MIB, processes=40, output_bytes=64 * 1024)
+from .attacks import SMALL
 
 
-@pytest.fixture(scope="session", params=["bubblewrap"])
+@pytest.fixture(scope="session", params=["bubblewrap", "docker"])
 def backend(request: pytest.FixtureRequest) -> Backend:
     return open_backend(request.param)
 
@@ -48,8 +47,3 @@ def tree(tmp_path: Path, give: Callable[[Path], Path]) -> Path:
     (root / "link").symlink_to(secret)
     (root / "shadow").symlink_to("/etc/shadow")
     return give(root)
-
-
-def python(sandbox: Sandbox, code: str, timeout: float = 20) -> Completed:
-    """Run Python code inside, on the system's interpreter."""
-    return sandbox.run(["python3", "-c", code], timeout=timeout)

@@ -8,7 +8,7 @@ import pytest
 
 from selfplay.sandbox import Backend, Limits, Sandbox, SandboxError, World
 
-from .conftest import SMALL, python
+from .attacks import SMALL, python, running
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,6 @@ def test_files_stay_and_processes_do_not(sandbox: Sandbox) -> None:
     sandbox.run("echo kept > file; export GONE=1; cd /tmp; sleep 100 & setsid sleep 100 & disown -a", timeout=10)
     assert sandbox.run("cat file; pwd; echo ${GONE-unset}", timeout=10).stdout == b"kept\n/testbed\nunset\n"
     assert running(sandbox) == 0
-
-
-def running(sandbox: Sandbox) -> int:
-    """Processes inside beside the agent and the counting shell."""
-    return int(sandbox.run("set -- /proc/[0-9]*; echo $(($# - 2))", timeout=10).stdout)
 
 
 def test_a_daemon_that_holds_the_output_open_does_not_hold_up_its_command(sandbox: Sandbox) -> None:

@@ -17,7 +17,8 @@ from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.launching import Hello
 from selfplay.sandbox.live import BubblewrapSandbox
 
-from .conftest import SMALL
+from .attacks import SMALL
+from .outside import left_in_the_end, ticks, traces
 
 SUPERVISOR = """
 import sys, time
@@ -75,35 +76,33 @@ def test_everything_dies_with_the_supervisor(how: signal.Signals) -> None:
 
 
 def test_closing_ends_a_running_command_and_all_it_started(backend: Backend) -> None:
-    assert isinstance(backend, BubblewrapBackend)
-    sandbox = backend.start(World(), SMALL)
-    namespace = str(Path(f"/proc/{sandbox.hello.pid}/ns/pid").readlink())
-    failures: list[SandboxError] = []
+    with backend.open(World(), SMALL) as sandbox:
+        of = traces(backend, sandbox)
+        failures: list[SandboxError] = []
 
-    def command() -> None:
-        try:
-            sandbox.run("setsid sleep 300 & sleep 300", timeout=300)
-        except SandboxError as error:
-            failures.append(error)
+        def command() -> None:
+            try:
+                sandbox.run("setsid sleep 300 & sleep 300", timeout=300)
+            except SandboxError as error:
+                failures.append(error)
 
-    thread = threading.Thread(target=command)
-    thread.start()
-    while len(namespace_members(namespace)) < 4:
-        time.sleep(0.01)
-    sandbox.close()
-    thread.join(10)
-    assert not thread.is_alive() and not namespace_members(namespace)
-    assert "died" in str(failures[0])
-    sandbox.close()  # twice is fine
-    with pytest.raises(SandboxError, match="closed"):
-        sandbox.run("true", timeout=1)
+        thread = threading.Thread(target=command)
+        thread.start()
+        while len(namespace_members(of.namespaces["pid"])) < 4:
+            time.sleep(0.01)
+        ended = ticks()
+        sandbox.close()
+        thread.join(10)
+        assert not thread.is_alive() and left_in_the_end(of, ended) == []
+        assert "died" in str(failures[0])
+        sandbox.close()  # twice is fine
+        with pytest.raises(SandboxError, match="closed"):
+            sandbox.run("true", timeout=1)
 
 
 def test_a_sandbox_that_died_says_so_and_others_live_on(backend: Backend) -> None:
-    assert isinstance(backend, BubblewrapBackend)
     with backend.open(World(), SMALL) as other, backend.open(World(), SMALL) as sandbox:
-        assert isinstance(sandbox, BubblewrapSandbox)
-        os.kill(sandbox.hello.pid, signal.SIGKILL)
+        os.kill(traces(backend, sandbox).pid, signal.SIGKILL)
         for attempt in (lambda: sandbox.run("true", timeout=5), lambda: sandbox.read_file("x")):
             with pytest.raises(SandboxError, match=r"the sandbox (died|is closed)"):
                 attempt()

@@ -21,7 +21,7 @@ from selfplay.sandbox import (
 )
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.live import BubblewrapSandbox
-from selfplay.sandbox.probe import probe, remedy
+from selfplay.sandbox.probe import namespace_remedy, probe
 from selfplay.sandbox.protocol import Limits
 
 
@@ -31,10 +31,11 @@ def fails_with(message: str) -> None:
 
 
 def test_this_machine_passes_and_says_what_holds_each_limit(backend: Backend) -> None:
-    assert isinstance(backend, BubblewrapBackend)
-    probe(backend)
-    assert set(backend.enforcement()) == {"memory", "processes", "cpus", "disk"}
-    assert open_backend() is backend
+    kept = probe(backend)  # type: ignore[type-var]
+    assert "unshare: Operation not permitted" in kept or "unshare: refused" in kept
+    assert len(kept) == len(set(kept)) > 20
+    assert set(backend.enforcement()) == {"memory", "processes", "cpus", "disk"}  # type: ignore[attr-defined]
+    assert open_backend(backend.name) is backend
 
 
 @pytest.mark.parametrize(
@@ -139,8 +140,8 @@ def test_what_the_kernel_refuses_is_passed_on(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_unknown_backends_and_machines_are_named() -> None:
-    with pytest.raises(IsolationUnavailable, match=r"no sandbox backend 'podman'(.|\n)*Known: bubblewrap"):
+    with pytest.raises(IsolationUnavailable, match=r"no sandbox backend 'podman'(.|\n)*Known: bubblewrap, docker"):
         open_backend("podman")
     with pytest.raises(IsolationUnavailable, match="no system-call filter is known for sparc machines"):
         seccomp.program("sparc")
-    assert "namespaces" in remedy()
+    assert "namespaces" in namespace_remedy()

@@ -6,6 +6,7 @@ that helps some of them stays, and the search goes on from there. Failing that, 
 read off the tests. Attempts on one bug differ by what they expect most of (`EMPHASES`) and by chance.
 """
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,6 +28,8 @@ BUDGETS = ((300, 15.0), (150, 8.0), (80, 5.0))
 tests are quick, so that the same attempt on another machine ends the same way."""
 CONFIRMED = 3
 """Clean repairs that are looked at again before the search goes on."""
+HOPEFUL = 8
+"""Equally good repairs among which chance chooses."""
 PAIRED = 4
 """Partial repairs that are tried together with others."""
 ANSWER_ROUNDS = 3
@@ -149,12 +152,13 @@ class _Attempt:
 
     def _best(self, evidence: Evidence, tried: Sequence[Tried], pool: Sequence[Repair], first: bool) -> Repair | None:
         """The repair that helps most; at first, where none does, a hopeful one, so that there is something."""
-        ran = [one for one in tried if one.state == "ran" and changes(one.repair, evidence.texts)]
+        ran = [one for one in tried if one.state == "ran"]
         most = max((len(one.passed) for one in ran), default=0)
-        if most or first:
-            best = [one.repair for one in ran if len(one.passed) == most]
-            return self.rng.choice(best[:8]) if best else next((r for r in pool if changes(r, evidence.texts)), None)
-        return None
+        if not most and not first:
+            return None
+        helping = [one.repair for one in ran if len(one.passed) == most] or list(pool)
+        chosen = list(itertools.islice((repair for repair in helping if changes(repair, evidence.texts)), HOPEFUL))
+        return self.rng.choice(chosen) if chosen else None
 
     def _adopt(self, repair: Repair) -> Talk[None]:
         now = {path: self.made.get(path, self.original[path]) for path, _ in repair.edits}

@@ -1,7 +1,6 @@
 """Bodies and methods taken over from siblings: functions of the same or a like name, classes of the same kind."""
 
 import ast
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -57,8 +56,16 @@ def _likeness(function: Function, place: Place, near: bool) -> float:
 
 @lru_cache(maxsize=100_000)
 def alike(one: str, other: str) -> float:
-    """How alike two names are, 0 to 1."""
-    return difflib.SequenceMatcher(None, one, other).ratio()
+    """How alike two names are, 0 to 1: by their beginnings, their ends, and the words they are made of."""
+    ends = max(_common(one, other), _common(one[::-1], other[::-1]))
+    words, others = (set(re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)) for name in (one, other))
+    return max(2 * ends / (len(one) + len(other)), len(words & others) / max(1, len(words | others)))
+
+
+def _common(one: str, other: str) -> int:
+    """How many letters two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _body(evidence: Evidence, path: str, function: Function) -> list[str]:

@@ -1,0 +1,34 @@
+"""`selfplay image build`: a repository and its environment as an image."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from selfplay.cli.app import app
+
+image = typer.Typer(help="Images for `--sandbox docker --image`.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(image, name="image")
+DEFAULT_BASE = "python:3.12-bookworm"
+
+
+@image.callback()
+def _group() -> None:
+    """A group even while it has one command."""
+
+
+@image.command()
+def build(
+    source: Annotated[str, typer.Argument(help="A path, a git URL[@REV], or pypi:NAME[==VERSION].")],
+    base: Annotated[str, typer.Option(help="An image the engine has, with bash, git and Python.")] = DEFAULT_BASE,
+    tag: Annotated[str | None, typer.Option(help="The image's name; from the source and its content if none.")] = None,
+    setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
+) -> None:
+    """Build an image that holds the source at /testbed, its past, and its environment. Use it with:
+    selfplay curriculum image: --sandbox docker --image TAG"""
+    from selfplay.rollout.imaging import build_image
+
+    built = build_image(source, base, tag, setup, lambda line: print(line, file=sys.stderr))
+    print(json.dumps(built.to_json(), indent=2) if as_json else built.tag)

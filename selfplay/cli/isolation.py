@@ -1,0 +1,22 @@
+"""Options that say where untrusted code runs, the same for every command that runs some."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from selfplay.sandbox import Backend
+
+SandboxOption = Annotated[str, typer.Option("--sandbox", help="bubblewrap, or docker (DOCKER_HOST says which engine).")]
+ImageOption = Annotated[
+    str | None, typer.Option("--image", help="Docker: an image with bash and Python, instead of this machine's /usr.")
+]
+RuntimeOption = Annotated[str | None, typer.Option("--runtime", help="Docker: a runtime such as gVisor's runsc.")]
+
+
+def opened(sandbox: str, image: str | None, runtime: str | None) -> "Backend":
+    """The backend that was asked for, with admission: no more live sandboxes than this machine holds."""
+    from selfplay.sandbox import open_backend
+    from selfplay.sandbox.pool import Pool
+
+    return Pool(open_backend(sandbox, image, runtime))

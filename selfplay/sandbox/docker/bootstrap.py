@@ -1,0 +1,48 @@
+"""What is sent into a container before its first request: the entry, the agent and their modules, as one program.
+
+As source for an image's own Python, whatever its version; as code objects for an interpreter of our version, which
+saves the compiling.
+"""
+
+import functools
+from pathlib import Path
+
+from selfplay.sandbox import agent, messages, seccomp, streams
+from selfplay.sandbox.docker import entry
+from selfplay.sandbox.launching import code
+from selfplay.sandbox.protocol import WORKDIR
+
+READER = """
+import posix
+def take(size):
+    data = b""
+    while len(data) < size:
+        piece = posix.read(0, size - len(data))
+        if not piece:
+            posix._exit(0)
+        data += piece
+    return data
+exec(take(int.from_bytes(take(8), "big")))
+"""
+"""The container's command: read a program and run it."""
+
+
+@functools.cache
+def program(machine: str, ours: bool) -> bytes:
+    """The program with its length first. `machine` is the engine's, `ours`: the interpreter inside has our version."""
+    modules = {module.__name__: body(module.__file__, ours) for module in (messages, streams, entry)}
+    text = (
+        "import sys, marshal\n"
+        f"for name, body in {modules!r}.items():\n"
+        "    sys.modules[name] = module = type(sys)(name)\n"
+        "    exec(marshal.loads(body) if isinstance(body, bytes) else body, module.__dict__)\n"
+        f"sys.modules[{entry.__name__!r}].main({WORKDIR.encode()!r}, {seccomp.program(machine)!r})\n"
+        f"body = {body(agent.__file__, ours)!r}\n"
+        "exec(marshal.loads(body) if isinstance(body, bytes) else body, {'__name__': '__main__'})\n"
+    ).encode()
+    return len(text).to_bytes(8, "big") + text
+
+
+def body(file: str | None, ours: bool) -> bytes | str:
+    path = Path(file or "")
+    return code(path) if ours else path.read_text()

@@ -1,0 +1,168 @@
+"""The engine: found through `DOCKER_HOST` as every Docker client finds it, and its errors as ours.
+
+What the engine refuses for good (a missing image, a full disk, no permission) is raised at once; only a connection
+that broke is tried again, because only that may be better a moment later.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import docker
+from docker.errors import APIError, DockerException, ImageNotFound, NotFound, TLSParameterError
+from requests.exceptions import RequestException
+
+from selfplay.sandbox.protocol import IsolationUnavailable, SandboxError
+
+OLDEST_API = (1, 40)
+SECONDS = 60.0
+TRIES, PAUSE_SECONDS = 3, 0.2
+HOW_TO_START = (
+    "Start one (`systemctl start docker`, or `.ci/docker-engine start` in a checkout of selfplay), set DOCKER_HOST to "
+    "its address, or use `--sandbox bubblewrap`, which needs none."
+)
+Value = TypeVar("Value")
+
+
+class EngineUnavailable(IsolationUnavailable):
+    """No engine answers, or it may not be used, or it is too old."""
+
+
+class ImageUnusable(SandboxError):
+    """The image is not there, or lacks what every sandbox needs."""
+
+
+class EngineDiskFull(SandboxError):
+    """The engine's own disk is full or read-only: no container can be made."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A connection, and what the engine says of itself. `machine`: as `platform.machine` names it."""
+
+    api: Any
+    version: str
+    api_version: str
+    machine: str
+    cpus: int
+    memory_bytes: int
+    runtimes: tuple[str, ...]
+    storage: str
+    cgroup_version: str
+
+
+def connect() -> Engine:
+    """The engine that DOCKER_HOST names, else the machine's own. Raises `EngineUnavailable` saying what to do."""
+    try:
+        client = docker.DockerClient.from_env(version="auto", timeout=SECONDS, max_pool_size=64)
+        said, about = client.api.version(), client.api.info()
+    except TLSParameterError as error:
+        raise EngineUnavailable(f"the Docker client cannot be set up: {error}", "Look at DOCKER_CERT_PATH.") from error
+    except (DockerException, RequestException) as error:
+        raise unreachable(error) from error
+    if numbers(said["ApiVersion"]) < OLDEST_API:
+        raise EngineUnavailable(
+            f"the Docker engine {said['Version']} speaks API {said['ApiVersion']}, and {text(OLDEST_API)} is needed",
+            "Use an engine of version 19.03 or newer.",
+        )
+    return Engine(
+        client.api,
+        said["Version"],
+        said["ApiVersion"],
+        about.get("Architecture", ""),
+        about.get("NCPU", 0),
+        about.get("MemTotal", 0),
+        tuple(sorted(about.get("Runtimes") or ())),
+        about.get("Driver", ""),
+        about.get("CgroupVersion", "1"),
+    )
+
+
+def unreachable(error: Exception) -> EngineUnavailable:
+    """Why no engine answers, from the innermost cause: the library wraps the kernel's word several times."""
+    cause: BaseException | None = error
+    while cause is not None:
+        reasons = [cause, *(argument for argument in cause.args if isinstance(argument, BaseException))]
+        for reason in reasons:
+            if isinstance(reason, PermissionError) or "Permission denied" in str(reason):
+                return EngineUnavailable(
+                    "this user may not use the Docker engine: its socket gives no permission",
+                    "Add the user to the group that owns the socket (often `docker`), or run the engine rootless.",
+                )
+        cause = cause.__cause__ or cause.__context__
+    return EngineUnavailable(f"no Docker engine answers: {innermost(error)}", HOW_TO_START)
+
+
+def innermost(error: BaseException) -> str:
+    """The shortest true sentence of a chain of wrapped errors."""
+    while inner := error.__cause__ or error.__context__:
+        error = inner
+    return str(error) or type(error).__name__
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def text(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
+
+
+@contextmanager
+def translated(image: str = "") -> Iterator[None]:
+    """The engine's refusals inside the context as our errors."""
+    try:
+        yield
+    except ImageNotFound as error:
+        raise missing(image) from error
+    except APIError as error:
+        raise refused(error, image) from error
+    except (RequestException, DockerException) as error:
+        raise unreachable(error) from error
+
+
+def missing(image: str) -> ImageUnusable:
+    return ImageUnusable(
+        f"the engine has no image {image!r}",
+        f"`docker pull {image}`, or build one with `selfplay image build SOURCE --base IMAGE`.",
+    )
+
+
+def refused(error: APIError, image: str) -> SandboxError:
+    """What the engine said, as the error that names what to do."""
+    said = str(error.explanation or error)
+    if "no space left on device" in said or ("read-only file system" in said and "mountpoint" not in said):
+        return EngineDiskFull(f"the Docker engine cannot write: {said}", "Free its disk: `docker system prune`.")
+    if isinstance(error, NotFound) and "No such image" in said:
+        return missing(image)
+    if "executable file not found" in said or "no such file or directory: unknown" in said:
+        return ImageUnusable(
+            f"the image {image!r} cannot start Python: {last_words(said)}",
+            "An image needs bash and a python3 (3.9 or newer) on its PATH.",
+        )
+    if "bind source path does not exist" in said:
+        return EngineUnavailable(
+            f"the engine does not see this machine's files: {last_words(said)}",
+            "The engine must run on the same machine as selfplay, and see the same folders.",
+        )
+    if "nknown runtime" in said or ("untime" in said and "not found" in said):
+        return EngineUnavailable(f"the engine lacks the runtime: {said}", "Install gVisor and register `runsc`.")
+    return SandboxError(f"the Docker engine refused: {said}")
+
+
+def last_words(said: str) -> str:
+    return said.rpartition("exec: ")[2].strip()[-300:]
+
+
+def patiently(action: Callable[[], Value]) -> Value:
+    """`action`, again after a moment when the connection to the engine broke. Raises what it raised the last time."""
+    for left in reversed(range(TRIES)):
+        try:
+            return action()
+        except RequestException:
+            if not left:
+                raise
+            time.sleep(PAUSE_SECONDS)
+    raise AssertionError("unreachable")

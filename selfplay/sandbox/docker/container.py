@@ -1,0 +1,106 @@
+"""One container's settings, as the engine wants them: all the hardening there is, from a world and its limits.
+
+No init of the engine's: the agent is one, and what an init would start as its child any command could kill.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docker.types import HostConfig, LogConfig
+from docker.types import Mount as Bind
+
+from selfplay.sandbox import inside, messages
+from selfplay.sandbox.docker.bootstrap import READER
+from selfplay.sandbox.docker.forest import Forest
+from selfplay.sandbox.docker.image import Image
+from selfplay.sandbox.protocol import WORKDIR, Limits, Mount, World
+
+SHARES = {WORKDIR: 1 / 2, "/tmp": 1 / 4, "/dev/shm": 1 / 8, inside.HOME: 1 / 8}
+"""Each writable place is a tmpfs of its own (an engine cannot put several on one), and together they may hold
+`Limits.disk_bytes`; the tree that is copied into `/testbed` at the start does not count."""
+HOSTS = Mount(Path(__file__).with_name("hosts.txt"), "/etc/hosts")
+"""The engine leaves that file empty where it makes no network."""
+STICKY = ("/tmp", "/dev/shm")
+MASKED = (
+    *("/sys", "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
+    *("/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats"),
+)
+"""What the engine hides by default, and all of `/sys`, which tells of the host and which bubblewrap does not show."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one container is to be. `owner`: the uid and gid inside and outside; `forest`: what is sent into
+    `/testbed`; `version`: of the engine's API."""
+
+    world: World
+    limits: Limits
+    image: Image
+    owner: tuple[int, int]
+    forest: Forest
+    labels: dict[str, str]
+    runtime: str | None
+    version: str
+
+
+def settings(plan: Plan) -> dict[str, Any]:
+    """Arguments of `create_container`."""
+    limits, network = plan.limits, plan.world.network
+    largest_file = limits.disk_bytes + plan.forest.disk_bytes
+    ceilings = messages.LIMITS.pack(0, largest_file, 0)  # the rest is held by the control group
+    return {
+        "image": plan.image.name,
+        "entrypoint": [plan.image.python, "-I", "-S", "-B", "-c", READER, ceilings.hex()],
+        "command": [],
+        "user": "{}:{}".format(*plan.owner),
+        "working_dir": WORKDIR,
+        "hostname": None if network else "sandbox",
+        "network_disabled": not network,  # beside mode none: without it the engine spends 95 ms on an empty one
+        "stdin_open": True,  # once: the agent ends when the supervisor, alive or not, lets go of its end
+        "labels": plan.labels,
+        "healthcheck": {"test": ["NONE"]},
+        "host_config": host(plan),
+    }
+
+
+def host(plan: Plan) -> HostConfig:
+    """The part of the settings that isolates."""
+    limits, network = plan.limits, plan.world.network
+    memory = limits.memory_bytes + plan.forest.disk_bytes
+    made = HostConfig(
+        version=plan.version,
+        network_mode="host" if network else "none",  # the host's, as bubblewrap gives: indexes and proxies may be on it
+        mem_limit=memory,
+        memswap_limit=memory,
+        nano_cpus=int(limits.cpus * 1e9) if limits.cpus else None,
+        pids_limit=limits.processes + 1,  # and the agent
+        read_only=True,
+        tmpfs=writable(plan),
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        ipc_mode="private",
+        mounts=[bind(mount) for mount in (*plan.image.mounts, *(() if network else (HOSTS,)), *plan.world.mounts)],
+        log_config=LogConfig(type="none"),
+        auto_remove=True,
+        runtime=plan.runtime,
+    )
+    made["MaskedPaths"] = list(MASKED)
+    return made
+
+
+def writable(plan: Plan) -> dict[str, str]:
+    """Place -> options of its tmpfs."""
+    places = {}
+    uid, gid = plan.owner
+    for place, share in SHARES.items():
+        size, files = int(plan.limits.disk_bytes * share), int(plan.limits.files * share)
+        if place == WORKDIR:
+            size, files = size + plan.forest.disk_bytes, files + len(plan.forest.entries)
+        mode = "1777" if place in STICKY else "755"
+        places[place] = f"rw,exec,nosuid,nodev,size={size},nr_inodes={files},mode={mode},uid={uid},gid={gid}"
+    return places
+
+
+def bind(mount: Mount) -> Bind:
+    return Bind(mount.target, str(mount.source.resolve()), type="bind", read_only=not mount.writable)

@@ -1,0 +1,95 @@
+"""The first thing a container runs: unpacks the tree, takes on the system-call filter, then becomes the agent.
+
+It runs on the image's interpreter with nothing but what the supervisor sends over its standard input, so an image
+needs no file of ours. The filter is the same as bubblewrap's and comes on top of the engine's.
+"""
+
+import ctypes
+import posix
+import sys
+
+from selfplay.sandbox.messages import END, ENTRY, FOLDER, LINK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+INSTRUCTION_BYTES = 8
+OLDEST_PYTHON = (3, 9)
+
+
+class Program(ctypes.Structure):
+    """struct sock_fprog"""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def unpack(stream: "BinaryIO", root: bytes) -> None:
+    """Write the files that `forest.packed` sent below `root`. Folders get their modes last: some forbid writing."""
+    folders = []
+    while True:
+        kind, mode, mtime, path_bytes, size = ENTRY.unpack(stream.read(ENTRY.size))
+        if kind == END:
+            break
+        path = root + b"/" + stream.read(path_bytes)
+        data = stream.read(size)
+        if kind == FOLDER:
+            make_folder(path)
+            folders.append((path, mode, mtime))
+        elif kind == LINK:
+            posix.symlink(data, path)
+            posix.utime(path, ns=(mtime, mtime), follow_symlinks=False)
+        else:
+            write(path, mode, mtime, data)
+    for path, mode, mtime in reversed(folders):
+        finish_folder(path, mode, mtime)
+
+
+def make_folder(path: bytes) -> None:
+    try:
+        posix.mkdir(path, 0o700)
+    except FileExistsError:
+        pass  # the root itself, or on the way to a mount inside it
+
+
+def finish_folder(path: bytes, mode: int, mtime: int) -> None:
+    """A folder that only leads to a mount is the engine's, not ours to change."""
+    try:
+        posix.chmod(path, mode)
+        posix.utime(path, ns=(mtime, mtime))
+    except OSError:
+        pass
+
+
+def write(path: bytes, mode: int, mtime: int, data: bytes) -> None:
+    descriptor = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_CLOEXEC, mode)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[posix.write(descriptor, view) :]
+        posix.utime(descriptor, ns=(mtime, mtime))
+    finally:
+        posix.close(descriptor)
+
+
+def take_filter(program: bytes) -> None:
+    """Take on a classic BPF program as this process's and its children's filter, for good."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    described = Program(len(program) // INSTRUCTION_BYTES, program)
+    for arguments in (
+        (PR_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), 0, 0, 0),
+        (PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), ctypes.byref(described), 0, 0),
+    ):
+        if libc.prctl(*arguments) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, posix.strerror(number))
+
+
+def main(workdir: bytes, program: bytes) -> None:
+    if sys.version_info < OLDEST_PYTHON:
+        sys.exit(f"Python {sys.version_info[0]}.{sys.version_info[1]} is too old: 3.9 is needed")
+    posix.umask(0)  # files are made with the modes they are to have; the agent sets one that commands inherit
+    with open(0, "rb", buffering=1 << 20, closefd=False) as stream:
+        unpack(stream, workdir)
+    take_filter(program)

@@ -1,0 +1,106 @@
+"""The layers of a tree as one stream of files, which the agent unpacks on its own disk before anything else runs.
+
+Under bubblewrap a sandbox has a copy-on-write view. A container without privileges cannot make one, the engine's own
+writable layer has no limit on most file systems, and layers mounted read-only somewhere would show a solver the
+original of what was broken. So the small part, the tree, is copied (`docs/architecture.md` has what that costs), and
+the large part, the environment, is a read-only mount.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfplay.sandbox.messages import END, ENTRY, FILE, FOLDER, LINK
+from selfplay.sandbox.protocol import SandboxError
+
+PAGE = 4096
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file, folder or link. `path` is relative to the root, whose own is empty."""
+
+    path: bytes
+    kind: int
+    source: str
+    mode: int
+    mtime_ns: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Forest:
+    """What the layers show together, parents before what is in them."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def disk_bytes(self) -> int:
+        """What unpacking it takes, in whole pages."""
+        return sum(-(-entry.size // PAGE) * PAGE for entry in self.entries if entry.kind == FILE)
+
+    def packed(self) -> Iterator[bytes]:
+        """The stream, in pieces. Raises `SandboxError` for a file that cannot be read."""
+        pieces: list[bytes] = []
+        held = 0
+        for entry in self.entries:
+            data = content(entry)
+            pieces += (ENTRY.pack(entry.kind, entry.mode, entry.mtime_ns, len(entry.path), len(data)), entry.path, data)
+            held += len(data)
+            if held > CHUNK:
+                yield b"".join(pieces)
+                pieces, held = [], 0
+        yield b"".join([*pieces, ENTRY.pack(END, 0, 0, 0, 0)])
+
+
+def content(entry: Entry) -> bytes:
+    try:
+        if entry.kind == LINK:
+            return os.fsencode(os.readlink(entry.source))  # noqa: PTH115 - strings, once per file of every sandbox
+        if entry.kind == FILE:
+            with open(entry.source, "rb") as stream:  # noqa: PTH123
+                return stream.read()
+    except OSError as error:
+        raise SandboxError(f"{entry.source} cannot be read, so no sandbox can show it: {error.strerror}") from error
+    return b""
+
+
+def grown(layers: Iterable[Path]) -> Forest:
+    """The layers stacked, lowest first: a higher one's file replaces a lower one's, folders are merged."""
+    found: dict[bytes, Entry] = {}
+    for layer in layers:
+        for entry in walk(str(layer), b""):
+            below = found.get(entry.path)
+            if below is not None and FOLDER in (entry.kind, below.kind) and entry.kind != below.kind:
+                forget(found, entry.path)
+            found[entry.path] = entry
+    return Forest(tuple(sorted(found.values(), key=lambda entry: entry.path.split(b"/"))))
+
+
+def forget(found: dict[bytes, Entry], path: bytes) -> None:
+    """Drop what lies below a path that changes between folder and file."""
+    for below in [other for other in found if other.startswith(path + b"/")]:
+        del found[below]
+
+
+def walk(place: str, path: bytes) -> Iterator[Entry]:
+    """Everything in a layer, links not followed. Raises `SandboxError` for what is neither file, folder nor link."""
+    yield described(place, path, os.lstat(place))
+    with os.scandir(place) as listing:
+        for item in listing:
+            below = path + b"/" + os.fsencode(item.name) if path else os.fsencode(item.name)
+            if item.is_dir(follow_symlinks=False):
+                yield from walk(item.path, below)
+            else:
+                yield described(item.path, below, item.stat(follow_symlinks=False))
+
+
+def described(place: str, path: bytes, status: os.stat_result) -> Entry:
+    kinds = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER, stat.S_IFLNK: LINK}
+    kind = kinds.get(stat.S_IFMT(status.st_mode))
+    if kind is None:
+        raise SandboxError(f"{place} is neither file, folder nor link, so it cannot be part of a tree")
+    return Entry(path, kind, place, stat.S_IMODE(status.st_mode), status.st_mtime_ns, status.st_size)

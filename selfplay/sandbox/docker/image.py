@@ -1,0 +1,195 @@
+"""What a container is made of: the machine's own programs, or a user's image.
+
+Without an image of the user's, containers show what bubblewrap shows: the host's `/usr`, read-only, under a small
+`/etc` of ours. The image for that holds no program, is made in milliseconds and needs no registry; and the same
+programs mean the same answers from both backends. It needs an engine that sees this machine's files. A user's image
+(`--image`) brings its own programs, needs bash and a Python, and is what a cluster's nodes can share.
+"""
+
+import hashlib
+import io
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from docker.errors import NotFound
+
+from selfplay.sandbox import inside
+from selfplay.sandbox.docker.client import Engine, ImageUnusable, patiently, translated
+from selfplay.sandbox.programs import find_interpreter
+from selfplay.sandbox.protocol import WORKDIR, Mount, Sandbox
+
+SYSTEM, ADOPTED = "selfplay-system", "selfplay-adopted"
+ADOPTION = 1
+"""Raised whenever adopting does something else, so that older results are not taken for new ones."""
+PASSWD = b"sandbox:x:%%(uid)d:%%(gid)d:sandbox:%s:/bin/bash\n" % inside.HOME.encode()
+GROUP = b"sandbox:x:%(gid)d:\n"
+LARGEST_TEXT = 1 << 20
+NEEDED = ("bash", "sh", "git", "python3")
+TREE_LABEL = "selfplay.tree"
+USUAL = (WORKDIR, "/app", "/workspace", "/repo", "/src", "/code")
+GO_MODE_DIR = 1 << 31
+FOLDERS = ("usr", "etc", "proc", "dev", "sys", "tmp", "home", inside.HOME.strip("/"), WORKDIR.strip("/"))
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image that the engine has. `env` is its own environment, `mounts` what every container of it is shown,
+    `ours` whether its `python` has our version."""
+
+    name: str
+    id: str
+    python: str
+    ours: bool
+    env: Mapping[str, str] = field(default_factory=dict)
+    mounts: tuple[Mount, ...] = ()
+
+
+def named(engine: Engine, name: str, owner: tuple[int, int]) -> Image:
+    """A user's image, under our name once it knows the user that its containers run as.
+
+    Raises `ImageUnusable` when the engine has none of that name.
+    """
+    with translated(name):
+        said = patiently(lambda: engine.api.inspect_image(name))
+        return adopted(engine, said, owner, place="")
+
+
+def hidden(engine: Engine, image: Image, place: str, owner: tuple[int, int]) -> Image:
+    """The image with a link to `/testbed` where its source lay, so that no sandbox sees the original there."""
+    with translated(image.name):
+        return adopted(engine, engine.api.inspect_image(image.id), owner, place)
+
+
+def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place: str) -> Image:
+    """The image of which the engine said that, adopted once and found again by name."""
+    tag = hashlib.sha256(f"{said['Id']} {owner} {place} {ADOPTION}".encode()).hexdigest()[:12]
+    if not engine.api.images(f"{ADOPTED}:{tag}"):
+        adopt(engine, said["Id"], tag, owner, place)
+    variables = dict(entry.split("=", 1) for entry in said["Config"].get("Env") or () if "=" in entry)
+    return Image(f"{ADOPTED}:{tag}", said["Id"], "python3", ours=False, env=variables)
+
+
+def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str) -> None:
+    """Commit the image with the sandbox's user in its `/etc/passwd` (many programs ask for their user's name) and a
+    link in `place`. Nothing of the image is run for it: the container is made, never started."""
+    api = engine.api
+    with unstarted(engine, id) as container:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            for name, line in (("passwd", PASSWD), ("group", GROUP)):
+                data = text_file(api, container, f"/etc/{name}")
+                add_file(tar, f"etc/{name}", data.rstrip(b"\n") + b"\n" + line % {b"uid": owner[0], b"gid": owner[1]})
+            if place:
+                link = member(place.strip("/"), tarfile.SYMTYPE, 0o777)
+                link.linkname = WORKDIR
+                tar.addfile(link)
+        api.put_archive(container, "/", buffer.getvalue())
+        api.commit(container, repository=ADOPTED, tag=tag, changes=[f"LABEL {ADOPTED}={id}"])
+
+
+@contextmanager
+def unstarted(engine: Engine, id: str) -> Iterator[str]:
+    """A container of the image that is never started, removed when the context ends."""
+    container = engine.api.create_container(id, ["/none"], labels={ADOPTED: "making"})["Id"]
+    try:
+        yield container
+    finally:
+        engine.api.remove_container(container, force=True, v=True)
+
+
+def source_places(engine: Engine, image: Image) -> tuple[str, ...]:
+    """Where a source may lie: as a label says, in the working directory, or where images usually have it."""
+    with translated(image.name):
+        config = engine.api.inspect_image(image.id)["Config"]
+    said = ((config.get("Labels") or {}).get(TREE_LABEL), config.get("WorkingDir"), *USUAL)
+    return tuple(dict.fromkeys(place.rstrip("/") for place in said if place and place.strip("/")))
+
+
+def copy_out(engine: Engine, image: Image, place: str) -> IO[bytes] | None:
+    """A folder of the image as a tar archive in a temporary file, None when it has no folder there."""
+    with translated(image.name), unstarted(engine, image.id) as container:
+        try:
+            pieces, about = engine.api.get_archive(container, place)
+        except NotFound:
+            return None
+        if not about["mode"] & GO_MODE_DIR:
+            return None
+        archive = tempfile.TemporaryFile()  # noqa: SIM115 - the caller's to close
+        for piece in pieces:
+            archive.write(piece)
+    archive.seek(0)
+    return archive
+
+
+def text_file(api: Any, container: str, path: str) -> bytes:
+    """A small file of a container that was never started; empty when it is no regular file, or not there."""
+    try:
+        pieces, about = api.get_archive(container, path)
+    except NotFound:
+        return b""
+    if about["size"] > LARGEST_TEXT:
+        return b""
+    with tarfile.open(fileobj=io.BytesIO(b"".join(pieces))) as tar:
+        first = tar.next()
+        stream = tar.extractfile(first) if first is not None and first.isreg() else None
+        return stream.read() if stream is not None else b""
+
+
+def system(engine: Engine, owner: tuple[int, int]) -> Image:
+    """The image that shows this machine's programs, made when the engine does not have it yet."""
+    data = archive(owner)
+    name = f"{SYSTEM}:{hashlib.sha256(data).hexdigest()[:12]}"
+    with translated(name):
+        if not engine.api.images(name):
+            engine.api.import_image_from_data(data, repository=SYSTEM, tag=name.partition(":")[2])
+        identifier = engine.api.inspect_image(name)["Id"]
+    python, prefix = find_interpreter()
+    shown = [Path("/usr"), *(Path(place) for place in inside.BOUND), *(Path("/", root) for root in inside.ROOTS)]
+    mounts = [Mount(path, str(path)) for path in shown if path.is_dir() and not path.is_symlink()]
+    mounts += [Mount(prefix, str(prefix))] if prefix else []
+    return Image(name, identifier, str(python), ours=True, mounts=tuple(mounts))
+
+
+def archive(owner: tuple[int, int]) -> bytes:
+    """The system image's files: the same bytes for the same machine, so that the name can be their hash."""
+    uid, gid = owner
+    files = {path: text.encode() for path, text in inside.FILES.items()}
+    files |= {path: Path(path).resolve().read_bytes() for path in inside.COPIED if Path(path).is_file()}
+    files["/etc/passwd"] = files["/etc/passwd"].replace(b":1000:1000:", b":%d:%d:" % (uid, gid))
+    files["/etc/group"] = files["/etc/group"].replace(b":1000:", b":%d:" % gid)
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for name in FOLDERS:
+            tar.addfile(member(name, tarfile.DIRTYPE, 0o755))
+        for name in inside.ROOTS:
+            if Path("/", name).is_symlink():
+                link = member(name, tarfile.SYMTYPE, 0o777)
+                link.linkname = str(Path("/", name).readlink())
+                tar.addfile(link)
+        for path, data in sorted(files.items()):
+            add_file(tar, path.strip("/"), data)
+    return buffer.getvalue()
+
+
+def member(name: str, kind: bytes, mode: int) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.mode = kind, mode
+    return entry
+
+
+def add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
+    entry = member(name, tarfile.REGTYPE, 0o644)
+    entry.size = len(data)
+    tar.addfile(entry, io.BytesIO(data))
+
+
+def require_programs(sandbox: Sandbox, name: str) -> None:
+    """Raises `ImageUnusable` naming what every run needs and the image lacks."""
+    for program in NEEDED:
+        if sandbox.run(["bash", "-c", f"command -v {program}"], timeout=30).exit_code != 0:
+            raise ImageUnusable(f"the image {name!r} has no {program}", f"An image needs {', '.join(NEEDED)}.")

@@ -1,0 +1,61 @@
+"""The hijacked connection to a container's main process: raw bytes in, framed bytes out.
+
+The engine puts eight bytes before each piece of output: which stream it is of, and its length. Pieces of stdout are
+the agent's answers; of stderr, the last few kilobytes are kept, for they say why an agent did not start.
+"""
+
+import socket
+import struct
+from typing import Any
+
+HEADER = struct.Struct(">BxxxL")
+STDOUT = 1
+KEPT = 2000
+
+
+class AttachedLink:
+    """A `Link` to the agent in a container."""
+
+    def __init__(self, attached: Any) -> None:
+        self._attached = attached  # its owner, kept: closing it by the garbage collector would end the connection
+        self._socket: socket.socket = getattr(attached, "_sock", attached)
+        self._left = 0
+        self.errors = b""
+
+    def settimeout(self, value: float | None, /) -> None:
+        self._socket.settimeout(value)
+
+    def sendall(self, data: bytes, /) -> None:
+        self._socket.sendall(data)
+
+    def recv_into(self, buffer: memoryview, /) -> int:
+        """Some bytes of the agent's answer; 0 when there will be no more."""
+        while self._left == 0:
+            header = self._exactly(HEADER.size)
+            if not header:
+                return 0
+            stream, size = HEADER.unpack(header)
+            if stream == STDOUT:
+                self._left = size
+            else:
+                self.errors = (self.errors + self._exactly(size))[-KEPT:]
+        got = self._socket.recv_into(buffer[: self._left])
+        self._left -= got
+        return got
+
+    def shutdown(self, how: int, /) -> None:
+        self._socket.shutdown(how)
+
+    def close(self) -> None:
+        self._socket.close()
+        self._attached.close()
+
+    def _exactly(self, size: int) -> bytes:
+        """`size` bytes, or nothing when the stream ends before."""
+        data = bytearray()
+        while len(data) < size:
+            piece = self._socket.recv(size - len(data))
+            if not piece:
+                return b""
+            data += piece
+        return bytes(data)

@@ -1,0 +1,85 @@
+"""What this machine has: what a sandbox's limits are measured against, and what `selfplay doctor` prints."""
+
+import os
+import platform
+import shutil
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from selfplay.sandbox.protocol import MIB, Limits
+
+SHARE = 0.9
+"""Of the memory, what sandboxes may have: the rest is the supervisor's and the system's."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Bytes and counts of what this process may use, a container's limits included."""
+
+    kernel: str
+    architecture: str
+    system: str
+    user: str
+    cores: int
+    memory_bytes: int
+    memory_free_bytes: int
+    cgroup_version: str
+    in_container: bool
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def machine() -> Machine:
+    """This machine as it is now."""
+    memory = psutil.virtual_memory()
+    return Machine(
+        kernel=os.uname().release,
+        architecture=platform.machine(),
+        system=distribution(),
+        user="root" if os.geteuid() == 0 else f"uid {os.geteuid()}",
+        cores=len(os.sched_getaffinity(0)),
+        memory_bytes=min([memory.total, *memory_ceilings()]),
+        memory_free_bytes=memory.available,
+        cgroup_version=cgroup_version(),
+        in_container=any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")),
+    )
+
+
+def fitting(limits: Limits) -> Limits:
+    """`limits` with no more memory than this machine can give one sandbox."""
+    return replace(limits, memory_bytes=min(limits.memory_bytes, int(machine().memory_bytes * SHARE)))
+
+
+def free_disk_bytes(folder: Path) -> int:
+    """What can still be written below `folder`, or the nearest folder above it that there is."""
+    while not folder.exists():
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+def distribution() -> str:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME", "Linux")
+    except OSError:
+        return platform.system()
+
+
+def cgroup_version() -> str:
+    """2 for the unified hierarchy, 1 where controllers have their own, none where nothing is mounted."""
+    if Path("/sys/fs/cgroup/cgroup.controllers").exists():
+        return "2"
+    return "1" if Path("/sys/fs/cgroup/memory").exists() else "none"
+
+
+def memory_ceilings() -> list[int]:
+    """What a control group around this process sets, as seen from inside it."""
+    found = []
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        path = Path(name)
+        if path.exists() and (text := path.read_text().strip()).isdigit():
+            found.append(max(int(text), MIB))
+    return found

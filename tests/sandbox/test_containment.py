@@ -1,0 +1,114 @@
+"""Every attack on every backend: what it got, what is left of it on the host, what a neighbour felt.
+
+`WRITE_DOCS=1` writes the table in `docs/abuse.md` anew; without it the table must name the same cases and outcomes.
+Times vary with the machine and are those of the run that wrote it.
+"""
+
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from selfplay.sandbox import Backend, Sandbox, World
+
+from .attacks import ATTACKS, SMALL, Attack, tries
+from .escapes import ESCAPES, escapes
+from .outside import left_in_the_end, ticks, traces
+
+NEIGHBOUR_SECONDS = 5.0
+"""What a neighbour's command may take, on a loaded machine of two cores, while an attack uses both."""
+TABLE = Path(__file__).parents[2] / "docs" / "abuse.md"
+MARK = "<!-- generated below -->\n"
+ROWS: dict[tuple[str, str], tuple[str, float, float]] = {}
+
+
+def network(sandbox: Sandbox) -> str:
+    """The host's loopback, an abstract socket of the host, an address outside."""
+    with socket.socket() as loopback, socket.socket(socket.AF_UNIX) as abstract:
+        loopback.bind(("127.0.0.1", 0))
+        name = f"selfplay-test-{os.getpid()}"
+        abstract.bind("\0" + name)
+        for listener in (loopback, abstract):
+            listener.listen()
+        refused, unreachable = "111", "101"  # ECONNREFUSED, ENETUNREACH
+        found = tries(sandbox, *escapes(loopback.getsockname()[1], name))
+    assert found == [refused, refused, unreachable]
+    assert sandbox.run("grep -c : /proc/net/dev", timeout=10).stdout == b"1\n"  # lo
+    return "only a loopback of its own"
+
+
+ALL = (*ATTACKS, *ESCAPES, Attack("network, abstract socket", network))
+
+
+@pytest.fixture(scope="module")
+def neighbour(backend: Backend) -> Iterator[Sandbox]:
+    with backend.open(World(), SMALL) as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def latencies(neighbour: Sandbox) -> Iterator[list[float]]:
+    """Seconds of each of the neighbour's commands, one after the other, while the context is open."""
+    found: list[float] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            started = time.monotonic()
+            neighbour.run(["true"], timeout=60)
+            found.append(time.monotonic() - started)
+            over.wait(0.02)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("attack", ALL, ids=lambda attack: attack.name)
+def test_an_attack_is_contained(backend: Backend, neighbour: Sandbox, attack: Attack) -> None:
+    with latencies(neighbour) as felt, backend.open(World(), SMALL) as victim:
+        of = traces(backend, victim)
+        outcome = attack.run(victim)
+        assert victim.run("echo alive", timeout=20).stdout == b"alive\n"
+        started, ended = time.monotonic(), ticks()
+        victim.close()
+        assert left_in_the_end(of, ended) == []
+        seconds = time.monotonic() - started
+    assert max(felt) < NEIGHBOUR_SECONDS
+    ROWS[attack.name, backend.name] = (outcome, seconds, max(felt))
+
+
+def test_the_table_is_up_to_date() -> None:
+    if len(ROWS) < 2 * len(ALL):
+        pytest.fail("the table holds every attack on every backend: run the whole file")
+    if os.environ.get("WRITE_DOCS"):
+        TABLE.write_text(TABLE.read_text().partition(MARK)[0] + MARK + table())
+    written = TABLE.read_text().partition(MARK)[2].splitlines()
+    assert [row(line) for line in written] == [row(line) for line in table().splitlines()], "WRITE_DOCS=1 writes it"
+
+
+def table() -> str:
+    lines = [
+        f"\n{len(ALL)} attacks on {len({backend for _, backend in ROWS})} backends, none of which got out.\n",
+        "| attack | backend | what happened | gone from the host after, ms | a neighbour's slowest command, ms |",
+        "|---|---|---|---|---|",
+    ]
+    for attack in ALL:
+        for (name, backend), (outcome, seconds, felt) in sorted(ROWS.items()):
+            if name == attack.name:
+                lines.append(f"| {name} | {backend} | {outcome} | {seconds * 1000:.0f} | {felt * 1000:.0f} |")
+    return "\n".join(lines) + "\n"
+
+
+def row(line: str) -> list[str]:
+    """A line without what varies."""
+    return line.split("|")[:4]

@@ -1,0 +1,122 @@
+"""Admission, leases and what stands ready, on both backends."""
+
+import contextlib
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from selfplay.sandbox import MIB, Backend, Limits, SandboxError, World
+from selfplay.sandbox.machine import fitting, machine
+from selfplay.sandbox.pool import Capacity, LimitsTooLarge, Pool, PoolClosed, PoolExhausted, Usage
+
+from .attacks import SMALL
+
+TWO = Capacity(memory_bytes=2 * SMALL.memory_bytes, sandboxes=10)
+
+
+def test_never_more_live_than_there_is_room_for(backend: Backend) -> None:
+    live, most, lock = 0, 0, threading.Lock()
+    pool = Pool(backend, TWO, wait_seconds=60)
+
+    def life(number: int) -> bytes:
+        nonlocal live, most
+        with pool.open(World(), SMALL) as sandbox:
+            with lock:
+                live, most = live + 1, max(most, live + 1)
+            said = sandbox.run(f"sleep 0.4; echo {number}", timeout=20).stdout
+            with lock:
+                live -= 1
+        return said
+
+    with contextlib.closing(pool), ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(life, range(4))) == [b"%d\n" % number for number in range(4)]
+    assert most == 2 and pool.usage() == Usage(0, 0, 0, 0)
+
+
+def test_waiting_has_a_deadline_and_says_what_to_do(backend: Backend) -> None:
+    pool = Pool(backend, Capacity(1 << 40, sandboxes=1), wait_seconds=0.3)
+    with contextlib.closing(pool), pool.open(World(), SMALL):
+        with (
+            pytest.raises(PoolExhausted, match=r"within 0 s: 1 are live(.|\n)*fewer workers"),
+            pool.open(World(), SMALL),
+        ):
+            pass
+        assert pool.usage() == Usage(1, 0, 0, SMALL.memory_bytes)
+
+
+def test_a_sandbox_larger_than_the_machine(backend: Backend) -> None:
+    pool = Pool(backend)
+    huge = Limits(memory_bytes=machine().memory_bytes + 1)
+    with pytest.raises(LimitsTooLarge, match=r"does not fit into \d+ MiB(.|\n)*less memory"), pool.open(World(), huge):
+        pass
+    assert fitting(huge).memory_bytes < machine().memory_bytes and fitting(SMALL) == SMALL
+
+
+def test_a_pool_that_is_closed_ends_what_lives_and_what_waits(backend: Backend) -> None:
+    pool = Pool(backend, Capacity(1 << 40, sandboxes=1), wait_seconds=60)
+    held = pool.lease(World(), SMALL)
+    failures: list[SandboxError] = []
+
+    def wait() -> None:
+        try:
+            pool.lease(World(), SMALL)
+        except SandboxError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while pool.usage().waiting == 0:
+        time.sleep(0.01)
+    pool.close()
+    thread.join(10)
+    assert isinstance(failures[0], PoolClosed)
+    with pytest.raises(SandboxError, match="closed"):
+        held.sandbox.run("true", timeout=5)
+    with pytest.raises(PoolClosed, match="is closed"):
+        pool.lease(World(), SMALL)
+
+
+def test_a_lease_outlives_the_episode_by_the_grading_and_no_more(backend: Backend) -> None:
+    with contextlib.closing(Pool(backend, TWO)) as pool:
+        lease = pool.lease(World(), SMALL, seconds=0.3, grading_seconds=0.7)
+        time.sleep(0.4)
+        assert lease.sandbox.run("echo graded", timeout=5).stdout == b"graded\n"
+        started = time.monotonic()
+        with pytest.raises(SandboxError):
+            lease.sandbox.run("sleep 20", timeout=30)
+        assert time.monotonic() - started < 10
+        lease.close()
+        assert pool.usage().live == 0
+
+
+def test_what_stands_ready_is_given_out_once_and_makes_way(backend: Backend) -> None:
+    world = World(env={"WARM": "yes"})
+    with contextlib.closing(Pool(backend, TWO, wait_seconds=30)) as pool:
+        pool.warm(world, SMALL, count=2)
+        assert pool.usage() == Usage(2, 2, 0, 2 * SMALL.memory_bytes)
+        started = time.monotonic()
+        with pool.open(world, SMALL) as sandbox:
+            assert time.monotonic() - started < 0.01
+            assert sandbox.run("echo $WARM", timeout=5).stdout == b"yes\n"
+            assert pool.usage().warm == 1
+            with pool.open(World(), SMALL) as other:  # no room but that of the one that stands ready
+                assert other.run("echo ${WARM-cold}", timeout=5).stdout == b"cold\n"
+                assert pool.usage() == Usage(2, 0, 0, 2 * SMALL.memory_bytes)
+
+
+def test_a_start_that_fails_takes_no_room(backend: Backend) -> None:
+    from pathlib import Path
+
+    pool = Pool(backend, TWO)
+    with pytest.raises(SandboxError, match="does not exist"), pool.open(World(tree=(Path("/no/such"),)), SMALL):
+        pass
+    assert pool.usage() == Usage(0, 0, 0, 0)
+
+
+def test_capacity_comes_from_the_machine() -> None:
+    found = Capacity.of_this_machine(overcommit=1.0)
+    assert 0 < found.memory_bytes < machine().memory_bytes
+    assert found.sandboxes == 256 * machine().cores
+    assert Capacity.of_this_machine(2.0).memory_bytes == pytest.approx(2 * found.memory_bytes, abs=MIB)
