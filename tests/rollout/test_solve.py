@@ -11,6 +11,7 @@ import pytest
 import tiny_repository
 
 from selfplay import patches
+from selfplay.agent import EpisodeLimits
 from selfplay.agent.actions import Call
 from selfplay.agent.trajectory import load as load_trajectory
 from selfplay.artifact import load, load_bug
@@ -233,6 +234,8 @@ class Puppet:
     """A player whose attempts are the scripts given, by number."""
 
     name = "puppet"
+    loop = None
+    limits = EpisodeLimits()
 
     def __init__(self, *scripts: Callable[[], Script]) -> None:
         self.scripts = scripts
