@@ -290,7 +290,7 @@ def test_what_is_handed_in_and_when(puppets: Puppets) -> None:
         steps(SUBMIT, bash("echo 'x = 1' >> tinyshop/words.py"), SUBMIT),  # twice: the last counts
         steps(SUBMIT, bash("echo 'x = 1' >> tinyshop/words.py")),  # what stands at the end counts
         steps(bash("echo 'x = 1' >> tests/test_words.py; echo 'y = 2' >> tinyshop/words.py"), SUBMIT),
-        steps(*[bash("true")] * 200, SUBMIT),  # after its budget
+        steps(*[bash(f"echo {n}") for n in range(200)], SUBMIT),  # after its budget
     )  # fmt: skip
     found = played(solving, pool, bugs)
     assert [attempt.reason for attempt in found] == [
