@@ -36,10 +36,12 @@ def test_the_wheel_holds_every_module_once_and_nothing_else_at_the_top(wheel: Pa
         f"selfplay/{path.relative_to(ROOT).as_posix()}"
         for folder in ("prompts", "configs")
         for path in (ROOT / folder).rglob("*.*")
+        if "__pycache__" not in path.parts
     }
     assert wanted <= names
     assert {name.split("/")[0] for name in names} == {"selfplay", "selfplay-0.1.0.dist-info"}
-    assert {name for name in names if name.endswith(".py")} <= wanted
+    assert {name for name in names if name.endswith((".py", ".j2"))} <= wanted
+    assert "selfplay/prompts/strategy/feature.j2" in names
 
 
 @pytest.mark.slow
@@ -53,7 +55,10 @@ def test_an_installed_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Pa
         "from selfplay.sandbox import open_backend, World\n"
         "with open_backend().open(World()) as sandbox: said = sandbox.run(['echo', 'inside'], timeout=20).text\n"
         "probe = resources.files('selfplay.roles.injector.inside').joinpath('selfplay_probe.py').is_file()\n"
-        "print(json.dumps([list(v.CHECKS), said, probe, importlib.util.find_spec('validators') is None]))\n"
+        "from selfplay.prompts import render\n"
+        "told = 'Add a feature' in render('strategy/feature')\n"
+        "alone = not any(map(importlib.util.find_spec, ('validators', 'prompts')))\n"
+        "print(json.dumps([list(v.CHECKS), said, probe and told, alone]))\n"
     )
     done = subprocess.run([python, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr

@@ -87,5 +87,10 @@ async def entered(hands: Hands, context: AbstractContextManager[T]) -> AsyncIter
     value = await hands.work(context.__enter__)
     try:
         yield value
-    finally:
+    except asyncio.CancelledError:  # the run ends, and its threads may be gone already
+        context.__exit__(None, None, None)
+        raise
+    except BaseException:
         await hands.work(context.__exit__, None, None, None)
+        raise
+    await hands.work(context.__exit__, None, None, None)

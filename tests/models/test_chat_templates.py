@@ -15,6 +15,7 @@ from selfplay.agent.model import Message, ModelError, Sample, Sampling
 from selfplay.agent.token_conversation import TokenConversation
 from selfplay.agent.trajectory import MALFORMED
 from selfplay.policies.tokenizer import HfTokenizer, load_tokenizer
+from selfplay.rollout.lessons import tokens
 
 QWEN = """{%- if messages[0]['role'] == 'system' %}
 {{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}
@@ -203,3 +204,25 @@ def test_what_is_malformed_is_marked_in_the_conversation(chat: ChatFormat) -> No
     first, second = play(conversation, [None, Observation("no call", 1, Budget(9, 9), malformed=True)])
     assert isinstance(first, Malformed) and isinstance(second, Call) and MALFORMED not in second.tool
     assert [m.malformed for m in conversation.messages if m.role == "assistant"] == [True, False]
+
+
+@pytest.mark.parametrize("template", ["qwen", "llama3", "smollm2"])
+def test_a_lesson_has_the_ids_an_episode_would_have(smollm2: Path, template: str) -> None:
+    """A teacher's messages, encoded by the student's tokenizer: exactly what the student would have been given."""
+    chat = ChatFormat(tokenizer_with(smollm2, template))
+
+    class Student(Scripted):
+        async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
+            turn = len(self.prompts)
+            self.prompts.append(tuple(prompt))
+            ids = (*self.chat.tokenizer.encode(self.said[turn], False), stop[0])
+            return Sample(ids, (0.0,) * len(ids), False, tuple(prompt))
+
+    conversation = TokenConversation(Student(chat, ["no call", *TURNS]), chat, "solver", OPENING)
+    play(conversation, [None, Observation("wrong", 1, Budget(9, 9), malformed=True), seen("a <|im_end|> b"), seen("c")])
+    row = tokens(tuple(conversation.messages), chat)
+    segment = conversation.record().segments[0]
+    assert row["ids"] == segment.ids.tolist()
+    first = len(chat.tokenizer.encode("no call", False)) + 1  # the malformed message and its end: seen, not learned
+    assert sum(row["mask"]) == sum(segment.mask) - first
+    assert all(learned <= sampled for learned, sampled in zip(row["mask"], segment.mask, strict=True))
