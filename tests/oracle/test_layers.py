@@ -15,7 +15,8 @@ KNOWN = Calibration(
     witness_end=False, rewritten=frozenset(), exit_zero=True, end_mark=False, seconds=1.0, runs=1,
 )  # fmt: skip
 FIXED: dict[str, Outcome] = {
-    "t::f2p": "passed", "t::p2p": "passed", "t::must_pass": "passed", "t::must_fail": "failed", "t::false_claim": "failed"
+    "t::f2p": "passed", "t::p2p": "passed", "t::must_pass": "passed", "t::must_fail": "failed",
+    "t::false_claim": "failed",
 }  # fmt: skip
 
 
