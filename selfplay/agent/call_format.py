@@ -158,7 +158,7 @@ def _written(call: Call) -> str:
     a = call.arguments
     try:
         if call.tool == "bash":
-            option = f" timeout={a['timeout']:g}" if "timeout" in a else ""
+            option = f" timeout={a['timeout']!r}" if "timeout" in a else ""
             return f"<tool: bash{option}>\n{a['command']}\n{CLOSE}"
         if call.tool == "edit":
             old = a["old"].removesuffix("\n") if not a["new"] else a["old"]

@@ -5,6 +5,7 @@ told and said; a script's is what a model would have been told, and its calls in
 stay in the conversation, so that the repair after them makes sense, but are not imitated (`train` false, mask 0).
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -131,11 +132,19 @@ def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[
             if step.left is None:
                 raise TrajectoryError(f"{trajectory.policy}: a step without its budget, from an earlier version")
             seen = Observation(step.output, step.exit_code, step.left)
-            messages.append(Message("assistant", call_format.write(step.call), malformed=step.malformed))
+            messages.append(Message("assistant", call_format.write(_rounded(step.call)), malformed=step.malformed))
             messages.append(Message("user", shown(seen, cap(step.output, observation_chars))))
     except call_format.Unspeakable:
         return ()
     return ((*messages, Message("assistant", FAREWELL)),)
+
+
+def _rounded(call: Call) -> Call:
+    """A script computes its time limits to the digit; nobody would say them so."""
+    seconds = call.arguments.get("timeout")
+    if not isinstance(seconds, float):
+        return call
+    return replace(call, arguments={**call.arguments, "timeout": math.ceil(seconds)})
 
 
 def _in_text(message: Message) -> Message:

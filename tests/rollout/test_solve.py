@@ -64,7 +64,9 @@ def test_every_bug_is_attempted_and_every_attempt_kept(solved: tuple[Path, Done]
     assert {(a.bug, a.policy, a.number) for a in attempts(run)} == {(bug, "naive", n) for bug in ids for n in (0, 1)}
     for attempt in attempts(run):
         assert attempt.resolved == (attempt.reason == "resolved")
-        trajectory = load_trajectory(run / "trajectories" / f"{attempt.bug}-naive-{attempt.number:03d}-solver.jsonl")
+        trajectory = load_trajectory(
+            run / "trajectories" / f"{attempt.bug}-naive-{attempt.number:03d}-solver.jsonl.zst"
+        )
         assert trajectory.role == "solver" and trajectory.submission == "/testbed"
         assert not any(patches.is_test_file(path) for path in patches.touched_paths(attempt.diff))
 
