@@ -37,8 +37,10 @@ models: .venv-models/.ready
 	$(BIN)/uv pip uninstall --quiet --python $(MODELS)/python torchvision torchaudio torchcodec
 	@touch $@
 
+# Sandboxes are tested alone: those tests look at what is left on the machine, where others' sandboxes come and go.
 test: setup lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore tests/sandbox --ignore tests/models
+	$(BIN)/python -m pytest tests/sandbox
 	$(MAKE) test-models
 
 test-models: models

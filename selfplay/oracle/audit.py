@@ -22,6 +22,9 @@ from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError
 
 SEARCH_SECONDS = 300.0
 SHARE = 1 / 3
+INSTALLED_SHARE = 2 / 3
+"""Of what is installed beside the tree: a copy of the project there is whole, and idioms (`return list(self.keys())`)
+are shared by many packages."""
 FEW = 3
 SHORTEST = 10
 """Characters of the shortest line that tells something: shorter ones are `else:` and `return x`."""
@@ -73,14 +76,19 @@ def audit(world: SolverWorld) -> Audit:
     found = [
         Finding(where.removeprefix(f"{WORKDIR}/"), kind, round(len(hit) / total, 3) if kind != "compiled" else 1.0)
         for where, kind, hit, around in json.loads(done.stdout)
-        if kind == "compiled" or _tells(len(hit), total, around, len(wanted["context"]))
+        if kind == "compiled" or _tells(len(hit), total, around, len(wanted["context"]), _least(where, mounted))
     ]
     return Audit(len(wanted["lines"]), tuple(sorted(found, key=lambda finding: finding.where)))
 
 
-def _tells(hits: int, total: int, around: int, context: int) -> bool:
+def _least(where: str, mounted: list[str]) -> float:
+    """The share of the lost lines from which on a place counts."""
+    return INSTALLED_SHARE if where.startswith(tuple(f"{root}/" for root in mounted)) else SHARE
+
+
+def _tells(hits: int, total: int, around: int, context: int, least: float) -> bool:
     """Are so many lines, with so many of the lines around them, a copy and no coincidence?"""
-    return hits >= math.ceil(SHARE * total) and (hits >= FEW or around >= min(FEW, context))
+    return hits >= math.ceil(least * total) and (hits >= FEW or around >= min(FEW, context))
 
 
 def needles(task: Task) -> dict[str, Any]:

@@ -33,15 +33,16 @@ class Oracle:
 
 @dataclass(frozen=True)
 class Calibration:
-    """`canaries`, `twins`: how many ids the canaries and the twins have, each in the order they are made in; 0 for one
-    that does not behave as it must. `witnessed`: ids the witness sees pass. `rewritten`: test files the suite itself
-    changes. `instrumented`: canaries disturb nothing."""
+    """`must_pass` to `false_claims`: how many ids the canaries and twins have, each in the order they are made in; 0
+    for one that does not behave as it must. `witnessed`: ids the witness sees pass. `rewritten`: test files the suite
+    itself changes. `instrumented`: canaries disturb nothing."""
 
     originals: Mapping[str, TestFile]
     instrumented: bool
     must_pass: tuple[int, ...]
     must_fail: tuple[int, ...]
     twins: tuple[int, ...]
+    false_claims: tuple[int, ...]
     witnessed: frozenset[str]
     witness_end: bool
     rewritten: frozenset[str]
@@ -94,6 +95,7 @@ def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Lim
         must_pass=tuple(count(trial, word, "passed") for word in canaries.must_pass),
         must_fail=tuple(count(trial, word, "failed") for word in canaries.must_fail),
         twins=tuple(count(trial, word, "passed") for word in canaries.twins),
+        false_claims=tuple(count(trial, word, "failed") for word in canaries.false_claims),
         witnessed=frozenset(seen) & oracle.wanted,
         witness_end=trial.witness_end is not None and trial.witness_end == trial.exit_code,
         rewritten=frozenset(trial.rewritten),

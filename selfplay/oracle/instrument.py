@@ -31,12 +31,14 @@ _JS_TEST = re.compile(
 @dataclass(frozen=True)
 class Instrumented:
     """`files`: what to write. `must_pass`, `must_fail`: words that occur in the ids of those canaries. `twins`: word
-    in a twin's id -> word in the id of the test it copies (its function's name)."""
+    in a twin's id -> word in the id of the test it copies (its function's name). `false_claims`: words of twins that
+    claim something wrong of the program, and fail where it is right."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     must_pass: tuple[str, ...] = ()
     must_fail: tuple[str, ...] = ()
     twins: Mapping[str, str] = field(default_factory=dict)
+    false_claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ def _joined(first: Instrumented, second: Instrumented) -> Instrumented:
         first.must_pass + second.must_pass,
         first.must_fail + second.must_fail,
         {**first.twins, **second.twins},
+        first.false_claims + second.false_claims,
     )
 
 
@@ -108,7 +111,7 @@ def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most_twins
         texts = [one.text for one in words]
         made, twins, false = python_tests.canaries(path, text, texts, fail_to_pass, most_twins)
         files = {path: _with(file, made)} if made else {}
-        return Instrumented(files, must_pass, (*must_fail, *false), twins) if files else Instrumented()
+        return Instrumented(files, must_pass, must_fail, twins, tuple(false)) if files else Instrumented()
     if suffix in _JS:
         added, wrong = _javascript(text, words)
         return Instrumented({path: _with(file, text + added)}, must_pass, (*must_fail, *wrong))

@@ -48,10 +48,10 @@ def canaries(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracl
     """Tests with secret names that must fail have failed, and those that must pass have passed."""
     if not known.canaries:
         return unavailable("canaries", "this suite does not show tests added to its files")
-    for words, counts, outcome in (
-        (made.must_fail, known.must_fail, "failed"),
-        (made.must_pass, known.must_pass, "passed"),
-    ):
+    asked = [(made.must_fail, known.must_fail, "failed"), (made.must_pass, known.must_pass, "passed")]
+    if oracle.wanted <= trial.passed:  # of a program that is still wrong, a false claim may happen to be true
+        asked.append((made.false_claims, known.false_claims, "failed"))
+    for words, counts, outcome in asked:
         for word, expected in zip(words, counts, strict=True):
             if expected and count(trial, word, outcome) != expected:
                 if _did_not_run(trial, word, oracle):

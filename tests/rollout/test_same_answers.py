@@ -10,6 +10,8 @@ from selfplay.artifact import FILE_NAMES
 
 from .conftest import Command, Done
 
+pytestmark = pytest.mark.docker
+
 
 def test_docker_makes_the_same_bugs_from_the_same_seed(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path

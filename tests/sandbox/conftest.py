@@ -11,7 +11,7 @@ from selfplay.sandbox import Backend, Sandbox, World, open_backend
 from .attacks import SMALL
 
 
-@pytest.fixture(scope="session", params=["bubblewrap", "docker"])
+@pytest.fixture(scope="session", params=["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
 def backend(request: pytest.FixtureRequest) -> Backend:
     return open_backend(request.param)
 

@@ -26,6 +26,8 @@ from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_i
 from .attacks import SMALL, python
 from .outside import left_in_the_end, ticks, traces
 
+pytestmark = pytest.mark.docker
+
 GIB = 1 << 30
 
 

@@ -14,6 +14,8 @@ from selfplay.sandbox.docker.client import ImageUnusable
 
 from .attacks import SMALL
 
+pytestmark = pytest.mark.docker
+
 
 def test_a_source_in_an_image_is_found_copied_without_its_hooks_and_hidden(
     tmp_path: Path,

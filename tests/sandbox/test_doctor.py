@@ -15,7 +15,7 @@ def doctor(*options: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **env})
 
 
-@pytest.mark.parametrize("name", ["bubblewrap", "docker"])
+@pytest.mark.parametrize("name", ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
 def test_a_backend_that_isolates_exits_0_and_shows_every_promise(name: str) -> None:
     done = doctor("--sandbox", name, "--json")
     assert done.returncode == 0, done.stderr

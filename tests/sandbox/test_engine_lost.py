@@ -16,6 +16,8 @@ from selfplay.sandbox.docker.client import EngineUnavailable
 
 from .attacks import SMALL
 
+pytestmark = pytest.mark.docker
+
 
 class Wire:
     """Forwards every connection to the engine's socket until it is cut."""

@@ -1,0 +1,31 @@
+"""Tests marked `docker` need an engine. Where SELFPLAY_TEST_DOCKER is `required`, as in CI, one that is not there fails
+them; elsewhere they are skipped, and the closing lines say so and how to have one."""
+
+import functools
+import os
+
+import pytest
+
+HOW = 'no Docker engine answers: `eval "$(.ci/docker-engine start)"` starts one (root)'
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "docker: needs a Docker engine")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    marked = [item for item in items if item.get_closest_marker("docker")]
+    if marked and os.environ.get("SELFPLAY_TEST_DOCKER") != "required" and not engine_answers():
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason=HOW))
+
+
+@functools.cache
+def engine_answers() -> bool:
+    from selfplay.sandbox.docker.client import EngineUnavailable, connect
+
+    try:
+        connect()
+    except EngineUnavailable:
+        return False
+    return True
