@@ -26,7 +26,11 @@ from selfplay.policies.vllm_engine import VllmModel, VllmOptions
 from selfplay.repository.cache import default_cache
 from selfplay.sandbox import Sandbox, World, open_backend
 
-EPISODES, TURNS, ANSWER = 32, 4, 32
+EPISODES, TURNS, ANSWER = 32, 3, 24
+SIZE = f"SmolLM2-135M, {EPISODES} episodes at once, {TURNS} answers of {ANSWER} tokens"
+APART = (
+    "Apart: mean absolute difference between the log-probabilities of sampling and those transformers computes anew."
+)
 CONTEXT = 1024
 TOLD = (Message("system", "You are a careful engineer."), Message("user", "Look around, then repair the bug."))
 
@@ -34,46 +38,63 @@ TOLD = (Message("system", "You are a careful engineer."), Message("user", "Look 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    report(list(sheets()), parser.parse_args().json)
+    as_json = parser.parse_args().json
+    for sheet in sheets():  # minutes apart
+        report([sheet], as_json)
 
 
 def sheets() -> Iterator[Sheet]:
-    """Throughput, and how far log-probabilities of engine and transformers are apart."""
+    """Throughput of vLLM and of transformers, and how far their log-probabilities are from those computed anew."""
     folder = str(fetch_smollm2(default_cache(), print))
-    yield asyncio.run(measured(folder))
-
-
-async def measured(folder: str) -> Sheet:
     chat = ChatFormat(load_tokenizer(folder))
+    chat.stop = ()  # nothing ends an answer but its length
     with open_backend().open(World(env={"PATH": "/usr/bin:/bin"})) as sandbox:
-        engine = await VllmModel.open(folder, VllmOptions(dtype="float32", context=CONTEXT, cache_gb=1))
-        await play(engine, chat, sandbox)  # warm
-        played, rate, bare = await compared(engine, chat, sandbox)
-        await engine.close()
-        half = await VllmModel.open(folder, VllmOptions(dtype="bfloat16", context=CONTEXT, cache_gb=1))
-        in_half = await play(half, chat, sandbox)
-        await half.close()
-        slow = await TransformersModel.open(folder, TransformersOptions(dtype="float32", context=CONTEXT))
-        slowly, slow_rate = await timed(play(slow, chat, sandbox))
-        await slow.close()
-    drift = sum(trajectory.record.drift for trajectory in [*played, *in_half, *slowly])
-    return Sheet(
-        f"SmolLM2-135M on CPU, {EPISODES} episodes at once, {TURNS} answers of {ANSWER} tokens",
-        (
-            Figure("vLLM, bare engine, the same requests", bare, "tokens/s"),
-            at_least("vLLM, episodes, of the bare engine's", 100 * rate / bare, 90, "%"),
-            at_least("vLLM over transformers", rate / slow_rate, 1.5, "times"),
-            at_most("drift", drift, 0, "tokens"),
-            at_most("log-probabilities apart, fp32", apart(folder, "float32", played[:4]), 0.02, "mean"),
-            Figure("log-probabilities apart, bf16", apart(folder, "bfloat16", in_half[:4]), "mean"),
-        ),
-        "Apart: mean absolute difference between the engine's log-probabilities and those transformers computes anew.",
+        sheet, rate = asyncio.run(in_vllm(folder, chat, sandbox))
+        yield sheet
+        yield asyncio.run(in_transformers(folder, chat, sandbox, rate))
+        yield asyncio.run(in_half(folder, chat, sandbox))
+
+
+async def in_vllm(folder: str, chat: ChatFormat, sandbox: Sandbox) -> tuple[Sheet, float]:
+    engine = await VllmModel.open(folder, VllmOptions(dtype="float32", context=CONTEXT, cache_gb=1))
+    played, rate, bare = await compared(engine, chat, sandbox)
+    await engine.close()
+    figures = (
+        Figure("bare engine, the same requests", bare, "tokens/s"),
+        at_least("episodes, of the bare engine's", 100 * rate / bare, 90, "%"),
+        at_most("drift", sum(trajectory.record.drift for trajectory in played), 0, "tokens"),
+        at_most("log-probabilities apart, mean", apart(folder, "float32", played[:4]), 0.02, ""),
     )
+    return Sheet(f"vLLM on CPU, fp32, {SIZE}", figures, APART), rate
+
+
+async def in_transformers(folder: str, chat: ChatFormat, sandbox: Sandbox, rate: float) -> Sheet:
+    model = await TransformersModel.open(folder, TransformersOptions(dtype="float32", context=CONTEXT))
+    played, slow = await timed(play(model, chat, sandbox))
+    await model.close()
+    figures = (
+        Figure("episodes", slow, "tokens/s"),
+        at_least("vLLM over it", rate / slow, 1.5, "times"),
+        at_most("log-probabilities apart, mean", apart(folder, "float32", played[:4]), 0.02, ""),
+    )
+    return Sheet(f"transformers on CPU, fp32, {SIZE}", figures)
+
+
+async def in_half(folder: str, chat: ChatFormat, sandbox: Sandbox) -> Sheet:
+    engine = await VllmModel.open(folder, VllmOptions(dtype="bfloat16", context=CONTEXT, cache_gb=1))
+    played, rate = await timed(play(engine, chat, sandbox))
+    await engine.close()
+    figures = (
+        Figure("episodes", rate, "tokens/s"),
+        Figure("log-probabilities apart, mean", apart(folder, "bfloat16", played[:4]), ""),
+    )
+    return Sheet(f"vLLM on CPU, bf16, {SIZE}", figures)
 
 
 async def compared(engine: VllmModel, chat: ChatFormat, sandbox: Sandbox) -> tuple[list[Trajectory], float, float]:
     """Episodes, and the best of two of their tokens a second and of the bare engine's, taken in turns."""
     rates, bare = [], []
+    await play(engine, chat, sandbox)  # warm
     played: list[Trajectory] = []
     for _ in range(2):
         await forget(engine)
@@ -93,7 +114,6 @@ class Obliging(TokenConversation):
 
 async def play(model: TokenModel, chat: ChatFormat, sandbox: Sandbox) -> list[Trajectory]:
     style = Style(Sampling(max_tokens=ANSWER))
-    chat.stop = ()  # nothing ends an answer but its length
     with ThreadPoolExecutor(8) as pool:
         hands, limits = Threads(pool), EpisodeLimits(calls=TURNS - 1, seconds=600)
         games = [
