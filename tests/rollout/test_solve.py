@@ -11,6 +11,7 @@ import pytest
 import tiny_repository
 
 from selfplay import patches
+from selfplay.agent import EpisodeLimits
 from selfplay.agent.actions import Call
 from selfplay.agent.trajectory import load as load_trajectory
 from selfplay.artifact import load, load_bug
@@ -233,6 +234,8 @@ class Puppet:
     """A player whose attempts are the scripts given, by number."""
 
     name = "puppet"
+    loop = None
+    limits = EpisodeLimits()
 
     def __init__(self, *scripts: Callable[[], Script]) -> None:
         self.scripts = scripts
@@ -287,7 +290,7 @@ def test_what_is_handed_in_and_when(puppets: Puppets) -> None:
         steps(SUBMIT, bash("echo 'x = 1' >> tinyshop/words.py"), SUBMIT),  # twice: the last counts
         steps(SUBMIT, bash("echo 'x = 1' >> tinyshop/words.py")),  # what stands at the end counts
         steps(bash("echo 'x = 1' >> tests/test_words.py; echo 'y = 2' >> tinyshop/words.py"), SUBMIT),
-        steps(*[bash("true")] * 200, SUBMIT),  # after its budget
+        steps(*[bash(f"echo {n}") for n in range(200)], SUBMIT),  # after its budget
     )  # fmt: skip
     found = played(solving, pool, bugs)
     assert [attempt.reason for attempt in found] == [
