@@ -39,7 +39,7 @@ models: .venv-models/.ready
 
 # Sandboxes are tested alone: those tests look at what is left on the machine, where others' sandboxes come and go.
 test: setup lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore tests/sandbox --ignore tests/models
+	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/sandbox --ignore tests/models
 	$(BIN)/python -m pytest tests/sandbox
 	$(MAKE) test-models
 
