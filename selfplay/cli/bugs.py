@@ -143,10 +143,12 @@ def show(path: Annotated[Path, typer.Argument(help="A bug's folder, a run's, or 
     from selfplay.report.page import bug_page
     from selfplay.rollout.stored import read_attempt
 
-    if not (path / BUG_FILE).exists() and (path / "summary.json").is_file():
-        from selfplay.curriculum.summary import read_summary
+    if not (path / BUG_FILE).exists() and (path / "curriculum.sqlite").is_file():
+        from selfplay.curriculum import open_curriculum
+        from selfplay.curriculum.summary import read_summary, summarise
 
-        print_run(read_summary(path), path, as_json=False)
+        with open_curriculum(path) as pool:
+            print_run({**read_summary(path), **summarise(pool)}, path, as_json=False)
         return
     bug = load_bug(path)
     Console().print(bug_page(bug, load(path), read_attempt(path, bug) if bug.attempt else ""))

@@ -5,6 +5,7 @@ attempts that were running, and none is counted twice. Its diff lies in `attempt
 there before the row. A failed attempt is looked at for promotion once; its row in `promotions` says what came of it.
 """
 
+import hashlib
 import json
 import re
 import shutil
@@ -89,6 +90,8 @@ class Attempts:
 
     def add(self, attempt: Attempt) -> None:
         """Store a finished attempt; one that is there already is left as it is."""
+        if (attempt.bug, attempt.number) in self.finished(attempt.policy):
+            return
         path = self._diff(attempt.bug, attempt.policy, attempt.number)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, encode(attempt.diff))
@@ -182,5 +185,7 @@ class Attempts:
 
 
 def file_name(policy: str) -> str:
-    """A policy's name as a part of a file's: a model's name may hold anything."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", policy).strip("-.")[:80] or "policy"
+    """A policy's name as a part of a file's. A model's name may hold anything: one that is changed gets a part of its
+    hash, so that no two policies share a file."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", policy).strip("-.")[:80]
+    return plain if plain == policy else f"{plain or 'policy'}-{hashlib.sha256(encode(policy)).hexdigest()[:8]}"

@@ -84,8 +84,9 @@ def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:
 
 def _solving(pool: Curriculum) -> dict[str, Any]:
     """Policy -> its solve rates, first-order and second-order bugs apart, and the reasons of what was not resolved."""
-    attempts = list(pool.attempts.all())
     children = {bug.id for bug in pool.attempts.bugs()}
+    known = children | {bug.id for bug in pool.bugs()}
+    attempts = [attempt for attempt in pool.attempts.all() if attempt.bug in known]
     found: dict[str, Any] = {}
     for policy in sorted({attempt.policy for attempt in attempts}):
         own = [attempt for attempt in attempts if attempt.policy == policy]

@@ -34,7 +34,8 @@ class Oracle:
 @dataclass(frozen=True)
 class Calibration:
     """`must_pass` to `false_claims`: how many ids the canaries and twins have, each in the order they are made in; 0
-    for one that does not behave as it must. `witnessed`: ids the witness sees pass. `rewritten`: test files the suite
+    for one that does not behave as it must. `witnessed`: ids the witness sees pass. `replaced`: what the suite
+    itself replaces in its runner. `rewritten`: test files the suite
     itself changes. `instrumented`: canaries disturb nothing."""
 
     originals: Mapping[str, TestFile]
@@ -45,6 +46,7 @@ class Calibration:
     false_claims: tuple[int, ...]
     witnessed: frozenset[str]
     witness_end: bool
+    replaced: frozenset[str]
     rewritten: frozenset[str]
     exit_zero: bool
     end_mark: bool
@@ -98,6 +100,7 @@ def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Lim
         false_claims=tuple(count(trial, word, "failed") for word in canaries.false_claims),
         witnessed=frozenset(seen) & oracle.wanted,
         witness_end=trial.witness_end is not None and trial.witness_end == trial.exit_code,
+        replaced=frozenset(trial.replaced),
         rewritten=frozenset(trial.rewritten),
         exit_zero=trial.exit_code == 0,
         end_mark=END_MARK in trial.log,

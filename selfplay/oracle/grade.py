@@ -174,7 +174,12 @@ class Grader:
         diffs = (*self._task.diffs, diff)
         if hopeless:
             trial = self._trial(
-                Order(diffs, limit, files=impossible(known.originals, sorted(self._oracle.fail_to_pass)))
+                Order(
+                    diffs,
+                    limit,
+                    files=impossible(known.originals, sorted(self._oracle.fail_to_pass)),
+                    witness=bool(known.witnessed),  # a run like the first, so that nothing tells them apart
+                )
             )
             still = sorted(trial.passed & never)
             if still:

@@ -6,7 +6,6 @@ names passes one and fails the other. Impossible tests keep every name, and fail
 What a suite cannot show is found out by running it on the original (`calibrate.py`); nothing is assumed of it.
 """
 
-import hashlib
 import re
 import secrets
 from collections.abc import Collection, Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from selfplay.oracle import python_tests
+from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.oracle.trial import TestFile
 
 MOST_FILES = 4
@@ -49,12 +49,9 @@ class Word:
     odd: bool
 
 
-def word(odd: bool) -> Word:
-    """A secret word whose hash has this parity."""
-    while True:
-        text = secrets.token_hex(6)
-        if (int(hashlib.sha256(text.encode()).hexdigest(), 16) % 2 == 1) == odd:
-            return Word(text, odd)
+def word(odd: bool, text: str = "") -> Word:
+    """A secret word whose hash has this parity, made of the words that the tests in `text` are named with."""
+    return Word(secret_name(vocabulary(text), (text,), odd), odd)
 
 
 def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]) -> Instrumented:
@@ -105,7 +102,8 @@ def holds_tests(path: str, file: TestFile) -> bool:
 def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most_twins: int) -> Instrumented:
     text = file.content.decode("utf-8", "surrogateescape")
     suffix = PurePosixPath(path).suffix
-    words = [word(False), word(True), word(False), word(True)]
+    words = [word(odd, text) for odd in (False, True, False, True)]
+    secrets.SystemRandom().shuffle(words)
     must_pass, must_fail = tuple(one.text for one in words if one.odd), tuple(one.text for one in words if not one.odd)
     if suffix == ".py":
         texts = [one.text for one in words]

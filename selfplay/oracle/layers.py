@@ -75,6 +75,9 @@ def witness(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle
     unseen = sorted(test for test in trial.passed & known.witnessed if seen.get(test) != "passed")
     if unseen:
         return caught("witness", f"{len(unseen)} tests pass in the log and were not seen to, first {unseen[0]!r}")
+    replaced = sorted(set(trial.replaced) - known.replaced)
+    if replaced:
+        return caught("witness", f"the test runner was changed while it ran: {replaced[0]}")
     if known.witness_end and trial.witness_end is None:
         return caught("witness", "the test runner was ended before its session was")
     if known.witness_end and trial.witness_end != trial.exit_code:

@@ -36,7 +36,7 @@ _PROGRAMS = frozenset({
     "pytest", "py.test", "python", "python3", "node", "npm", "npx", "yarn", "pnpm", "jest", "mocha", "vitest", "bats",
     "bash", "sh", "env", "make", "tox", "nox", "go", "cargo", "git", "ruby", "rspec", "phpunit", "mktemp", "cat",
 })  # fmt: skip
-_PLUGINS = ("pytest_*.py", "*_pytest_plugin.py")
+_PLUGINS = ("pytest_*.py", "*_pytest_plugin.py", "selfplay_*.py")
 
 
 def refusal(patch: FilePatch, artifact: Artifact) -> tuple[str, str] | None:
@@ -50,7 +50,8 @@ def refusal(patch: FilePatch, artifact: Artifact) -> tuple[str, str] | None:
             continue
         if patches.is_test_file(path) or patches.is_test_file(plain(path)):
             return "touches-tests", f"{path!r} is a test file"
-        why = _infrastructure(path, artifact) or (_shadow(path) if patch.old_path is None else "")
+        new = path == patch.new_path != patch.old_path
+        why = _infrastructure(path, artifact) or (_shadow(path, own) if new else "")
         if why:
             return "touches-infrastructure", f"{path!r} {why}"
     return _link(patch, tests)
@@ -75,11 +76,15 @@ def _infrastructure(path: str, artifact: Artifact) -> str:
     return ""
 
 
-def _shadow(path: str) -> str:
-    """An added module that would be imported instead of the runner's or the standard library's, or as a plugin."""
+def _shadow(path: str, own: Collection[str]) -> str:
+    """A new module that would be imported instead of the runner's or the standard library's, or as a plugin.
+
+    `own`: paths of the bug. A package it lies in is the project's, whatever its name."""
     if any(fnmatch.fnmatchcase(posixpath.basename(path), pattern) for pattern in _PLUGINS):
         return "has the name of a pytest plugin"
     top = path.removeprefix("src/").split("/")[0].split(".")[0]
+    if "/" in path and any(known.startswith(path[: path.index(top)] + f"{top}/") for known in own):
+        return ""
     if path.endswith((".py", ".so", ".pyd")) and top in _RUNNERS | sys.stdlib_module_names:
         return f"would be imported in place of the module {top!r}"
     return ""

@@ -27,7 +27,10 @@ class ReadPrediction:
 
 def read_prediction(data: bytes | str) -> ReadPrediction:
     """Raises `PredictionError` with the reason `empty`, `oversized` or `malformed`."""
-    raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogateescape")
+    try:
+        raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        raise PredictionError("malformed", f"the prediction holds what is no text: {error.reason}") from error
     if len(raw) > MAX_BYTES:
         raise PredictionError("oversized", f"the prediction has {len(raw)} bytes; at most {MAX_BYTES} are taken")
     if not raw.strip():

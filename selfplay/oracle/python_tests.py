@@ -7,6 +7,7 @@ import secrets
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
 
+from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.plain import syntax_tree
 
 OTHERS = 4
@@ -27,19 +28,22 @@ def canaries(
         return "", {}, []
     lines = text.splitlines(keepends=True)
     end = _before_main(tree, len(lines))
-    added = [_canaries(words)]
+    known, other = vocabulary(text), f"_{secret_name(vocabulary(text), (text,))}"
+    added = _canaries(words, known)
     twins: dict[str, str] = {}
     wrong: list[str] = []
     for function, owner in _tests(tree):
         if len(twins) < most_twins and _wanted(function, owner, path, fail_to_pass):
-            name = f"test_{secrets.token_hex(6)}"
+            name = f"test_{secret_name(known, (text, *added))}"
             twins[name] = function.name
             source = _source(function, lines)
             added.append(_twin(source, function, owner, name, path))
-            false, other = _wrong(source), f"test_{secrets.token_hex(6)}"
+            false, liar = _wrong(source, other), f"test_{secret_name(known, (text, *added))}"
             if false:
-                wrong.append(other)
-                added.append(_twin(false, function, owner, other, path))
+                wrong.append(liar)
+                added.append(_twin(false, function, owner, liar, path))
+    secrets.SystemRandom().shuffle(added)  # their order tells nothing
+    added.insert(0, _another(other, known))
     head, tail = "".join(lines[:end]), "".join(lines[end:])
     return f"{head}\n\n{''.join(added)}\n{tail}", twins, wrong
 
@@ -60,7 +64,7 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
     for function, _ in found:
         if id(function) in kept:
             at = 1 if ast.get_docstring(function) is not None and len(function.body) > 1 else 0
-            function.body.insert(at, syntax_tree("raise AssertionError('impossible')").body[0])
+            function.body.insert(at, syntax_tree(_failure(vocabulary(text))).body[0])
     _Without({id(function) for function, _ in found} - kept).visit(tree)
     return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
 
@@ -116,17 +120,54 @@ def _before_main(tree: ast.Module, default: int) -> int:
     return default
 
 
-def _canaries(words: Sequence[str]) -> str:
-    tag = secrets.token_hex(4)
-    lines = [f"import hashlib as _h{tag}, unittest as _u{tag}", "", ""]
-    lines += [f"def _p{tag}(text):", f"    return int(_h{tag}.sha256(text.encode()).hexdigest(), 16) % 2", "", ""]
-    lines.append(f"class Test_{tag}(_u{tag}.TestCase):")
+def _failure(words: Sequence[str]) -> str:
+    """A statement that fails as an honest test might."""
+    one, other = secret_name(words, ()), secret_name(words, ())
+    forms = (
+        f"raise AssertionError({one!r})", f"raise AssertionError({f'{one!r} != {other!r}'!r})", f"assert {one!r} in ''",
+        f"raise ValueError({one!r})", f"raise TypeError({one!r})", f"raise KeyError({one!r})", f"{{}}[{one!r}]",
+        f"int({one!r})",
+    )  # fmt: skip
+    return secrets.choice(forms)
+
+
+def _canaries(words: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Two tests a word, one in a class of unittest, one a function: they pass if the hash of the word is odd."""
+    hashed, case, parity = (f"_{secret_name(known, ())}" for _ in range(3))
+    owner = "Test" + secret_name(known, ()).title().replace("_", "")
+    lines = [f"import hashlib as {hashed}, unittest as {case}", "", ""]
+    lines += [f"def {parity}(text):", f"    return int({hashed}.sha256(text.encode()).hexdigest(), 16) % 2", "", ""]
+    lines.append(f"class {owner}({case}.TestCase):")
     for number, word in enumerate(words):
-        check = f"self.assertEqual(_p{tag}({word!r}), 1)" if number % 4 < 2 else f"{{1: 0}}[_p{tag}({word!r})]"
+        check = f"self.assertEqual({parity}({word!r}), 1)" if number % 4 < 2 else f"{{1: 0}}[{parity}({word!r})]"
         lines += [f"    def test_{word}(self):", f"        {check}", ""]
-    for word in words:
-        lines += ["", f"def test_f{word}():", f"    assert _p{tag}({word!r})", ""]
-    return "\n".join(lines) + "\n"
+    functions = [f"\n\ndef test_{word}():\n    assert {parity}({word!r})\n" for word in words]
+    return ["\n" + "\n".join(lines) + "\n", *functions]
+
+
+def _another(name: str, known: Sequence[str]) -> str:
+    """A function that gives another value of the same kind: what equals everything of a kind equals it, too."""
+    word, number = secret_name(known, ()), 2 + secrets.randbelow(90)
+    return f"""
+
+def {name}(value):
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, (int, float, complex)):
+        return value + {number}
+    if isinstance(value, str):
+        return value + {word!r}
+    if isinstance(value, (bytes, bytearray)):
+        return value + {word.encode()!r}
+    if isinstance(value, (list, tuple)):
+        return value + type(value)([{word!r}]) if type(value) in (list, tuple) else object()
+    if isinstance(value, dict):
+        return dict(value, **{{{word!r}: {number}}})
+    if isinstance(value, (set, frozenset)):
+        return value | {{{word!r}}}
+    return object()
+
+"""
 
 
 def _source(function: _Function, lines: Sequence[str]) -> str:
@@ -144,29 +185,40 @@ def _twin(source: str, function: _Function, owner: ast.ClassDef | None, name: st
     )
 
 
-def _wrong(source: str) -> str:
-    """The function with each of its claims made false, so that it must fail; empty when it makes none we know."""
+def _wrong(source: str, other: str) -> str:
+    """The function with each of its claims made false, so that it must fail; empty when it makes none we know.
+
+    `other`: the function that gives another value of the same kind."""
     tree = _parsed(source)
     if tree is None:
         return ""
-    claims = _Claims()
+    claims = _Claims(other)
     changed = claims.visit(tree)
     return ast.unparse(ast.fix_missing_locations(changed)) + "\n" if claims.found else ""
 
 
 class _Claims(ast.NodeTransformer):
-    """What a test claims, of another value: an object nothing honest equals, an exception nothing raises."""
+    """What a test claims, of another value of the same kind, or negated; an exception nothing raises."""
 
-    found = False
+    def __init__(self, other: str) -> None:
+        self.found = False
+        self._other = other
+
+    def _another(self, value: ast.expr) -> ast.expr:
+        return ast.Call(ast.Name(self._other, ast.Load()), [value], [])
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         self.found = True
         claim = node.test
-        if isinstance(claim, ast.Compare) and len(claim.ops) == 1:
-            if _literal(claim.left):
-                claim.left = syntax_tree("object()", mode="eval").body
+        if (
+            isinstance(claim, ast.Compare)
+            and len(claim.ops) == 1
+            and isinstance(claim.ops[0], ast.Eq | ast.Is | ast.In)
+        ):
+            if _literal(claim.left) or isinstance(claim.ops[0], ast.In):
+                claim.left = self._another(claim.left)
             else:
-                claim.comparators[0] = syntax_tree("object()", mode="eval").body
+                claim.comparators[0] = self._another(claim.comparators[0])
         else:
             node.test = ast.UnaryOp(ast.Not(), claim)
         return node
@@ -182,8 +234,8 @@ class _Claims(ast.NodeTransformer):
         elif name in ("assertTrue", "assertFalse"):
             node.args[0] = ast.UnaryOp(ast.Not(), node.args[0])
         else:
-            at = 0 if len(node.args) == 1 or _literal(node.args[0]) else 1
-            node.args[at] = syntax_tree("object()", mode="eval").body
+            at = 0 if len(node.args) == 1 or name == "assertIn" or _literal(node.args[0]) else 1
+            node.args[at] = self._another(node.args[at])
         return node
 
 

@@ -24,7 +24,7 @@ from selfplay.workbench.result import Outcome, Stage
 from selfplay.workbench.staging import DoesNotApply, apply_diffs, original_mounts, prepare, restore_files
 
 WITNESS_FILE = "/tmp/selfplay-witness"
-_WITNESS_MODULE = "selfplay_witness"
+_WITNESS_SOURCE = "selfplay_witness.py"
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,9 @@ class Trial:
     """What one run showed. `stage` and `error` as in a `TestRun`; `outcomes` by id.
 
     `witness`: id -> outcome as the witness signed it, None when it was not asked for; `witness_end`: the exit status
-    it saw, None when it never got there. `rewritten`: test files that the run changed. `planted`: the optional diff
-    could be applied. `seconds` is the script's wall time.
+    it saw, None when it never got there; `replaced`: functions of the test runner that were others at its end.
+    `rewritten`: test files that the run changed. `planted`: the optional diff could be applied. `seconds` is the
+    script's wall time.
     """
 
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class Trial:
     error: str = ""
     witness: Mapping[str, str] | None = None
     witness_end: int | None = None
+    replaced: tuple[str, ...] = ()
     rewritten: tuple[str, ...] = ()
     planted: bool = False
     log: bytes = b""
@@ -83,17 +85,19 @@ class Order:
 
 def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, limits: Limits = Limits()) -> Trial:
     """Carry out `order` in a fresh sandbox. Raises `SandboxError` only when none can be started."""
+    module = ""
     with tempfile.TemporaryDirectory(prefix="selfplay-grade-") as name:
         folder = Path(name)
         folder.chmod(0o755)
         (folder / "test_script.sh").write_bytes(encode(artifact.test_script))
         mounts = [Mount(folder, ORACLE), *original_mounts(world)]
         if order.witness:
+            module = f"w{secrets.token_hex(8)}"  # nobody can put a module of this name before it
             (folder / "witness").mkdir()
-            (folder / "witness" / f"{_WITNESS_MODULE}.py").write_text(inside.text(f"{_WITNESS_MODULE}.py"))
+            (folder / "witness" / f"{module}.py").write_text(inside.text(_WITNESS_SOURCE))
         staged = replace(world, mounts=(*world.mounts, *mounts))
         with backend.open(staged, limits) as sandbox:
-            trial = _run(sandbox, world, artifact, order)
+            trial = _run(sandbox, world, artifact, order, module)
     if trial.stage:
         return trial
     try:
@@ -102,7 +106,7 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
         return replace(trial, stage="parser", error=str(error))
 
 
-def _run(sandbox: Sandbox, world: World, artifact: Artifact, order: Order) -> Trial:
+def _run(sandbox: Sandbox, world: World, artifact: Artifact, order: Order, module: str) -> Trial:
     try:
         apply_diffs(sandbox, order.diffs, order.name)
         planted = bool(order.optional) and _applied(sandbox, order.optional)
@@ -117,15 +121,16 @@ def _run(sandbox: Sandbox, world: World, artifact: Artifact, order: Order) -> Tr
     try:
         done = sandbox.run(
             ["bash", f"{ORACLE}/test_script.sh"], timeout=order.seconds,
-            stdin=key if order.witness else b"", env=_environment(world) if order.witness else None,
+            stdin=key if order.witness else b"", env=_environment(world, module) if order.witness else None,
         )  # fmt: skip
-        witness, end = _read_witness(sandbox, key) if order.witness else (None, None)
+        witness, replaced, end = _read_witness(sandbox, key) if order.witness else (None, (), None)
         after = _sums(sandbox, watched)
     except SandboxError as error:
         return Trial(stage="script", error=f"test_script.sh took its sandbox down: {error.message}", planted=planted)
     rewritten = tuple(path for path in watched if before.get(path) != after.get(path))
     return Trial(
         exit_code=done.exit_code, seconds=done.seconds, timed_out=done.timed_out, witness=witness, witness_end=end,
+        replaced=replaced,
         rewritten=rewritten, planted=planted, log=done.stdout,
     )  # fmt: skip
 
@@ -138,11 +143,11 @@ def _applied(sandbox: Sandbox, diff: str) -> bool:
     return True
 
 
-def _environment(world: World) -> dict[str, str]:
+def _environment(world: World, module: str) -> dict[str, str]:
     path = world.env.get("PYTHONPATH")
     return {
         "SELFPLAY_WITNESS": "1",
-        "PYTEST_PLUGINS": _WITNESS_MODULE,
+        "PYTEST_PLUGINS": module,
         "PYTHONPATH": f"{ORACLE}/witness" + (f":{path}" if path else ""),
     }
 
@@ -160,21 +165,26 @@ def _sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _read_witness(sandbox: Sandbox, key: bytes) -> tuple[dict[str, str], int | None]:
-    """(id -> outcome, exit status) from the lines that are signed and in order; the first that is not ends it."""
+def _read_witness(sandbox: Sandbox, key: bytes) -> tuple[dict[str, str], tuple[str, ...], int | None]:
+    """(id -> outcome, replaced functions, exit status) from the lines that are signed and in order; the first that is
+    not ends it."""
+    seen: dict[str, str] = {}
+    replaced: list[str] = []
     try:
         data = sandbox.read_file(WITNESS_FILE)
     except (FileNotFoundError, SandboxError):
-        return {}, None
-    seen: dict[str, str] = {}
+        return seen, (), None
     for number, line in enumerate(data.splitlines(), 1):
         mac, _, said = line.partition(b" ")
         if not hmac.compare_digest(mac, hmac.new(key, said, "sha256").hexdigest().encode()):
-            return seen, None
+            break
         count, kind, test, outcome = json.loads(said)
         if count != number:
-            return seen, None
+            break
         if kind == "end":
-            return seen, int(outcome)
-        seen[test] = outcome
-    return seen, None
+            return seen, tuple(replaced), int(outcome)
+        if kind == "replaced":
+            replaced.append(test)
+        else:
+            seen[test] = outcome
+    return seen, tuple(replaced), None

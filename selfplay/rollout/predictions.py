@@ -25,14 +25,15 @@ def read_predictions(path: Path) -> dict[str, str]:
     try:
         if path.stat().st_size > MOST_BYTES:
             raise PredictionError("oversized", f"{path} is larger than {MOST_BYTES // MIB} MiB", "Split it.")
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise PredictionError("unreadable", f"{path} cannot be read: {error.strerror}", _FORM) from error
     except UnicodeDecodeError as error:
         raise PredictionError("unreadable", f"{path} is not UTF-8 (byte {error.start})", _FORM) from error
     found: dict[str, str] = {}
     for number, entry in enumerate(_entries(path, text), 1):
-        bug, diff = entry.get("instance_id"), entry.get("model_patch") or ""
+        bug, diff = entry.get("instance_id"), entry.get("model_patch")
+        diff = "" if diff is None and "model_patch" in entry else diff
         if not isinstance(bug, str) or not isinstance(diff, str):
             raise PredictionError("malformed", f"{path}: entry {number} has no instance_id or no model_patch", _FORM)
         if bug in found:
@@ -47,7 +48,7 @@ def _entries(path: Path, text: str) -> list[dict[str, Any]]:
     lines = [line for line in text.split("\n") if line.strip()]
     try:
         whole = json.loads(text) if text.lstrip()[:1] == "[" else [json.loads(line) for line in lines]
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PredictionError("malformed", f"{path} is not JSON: {error}", _FORM) from error
     if not all(isinstance(entry, dict) for entry in whole):
         raise PredictionError("malformed", f"{path}: an entry is no object", _FORM)

@@ -91,7 +91,7 @@ def solve_pool(run: Solving, per_parent: int, pool: Curriculum, watcher: SolveWa
     bugs = ready_bugs(run, pool, watcher.say)
     done = pool.attempts.finished(run.policy)
     watcher.expect(sum((ready.bug.id, n) not in done for ready in bugs for n in range(run.attempts)))
-    solve(run, pool, bugs, watcher.attempt)
+    solve(run, pool, bugs, watcher.attempt, watcher.say)
     if per_parent:
         promote(run, pool, bugs, per_parent, lambda promotion: watcher.say(_promoted(promotion)))
 

@@ -118,18 +118,25 @@ def _audit(run: Solving, ready: Ready) -> Audit | str:
 Told = Callable[[Attempt], None]
 
 
-def solve(run: Solving, pool: Curriculum, bugs: Sequence[Ready], told: Told) -> None:
-    """Play every attempt that is not stored yet, and store it. Raises `RolloutError` when sandboxes keep failing."""
+def solve(run: Solving, pool: Curriculum, bugs: Sequence[Ready], told: Told, say: Say = lambda line: None) -> None:
+    """Play every attempt that is not stored yet, and store it. One that could not be played (a full disk, a bug whose
+    original fails its tests) is named and not counted: the same command plays it again.
+
+    Raises `RolloutError` when sandboxes keep failing."""
     done = pool.attempts.finished(run.policy)
     jobs = [(ready, number) for ready in bugs for number in range(run.attempts) if (ready.bug.id, number) not in done]
     with stage_for(run.player, run.workers) as stage:
-        for _, attempt in on_stage(jobs, lambda job, hands: attempt_of(run, *job, hands), stage, run.backend):
+        played = on_stage(jobs, lambda job, hands: attempt_of(run, *job, hands), stage, run.backend)
+        for (ready, number), attempt in played:
+            if isinstance(attempt, str):
+                say(f"{ready.bug.id} {run.policy} {number} could not be played and is not counted: {attempt}")
+                continue
             pool.attempts.add(attempt)
             told(attempt)
 
 
-async def attempt_of(run: Solving, ready: Ready, number: int, hands: Hands) -> Attempt:
-    """One attempt, graded. What goes wrong in it is its reason. Raises `SandboxError` when no sandbox can be had."""
+async def attempt_of(run: Solving, ready: Ready, number: int, hands: Hands) -> Attempt | str:
+    """One attempt, graded, or why it could not be played. Raises `SandboxError` when no sandbox can be had."""
     started = time.monotonic()
     figures: dict[str, object] = {}
     try:
@@ -140,9 +147,9 @@ async def attempt_of(run: Solving, ready: Ready, number: int, hands: Hands) -> A
             diff, grade = handed_in.diff, await hands.work(_grade, ready, handed_in)
     except SandboxError:
         raise
-    except Exception as error:  # one bad attempt never ends a run
-        log.warning("attempt %d at %s failed", number, ready.bug.id, exc_info=True)
-        diff, grade = "", Grade(False, "failed", f"{type(error).__name__}: {error}")
+    except Exception as error:  # says nothing of the attempt: it is not counted, and the same command plays it again
+        log.warning("attempt %d at %s could not be played", number, ready.bug.id, exc_info=True)
+        return f"{type(error).__name__}: {error}"
     figures |= {"seconds": time.monotonic() - started, "suite_runs": grade.runs, "grading_seconds": grade.seconds}
     with contextlib.suppress(PatchError):
         figures["changed_lines"] = changed_lines(diff)

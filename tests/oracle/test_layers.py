@@ -12,7 +12,7 @@ ORACLE = Oracle(frozenset({"t::f2p"}), frozenset({"t::p2p"}))
 MADE = Instrumented({}, ("must_pass",), ("must_fail",), {}, ("false_claim",))
 KNOWN = Calibration(
     originals={}, instrumented=True, must_pass=(1,), must_fail=(1,), twins=(), false_claims=(1,), witnessed=frozenset(),
-    witness_end=False, rewritten=frozenset(), exit_zero=True, end_mark=False, seconds=1.0, runs=1,
+    witness_end=False, replaced=frozenset(), rewritten=frozenset(), exit_zero=True, end_mark=False, seconds=1.0, runs=1,
 )  # fmt: skip
 FIXED: dict[str, Outcome] = {
     "t::f2p": "passed", "t::p2p": "passed", "t::must_pass": "passed", "t::must_fail": "failed",

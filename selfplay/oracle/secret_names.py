@@ -1,0 +1,36 @@
+"""Names nobody can know beforehand, which look like the suite's own: made of the words its tests are named with.
+
+A form of their own (hexadecimal, say) would let a patch tell them from tests without reading a test.
+"""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Collection
+
+_COMMON = (
+    "default", "empty", "single", "nested", "simple", "order", "value", "names", "keeps", "returns", "handles", "long",
+    "first", "last", "without", "missing", "custom", "several", "plain", "short", "inner", "outer", "extra", "same",
+)  # fmt: skip
+_CHOICE = secrets.SystemRandom()
+
+
+def vocabulary(text: str) -> tuple[str, ...]:
+    """The words of the test names in a file, with some that any suite could use."""
+    names = re.findall(r"\btest\w*", text)
+    words = {word.lower() for name in names for word in re.findall(r"[A-Za-z]{3,12}", name)} - {"test", "tests"}
+    return tuple(sorted(words | set(_COMMON)))
+
+
+def secret_name(words: Collection[str], taken: Collection[str], odd: bool | None = None) -> str:
+    """A name of four such words that is in none of the texts `taken`; `odd` asks for this parity of its hash."""
+    pool = sorted(words)
+    while True:
+        name = "_".join(_CHOICE.choice(pool) for _ in range(4))
+        if (odd is None or is_odd(name) == odd) and not any(name in text for text in taken):
+            return name
+
+
+def is_odd(name: str) -> bool:
+    """The last bit of the name's SHA-256."""
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16) % 2 == 1
