@@ -6,7 +6,7 @@ DEMO := runs/demo
 
 MODELS := .venv-models/bin
 
-.PHONY: setup demo test test-fast test-models models lint bench bench-models clean
+.PHONY: setup demo test test-fast test-core test-sandboxes test-models models lint bench bench-models clean
 
 setup: .venv/.ready
 
@@ -38,10 +38,14 @@ models: .venv-models/.ready
 	@touch $@
 
 # Sandboxes are tested alone: those tests look at what is left on the machine, where others' sandboxes come and go.
-test: setup lint
+# `make --keep-going test` runs the later ones after one that fails.
+test: lint test-core test-sandboxes test-models
+
+test-core: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/sandbox --ignore tests/models
+
+test-sandboxes: setup
 	$(BIN)/python -m pytest tests/sandbox
-	$(MAKE) test-models
 
 test-models: models
 	$(MODELS)/python -m pytest --timeout 600 tests/models
