@@ -8,6 +8,11 @@ import it.
 Being pid 1 makes three promises cheap: no signal from inside can kill or stop it, `kill(-1)` reaches every process a
 command left behind, and `wait` reports each of them. It is not dumpable, so commands (which share its uid) cannot read
 its memory or its socket through `/proc` and forge an answer.
+
+An agent that is not asked for some seconds rests: it becomes a shell, a twentieth of its size, which waits for the byte
+before the next request and becomes the agent again. An exec makes a process dumpable until it says otherwise; that
+is harmless because nothing else lives here between two requests, and nothing that a command could have changed takes
+part: program, shell and interpreter lie where no command can write, and the environment is empty.
 """
 
 import _ctypes
@@ -19,7 +24,7 @@ import sys
 import time
 from _stat import S_ISREG
 
-from selfplay.sandbox.messages import COUNT, DONE, LENGTH, LIMITS, RUN, pack, unpack
+from selfplay.sandbox.messages import COUNT, DONE, LENGTH, RUN, SETTINGS, WAKE, WOKEN, pack, unpack
 from selfplay.sandbox.streams import Streams
 
 TYPE_CHECKING = False
@@ -33,6 +38,11 @@ SHORT_WAIT = 0.005
 OPEN_FILES = 4096
 REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
+SHELL = "/bin/sh"
+RESTING = 'read -r line && exec "$0" "$@"'
+"""What it does at rest. A shell reads no byte beyond the line where it cannot go back; it ends when the supervisor does.
+It must be called `sh`: called `bash`, with a socket for its input, it would run the `.bashrc` that a command wrote.
+"""
 
 
 def set_dumpable(value: int) -> None:
@@ -185,16 +195,52 @@ def write_file(path: bytes, permissions: bytes, data: bytes) -> list[bytes]:
     return [b"data", b""]
 
 
-def serve(first_killed: int) -> None:
-    """Answer requests until the supervisor hangs up."""
+def keep_only(ends: tuple[int, ...]) -> None:
+    """Close every descriptor but these and the first three. No command inherits any of them."""
+    for end in ends:
+        posix.set_inheritable(end, False)
+    last = max(2, *ends)  # the program's, where it is kept
+    if last > 3:
+        posix.closerange(3, last)  # never an empty range: CPython takes one below 0 for everything
+    posix.closerange(last + 1, OPEN_FILES)
+
+
+def rest(kept: tuple[int, ...]) -> None:
+    """Become a shell until the next request. Returns only when that cannot be had, and then nothing has changed."""
+    kill_all()  # there is nobody; but whoever were there could now open us
+    posix.chdir("/")  # where a command ran last, something may lie in wait
+    try:
+        for end in kept:
+            posix.set_inheritable(end, True)
+        posix.execve(SHELL, ["sh", "-c", RESTING, *sys.orig_argv[:-1], WOKEN], {})
+    except OSError:
+        for end in kept:
+            posix.set_inheritable(end, False)
+
+
+def next_request(requests: "BufferedReader", woken: bool, idle: float, kept: tuple[int, ...]) -> list[bytes]:
+    """Waits for it, at rest after `idle` seconds. `woken`: its first byte was read by the shell. Raises EOFError."""
+    if not woken:
+        arrival = select.poll()
+        arrival.register(REQUESTS, select.POLLIN)
+        while idle and not arrival.poll(idle * 1000):
+            rest(kept)
+        if exactly(requests, 1) != WAKE:
+            raise EOFError
+    return unpack(lambda size: exactly(requests, size), 1 << 40)
+
+
+def serve(first_killed: int, woken: bool, idle: float, kept: tuple[int, ...]) -> None:
+    """Answer requests until the supervisor hangs up. It waits for each answer, so none is read ahead."""
     handlers: dict[bytes, Callable[..., list[bytes]]] = {b"read": read_file, b"write": write_file}
     handlers[b"run"] = lambda *parts: run(first_killed, *parts)
     with open(posix.dup(REQUESTS), "rb") as requests:
         while True:
             try:
-                kind, *parts = unpack(lambda size: exactly(requests, size), 1 << 40)
+                kind, *parts = next_request(requests, woken, idle, kept)
             except EOFError:
                 return
+            woken = False
             try:
                 answer = handlers[kind](*parts)
             except OSError as error:
@@ -216,16 +262,18 @@ def send(data: bytes) -> None:
 
 
 def main() -> None:
-    posix.closerange(3, OPEN_FILES)  # its own code, for one
-    for end in (REQUESTS, ANSWERS):
-        posix.set_inheritable(end, False)
+    place, settings, state = sys.argv
+    *ceilings, idle = SETTINGS.unpack(bytes.fromhex(settings))
+    kept = (REQUESTS, ANSWERS, int(place.rpartition("/")[2])) if idle else (REQUESTS, ANSWERS)  # its program's is last
+    keep_only(kept)
     first_killed = posix.open("/proc/self/oom_score_adj", posix.O_WRONLY)  # root's to open once we are not dumpable
     set_dumpable(0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # pid 1 without a handler cannot be interrupted from inside
     posix.umask(0o022)
-    restrict(*LIMITS.unpack(bytes.fromhex(sys.argv[1])))
-    send(pack([b"ready"]))
-    serve(first_killed)
+    restrict(*ceilings)
+    if state != WOKEN:
+        send(pack([b"ready"]))
+    serve(first_killed, state == WOKEN, idle, kept)
 
 
 if __name__ == "__main__":

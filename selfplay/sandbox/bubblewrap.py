@@ -20,15 +20,21 @@ from selfplay.sandbox.programs import find_programs, version
 from selfplay.sandbox.protocol import IsolationUnavailable, Limits, Sandbox, World
 
 
+REST_SECONDS = 5.0
+"""Longer than what passes between two commands of a script; waking takes about as long as a model's first token."""
+
+
 class BubblewrapBackend:
     """Starts sandboxes through one launcher process, from any number of threads.
 
-    This one is not probed; `open_backend` gives one that is.
+    This one is not probed; `open_backend` gives one that is. An agent rests after `rest_seconds` without a request,
+    never when that is 0.
     """
 
     name = "bubblewrap"
 
-    def __init__(self) -> None:
+    def __init__(self, rest_seconds: float = REST_SECONDS) -> None:
+        self.rest_seconds = rest_seconds
         self.promises: tuple[str, ...] = ()
         self.identity = identity()
         self.programs = find_programs()
@@ -91,7 +97,9 @@ class BubblewrapBackend:
         inside.check(world)
         shown = inside.sources(world)
         group = self.cgroups.create(limits) if self.cgroups else None
-        argv = inside.command_line(world, limits, self.programs, shown, per_process=group is None)
+        argv = inside.command_line(
+            world, limits, self.programs, shown, per_process=group is None, rest_seconds=self.rest_seconds
+        )
         request = {
             "drop_to": self.owner() if self.identity.drop else None,
             "groups": group.doors if group else (),

@@ -84,11 +84,12 @@ def environment(world: World) -> dict[str, str]:
 
 
 def command_line(
-    world: World, limits: Limits, programs: Programs, shown: dict[str, str], *, per_process: bool
+    world: World, limits: Limits, programs: Programs, shown: dict[str, str], *, per_process: bool, rest_seconds: float
 ) -> list[str]:
     """The whole bwrap command line, from the launcher's root, for a world whose sources are `shown` on the shelf.
 
-    `per_process`: no control group limits memory, so each process's data is limited instead.
+    `per_process`: no control group limits memory, so each process's data is limited instead. `rest_seconds`: without
+    a request, until the agent rests.
     """
     line = [FIXED + programs.bwrap_inside, *NAMESPACES, *HARDENING]
     line += [] if world.network else ["--unshare-net"]
@@ -100,8 +101,9 @@ def command_line(
         line += ["--bind" if mount.writable else "--ro-bind", f"{SHELF}/mount.{i}", mount.target]
     line += ["--remount-ro", "/", "--chdir", WORKDIR, "--seccomp", str(SECCOMP_FD), "--"]
     line += [str(programs.python), "-I", "-S", "-B", f"/proc/self/fd/{AGENT_FD}"]
-    ceilings = messages.LIMITS.pack(limits.processes, limits.disk_bytes, limits.memory_bytes if per_process else 0)
-    return [*line, ceilings.hex()]
+    data_bytes = limits.memory_bytes if per_process else 0
+    settings = messages.SETTINGS.pack(limits.processes, limits.disk_bytes, data_bytes, rest_seconds)
+    return [*line, settings.hex(), messages.FRESH]
 
 
 def read_only_system(programs: Programs) -> list[str]:

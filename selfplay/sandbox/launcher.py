@@ -15,6 +15,7 @@ child before bwrap starts), and SHELF, one sized tmpfs per sandbox with its sour
 """
 
 import ctypes
+import fcntl
 import gc
 import json
 import os
@@ -33,6 +34,7 @@ REQUESTS, ANSWERS, ERRORS, SECCOMP_FD, AGENT_FD = 0, 1, 2, 100, 101
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_SLAVE = 0x2, 0x4, 0x1000, 0x4000, 0x80000
 MNT_DETACH = 2
+SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -162,9 +164,10 @@ def start(request: dict[str, Any], descriptors: list[int], seccomp: int, agent: 
 
 
 def filled(name: str, data: bytes) -> int:
-    """A memory file holding `data`."""
-    descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
+    """A memory file holding `data`, for good: every sandbox is shown the same, and keeps it."""
+    descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.write(descriptor, data)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
     return descriptor
 
 

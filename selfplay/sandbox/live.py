@@ -123,7 +123,7 @@ class LiveSandbox:
                 raise SandboxError("the sandbox is closed")
             self._link.settimeout(seconds)
             try:
-                self._link.sendall(messages.pack(request))
+                self._link.sendall(messages.WAKE + messages.pack(request))
                 return messages.checked(messages.unpack(lambda size: receive(self._link, size), most), kinds)
             except TimeoutError as error:
                 self.close()

@@ -13,10 +13,14 @@ COUNT = struct.Struct("!I")
 LENGTH = struct.Struct("!Q")
 RUN = struct.Struct("!dQ?")  # timeout in seconds, bytes kept of each stream, merge stderr
 DONE = struct.Struct("!i??dd")  # exit code, timed out, truncated, wall seconds, cpu seconds
-LIMITS = struct.Struct("!QQQ")  # processes, bytes of one file, bytes of data of one process (0: limited elsewhere)
+# Processes, bytes of one file, bytes of data of one process (0: limited elsewhere), idle seconds until it rests (0: never)
+SETTINGS = struct.Struct("!QQQd")
 ENTRY = struct.Struct("!BIqIQ")  # kind, mode, mtime in nanoseconds, bytes of the path, bytes of the content
 FILE, FOLDER, LINK, END = range(4)  # kinds of entries of a tree that is sent ahead of the first request
 MOST_PARTS = 16
+FRESH, WOKEN = "fresh", "woken"  # the last argument of an agent that starts, and of one that rested
+WAKE = b"\n"
+"""Before every request: an agent that is awake skips it, the shell that an agent rests as ends its `read` with it."""
 SHAPES: "dict[bytes, tuple[int | None, ...]]" = {
     b"done": (DONE.size, None, None),  # and stdout, stderr
     b"data": (None,),

@@ -48,10 +48,10 @@ def settings(plan: Plan) -> dict[str, Any]:
     """Arguments of `create_container`."""
     limits, network = plan.limits, plan.world.network
     largest_file = limits.disk_bytes + plan.forest.disk_bytes
-    ceilings = messages.LIMITS.pack(0, largest_file, 0)  # the rest is held by the control group
+    agent = messages.SETTINGS.pack(0, largest_file, 0, 0)  # the control group holds the rest; it never rests
     return {
         "image": plan.image.name,
-        "entrypoint": [plan.image.python, "-I", "-S", "-B", "-c", READER, ceilings.hex()],
+        "entrypoint": [plan.image.python, "-I", "-S", "-B", "-c", READER, agent.hex(), messages.FRESH],
         "command": [],
         "user": "{}:{}".format(*plan.owner),
         "working_dir": WORKDIR,
