@@ -15,14 +15,17 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from selfplay.sandbox import MIB, Backend, Mount, World, open_backend
+from selfplay.sandbox.bubblewrap import BubblewrapBackend
 
 FILES, FILE_BYTES = 1000, 8192
-STARTS, COMMANDS, LIVE, SUITES = 100, 300, 500, 7
+STARTS, COMMANDS, LIVE, SUITES, WAKES = 100, 300, 500, 7, 30
+NAP, SETTLING = 0.03, 3.0
+"""Seconds: of idleness before a rest where waking is measured; from the last rest to the measurement of memory."""
 PREFIX = Path(sys.base_prefix).resolve()
 SUITE = ("test_json", "test_configparser", "test_textwrap", "test_statistics", "test_ast", "test_fractions")
 
@@ -69,7 +72,8 @@ def measure(backend: Backend, world: World) -> Iterator[Figure]:
     wall, cpu = suite_ratios(backend, world)
     yield at_most("a real suite, inside / bare, wall time", wall, 1.05, "x")
     yield Figure("the same, CPU time", cpu, "x")
-    yield from many_alive(backend, world, LIVE, most_mb=500)
+    yield Figure("a command after a rest", after_a_rest(world), "ms")
+    yield from resting_and_awake(world)
     yield Figure("whole lives, one thread", throughput(backend, world, 1, STARTS), "1/s")
     yield at_least("whole lives, four threads", throughput(backend, world, 4, STARTS), 75, "1/s")
 
@@ -139,16 +143,40 @@ def children_cpu() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def many_alive(backend: Backend, world: World, live: int, most_mb: float) -> Iterator[Figure]:
-    """`live` sandboxes at once, each after one command: what memory the machine has less of."""
+def after_a_rest(world: World) -> float:
+    """Median milliseconds of a command that wakes a resting agent."""
+    with closing(BubblewrapBackend(rest_seconds=NAP)) as backend, backend.open(world) as sandbox:
+
+        def rested() -> float:
+            time.sleep(4 * NAP)
+            return timed(lambda: sandbox.run(["true"], timeout=30))
+
+        return statistics.median(rested() for _ in range(WAKES))
+
+
+def resting_and_awake(world: World) -> Iterator[Figure]:
+    """Memory of many that never rest, then of as many that do."""
+    with closing(BubblewrapBackend(rest_seconds=0)) as restless:
+        seconds, used = many_alive(restless, world, LIVE)
+    yield Figure(f"{LIVE} started, one command each", seconds, "s")
+    yield Figure(f"memory of {LIVE} live sandboxes, right after a command", used, "MB")
+    with closing(BubblewrapBackend()) as backend:
+        idle = backend.rest_seconds + SETTLING
+        _, used = many_alive(backend, world, LIVE, idle)
+    yield at_most(f"memory of {LIVE} live sandboxes at rest, {idle:.0f} s after the last command", used, 500, "MB")
+
+
+def many_alive(backend: Backend, world: World, live: int, idle_seconds: float = 0) -> tuple[float, float]:
+    """`live` sandboxes at once, each after one command: the seconds they took to start and, `idle_seconds` after the
+    last, the megabytes that the machine has less of."""
     with ExitStack() as stack:
         before = available()
         started = time.perf_counter()
         for _ in range(live):
             stack.enter_context(backend.open(world)).run("echo x > file", timeout=30)
-        yield Figure(f"{live} started, one command each", time.perf_counter() - started, "s")
-        used = (before - available()) / MIB
-        yield at_most(f"memory of {live} live sandboxes", used, most_mb, "MB")
+        seconds = time.perf_counter() - started
+        time.sleep(idle_seconds)
+        return seconds, (before - available()) / MIB
 
 
 def available() -> int:

@@ -40,7 +40,7 @@ REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
 SHELL = "/bin/sh"
 RESTING = 'read -r line && exec "$0" "$@"'
-"""What it does at rest. A shell reads no byte beyond the line where it cannot go back; it ends when the supervisor does.
+"""What it does at rest. A shell reads no byte beyond the line where it cannot go back, and ends with its input.
 It must be called `sh`: called `bash`, with a socket for its input, it would run the `.bashrc` that a command wrote.
 """
 

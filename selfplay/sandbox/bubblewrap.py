@@ -19,7 +19,6 @@ from selfplay.sandbox.probe import namespace_remedy, probe
 from selfplay.sandbox.programs import find_programs, version
 from selfplay.sandbox.protocol import IsolationUnavailable, Limits, Sandbox, World
 
-
 REST_SECONDS = 5.0
 """Longer than what passes between two commands of a script; waking takes about as long as a model's first token."""
 

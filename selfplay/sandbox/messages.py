@@ -13,7 +13,8 @@ COUNT = struct.Struct("!I")
 LENGTH = struct.Struct("!Q")
 RUN = struct.Struct("!dQ?")  # timeout in seconds, bytes kept of each stream, merge stderr
 DONE = struct.Struct("!i??dd")  # exit code, timed out, truncated, wall seconds, cpu seconds
-# Processes, bytes of one file, bytes of data of one process (0: limited elsewhere), idle seconds until it rests (0: never)
+# Processes, bytes of one file, bytes of data of one process (0: limited elsewhere), idle seconds until an agent rests
+# (0: never)
 SETTINGS = struct.Struct("!QQQd")
 ENTRY = struct.Struct("!BIqIQ")  # kind, mode, mtime in nanoseconds, bytes of the path, bytes of the content
 FILE, FOLDER, LINK, END = range(4)  # kinds of entries of a tree that is sent ahead of the first request
