@@ -25,7 +25,7 @@ from selfplay.sandbox.bubblewrap import BubblewrapBackend
 FILES, FILE_BYTES = 1000, 8192
 STARTS, COMMANDS, LIVE, SUITES, WAKES = 100, 300, 500, 7, 30
 NAP, SETTLING = 0.03, 3.0
-"""Seconds: of idleness before a rest where waking is measured; from the last rest to the measurement of memory."""
+"""Seconds: of idleness before a rest where waking is measured; that memory is given to settle."""
 PREFIX = Path(sys.base_prefix).resolve()
 SUITE = ("test_json", "test_configparser", "test_textwrap", "test_statistics", "test_ast", "test_fractions")
 
@@ -167,16 +167,18 @@ def resting_and_awake(world: World) -> Iterator[Figure]:
 
 
 def many_alive(backend: Backend, world: World, live: int, idle_seconds: float = 0) -> tuple[float, float]:
-    """`live` sandboxes at once, each after one command: the seconds they took to start and, `idle_seconds` after the
-    last, the megabytes that the machine has less of."""
+    """`live` sandboxes at once, each after one command: the seconds they took to start and the megabytes that the
+    machine gets back when, `idle_seconds` later, they end. Their end takes a second or two, their start many more, in
+    which others on the machine come and go."""
     with ExitStack() as stack:
-        before = available()
         started = time.perf_counter()
         for _ in range(live):
             stack.enter_context(backend.open(world)).run("echo x > file", timeout=30)
         seconds = time.perf_counter() - started
         time.sleep(idle_seconds)
-        return seconds, (before - available()) / MIB
+        held = available()
+    time.sleep(SETTLING)
+    return seconds, (available() - held) / MIB
 
 
 def available() -> int:
