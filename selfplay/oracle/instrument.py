@@ -9,17 +9,19 @@ What a suite cannot show is found out by running it on the original (`calibrate.
 import re
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from selfplay.oracle import python_tests
+from selfplay.oracle.files import TestFile
 from selfplay.oracle.secret_names import secret_name, vocabulary
-from selfplay.oracle.trial import TestFile
 
 MOST_FILES = 4
 MOST_BYTES = 24_000
 """Of all rewritten test files together, the first aside."""
 MOST_TWINS = 16
+MOST_LIARS = 6
+"""Twins with false claims: each fails, and a failure's report costs more than most tests."""
 _JS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 _SHELL = (".sh", ".bash", ".bats")
 _JS_TEST = re.compile(
@@ -65,7 +67,8 @@ def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]
         if not chosen or sum(len(originals[one].content) for one in (*chosen, path)) <= MOST_BYTES:
             chosen.append(path)
     for path in chosen:
-        made = _joined(made, _canaries(path, originals[path], fail_to_pass, MOST_TWINS - len(made.twins)))
+        most = MOST_TWINS - len(made.twins), MOST_LIARS - len(made.false_claims)
+        made = _joined(made, _canaries(path, originals[path], fail_to_pass, most))
     return made
 
 
@@ -85,7 +88,7 @@ def impossible(originals: Mapping[str, TestFile], fail_to_pass: Collection[str])
     for path, file in originals.items():
         if holds_tests(path, file):
             content = _sabotaged(path, file.content.decode("utf-8", "surrogateescape"), fail_to_pass)
-            out[path] = TestFile(content.encode("utf-8", "surrogateescape"), file.executable)
+            out[path] = _with(file, content)
     return out
 
 
@@ -99,15 +102,18 @@ def holds_tests(path: str, file: TestFile) -> bool:
     return suffix in _SHELL
 
 
-def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most_twins: int) -> Instrumented:
+def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most: tuple[int, int]) -> Instrumented:
+    """`most`: twins, and false claims."""
     text = file.content.decode("utf-8", "surrogateescape")
     suffix = PurePosixPath(path).suffix
-    words = [word(odd, text) for odd in (False, True, False, True)]
+    holds_bug = any(path in test for test in fail_to_pass)
+    few = suffix == ".py" and not holds_bug  # a failure's report costs more than most tests
+    words = [word(odd, text) for odd in (False, True) * (1 if few else 2)]
     secrets.SystemRandom().shuffle(words)
     must_pass, must_fail = tuple(one.text for one in words if one.odd), tuple(one.text for one in words if not one.odd)
     if suffix == ".py":
         texts = [one.text for one in words]
-        made, twins, false = python_tests.canaries(path, text, texts, fail_to_pass, most_twins)
+        made, twins, false = python_tests.canaries(path, text, texts, fail_to_pass, most)
         files = {path: _with(file, made)} if made else {}
         return Instrumented(files, must_pass, must_fail, twins, tuple(false)) if files else Instrumented()
     if suffix in _JS:
@@ -116,7 +122,7 @@ def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most_twins
     if suffix == ".bats":
         added = "".join(f'\n@test "{one.text}" {{ {_shell_check(one)}; }}\n' for one in words)
         return Instrumented({path: _with(file, text + added)}, must_pass, must_fail)
-    return _beside(path, file, text, words, any(path in test for test in fail_to_pass))
+    return _beside(path, file, text, words, holds_bug)
 
 
 def _beside(path: str, file: TestFile, text: str, words: Sequence[Word], holds_bug: bool) -> Instrumented:
@@ -144,7 +150,7 @@ def _renamed(name: str, secret: str) -> str:
 
 
 def _with(file: TestFile, text: str) -> TestFile:
-    return TestFile(text.encode("utf-8", "surrogateescape"), file.executable)
+    return replace(file, content=text.encode("utf-8", "surrogateescape"))
 
 
 def _shell_check(one: Word) -> str:
