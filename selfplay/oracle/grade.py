@@ -13,6 +13,7 @@ from selfplay.oracle import layers
 from selfplay.oracle.calibrate import Calibration, Hopeless, Oracle, calibrate, find_hopeless
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.layers import Layer
+from selfplay.oracle.originals import original_texts
 from selfplay.oracle.paths import refusal
 from selfplay.oracle.prediction import ReadPrediction, read_prediction
 from selfplay.oracle.settings import changed_settings, is_settings_file
@@ -101,7 +102,7 @@ class Grader:
 
     def _refused(self, read: ReadPrediction) -> tuple[str, str] | None:
         for section in read.sections:
-            why = refusal(section, self._task.artifact)
+            why = refusal(section, self._task.artifact, self._original)
             if why:
                 return why
         script = self._task.artifact.test_script
@@ -117,6 +118,9 @@ class Grader:
                 return None  # the run says so
             reasons = (changed_settings(path, before[path], _text(sandbox, path), script) for path in sorted(touched))
             return next((("touches-infrastructure", why) for why in reasons if why), None)
+
+    def _original(self, path: str) -> str | None:
+        return original_texts(self._task.world, [path]).get(path)
 
     def _run(self, diff: str, before: tuple[Layer, ...]) -> Grade:
         known, oracle = self.calibration, self._oracle
