@@ -1,7 +1,7 @@
 """The process inside a sandbox: pid 1 of its namespace, one request after another over one stream.
 
 Requests come on descriptor 0 and answers leave on 1: one socket under bubblewrap, two pipes of the engine under Docker.
-It runs on a bare interpreter (`-I -S`) with two modules of its own handed over with it, so it imports only what starts
+It runs on a bare interpreter (`-I -S`) with a few modules handed over with it, so it imports only what starts
 in microseconds: `posix` for `os`, and no `json`, which alone would double the start time. The supervisor does not
 import it.
 
@@ -9,10 +9,7 @@ Being pid 1 makes three promises cheap: no signal from inside can kill or stop i
 command left behind, and `wait` reports each of them. It is not dumpable, so commands (which share its uid) cannot read
 its memory or its socket through `/proc` and forge an answer.
 
-An agent that is not asked for some seconds rests: it becomes a shell, a twentieth of its size, which waits for the byte
-before the next request and becomes the agent again. An exec makes a process dumpable until it says otherwise; that
-is harmless because nothing else lives here between two requests, and nothing that a command could have changed takes
-part: program, shell and interpreter lie where no command can write, and the environment is empty.
+One that is not asked for some seconds rests (`resting.py`).
 """
 
 import _ctypes
@@ -25,6 +22,7 @@ import time
 from _stat import S_ISREG
 
 from selfplay.sandbox.messages import COUNT, DONE, LENGTH, RUN, SETTINGS, WAKE, WOKEN, pack, unpack
+from selfplay.sandbox.resting import OPEN_FILES, keep_only, rest
 from selfplay.sandbox.streams import Streams
 
 TYPE_CHECKING = False
@@ -35,14 +33,8 @@ if TYPE_CHECKING:
 ENOENT = 2
 LONGEST_WAIT = 3600.0
 SHORT_WAIT = 0.005
-OPEN_FILES = 4096
 REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
-SHELL = "/bin/sh"
-RESTING = 'read -r line && exec "$0" "$@"'
-"""What it does at rest. A shell reads no byte beyond the line where it cannot go back, and ends with its input.
-It must be called `sh`: called `bash`, with a socket for its input, it would run the `.bashrc` that a command wrote.
-"""
 
 
 def set_dumpable(value: int) -> None:
@@ -195,35 +187,13 @@ def write_file(path: bytes, permissions: bytes, data: bytes) -> list[bytes]:
     return [b"data", b""]
 
 
-def keep_only(ends: tuple[int, ...]) -> None:
-    """Close every descriptor but these and the first three. No command inherits any of them."""
-    for end in ends:
-        posix.set_inheritable(end, False)
-    last = max(2, *ends)  # the program's, where it is kept
-    if last > 3:
-        posix.closerange(3, last)  # never an empty range: CPython takes one below 0 for everything
-    posix.closerange(last + 1, OPEN_FILES)
-
-
-def rest(kept: tuple[int, ...]) -> None:
-    """Become a shell until the next request. Returns only when that cannot be had, and then nothing has changed."""
-    kill_all()  # there is nobody; but whoever were there could now open us
-    posix.chdir("/")  # where a command ran last, something may lie in wait
-    try:
-        for end in kept:
-            posix.set_inheritable(end, True)
-        posix.execve(SHELL, ["sh", "-c", RESTING, *sys.orig_argv[:-1], WOKEN], {})
-    except OSError:
-        for end in kept:
-            posix.set_inheritable(end, False)
-
-
 def next_request(requests: "BufferedReader", woken: bool, idle: float, kept: tuple[int, ...]) -> list[bytes]:
     """Waits for it, at rest after `idle` seconds. `woken`: its first byte was read by the shell. Raises EOFError."""
     if not woken:
         arrival = select.poll()
         arrival.register(REQUESTS, select.POLLIN)
         while idle and not arrival.poll(idle * 1000):
+            kill_all()  # there is nobody; but whoever were there could open what follows
             rest(kept)
         if exactly(requests, 1) != WAKE:
             raise EOFError

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selfplay.sandbox import agent, inside, launcher, messages, seccomp, streams
+from selfplay.sandbox import agent, inside, launcher, messages, resting, seccomp, streams
 from selfplay.sandbox.programs import Programs
 from selfplay.sandbox.protocol import SandboxError
 
@@ -120,7 +120,7 @@ def compiled_agent() -> bytes:
 
     The modules are put where `import` looks first; no package and no file is needed inside.
     """
-    parts = {module.__name__: code(Path(module.__file__ or "")) for module in (messages, streams)}
+    parts = {module.__name__: code(Path(module.__file__ or "")) for module in (messages, streams, resting)}
     preamble = (
         "import sys, marshal\n"
         f"for name, body in {parts!r}.items():\n"

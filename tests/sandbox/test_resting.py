@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.sandbox import Mount, World, agent, launcher, messages
+from selfplay.sandbox import Mount, World, launcher, messages, resting
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.live import BubblewrapSandbox
 
@@ -147,7 +147,7 @@ def test_a_resting_shell_reads_one_line_and_nothing_of_its_home(shell: str, pipe
     reader, writer = os.pipe() if pipe else (end.detach() for end in socket.socketpair())
     try:
         os.write(writer, messages.WAKE + b"\nthe request\n")
-        command = ["sh", "-c", agent.RESTING, "/bin/cat", "-"]
+        command = ["sh", "-c", resting.RESTING, "/bin/cat", "-"]
         with subprocess.Popen(command, executable=shell, stdin=reader, stdout=subprocess.PIPE, env=env) as process:
             os.close(writer)
             assert process.stdout is not None and process.stdout.read() == b"\nthe request\n"

@@ -1,0 +1,40 @@
+"""How an agent rests: it becomes a shell, a twelfth of its size, until the byte that every request begins with.
+
+Then it becomes the agent again. An exec makes a process dumpable until it says otherwise. That is harmless, because
+nothing else lives in the sandbox between two requests, and because nothing that a command could have changed takes
+part: shell, interpreter and modules lie where no command can write, the program is a sealed memory file, the folder
+is the root and the environment is empty. Limits, filter and the signal at the parent's death survive an exec.
+"""
+
+import posix
+import sys
+
+from selfplay.sandbox.messages import WOKEN
+
+OPEN_FILES = 4096
+SHELL = "/bin/sh"
+RESTING = 'read -r line && exec "$0" "$@"'
+"""A shell reads no byte beyond the line where it cannot go back, and ends when its input does. It must be called `sh`:
+called `bash`, with a socket for its input, it would run the `.bashrc` that a command wrote."""
+
+
+def keep_only(ends: tuple[int, ...]) -> None:
+    """Close every descriptor but these and the first three. No command inherits any of them."""
+    for end in ends:
+        posix.set_inheritable(end, False)
+    last = max(2, *ends)  # the program's, where it is kept
+    if last > 3:
+        posix.closerange(3, last)  # never an empty range: CPython takes one below 0 for everything
+    posix.closerange(last + 1, OPEN_FILES)
+
+
+def rest(kept: tuple[int, ...]) -> None:
+    """Become a shell until the next request. Returns only when that cannot be had, and then nothing has changed."""
+    posix.chdir("/")  # where a command ran last, something may lie in wait
+    try:
+        for end in kept:
+            posix.set_inheritable(end, True)
+        posix.execve(SHELL, ["sh", "-c", RESTING, *sys.orig_argv[:-1], WOKEN], {})
+    except OSError:
+        for end in kept:
+            posix.set_inheritable(end, False)
