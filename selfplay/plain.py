@@ -3,6 +3,7 @@
 import ast
 import posixpath
 import threading
+from pathlib import Path
 from typing import Any
 
 _PARSING = threading.Lock()
@@ -42,3 +43,12 @@ def safe_relative(path: str) -> str | None:
     plain = posixpath.normpath(path)
     inside = plain not in (".", "..") and not plain.startswith("../")
     return path if inside and plain == path and ".git" not in path.lower().split("/") else None
+
+
+def regular_file(root: Path, path: str) -> Path | None:
+    """The file at the relative `path` below `root`, when it is one and no link leads to it."""
+    file = root / path
+    if safe_relative(path) is None or not file.is_file():
+        return None
+    steps = (file, *(folder for folder in file.parents if folder != root and folder.is_relative_to(root)))
+    return None if any(step.is_symlink() for step in steps) else file

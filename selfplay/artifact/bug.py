@@ -25,8 +25,9 @@ class Bug(BaseModel):
     """Identity, lineage, origin and measured behaviour of one bug.
 
     `fail_to_pass`: ids that pass on the original and not under the bug; `pass_to_pass`: pass on both; `flaky`: ids
-    whose outcome varied, in neither. `public_share`: how much of F2P a solver is shown. A bug of order 2 is its
-    `parent` (which goes back to `root`) plus a failed `attempt` at it. `environment` holds what rebuilds the
+    whose outcome varied, in neither. `public_share`: how much of F2P a solver was to be shown, `hidden`: the F2P ids
+    (a bug's of order 2: its root's) that are kept back. A bug of order 2 is its `parent` (which goes back to `root`)
+    plus a failed `attempt` at it. `environment` holds what rebuilds the
     environment (setup and test commands, interpreter version); `versions` the tools that made the bug.
     """
 
@@ -49,6 +50,7 @@ class Bug(BaseModel):
     pass_to_pass: tuple[str, ...]
     flaky: tuple[str, ...] = ()
     public_share: float = Field(default=1.0, gt=0, le=1)
+    hidden: tuple[str, ...] = ()
     thresholds: dict[str, Any] = Field(default_factory=dict)
     verdicts: tuple[dict[str, Any], ...] = ()
     environment: dict[str, Any] = Field(default_factory=dict)
@@ -60,6 +62,8 @@ class Bug(BaseModel):
         lineage = (self.parent, self.root, self.attempt)
         if any((self.order == 2) != (known is not None) for known in lineage):
             raise ValueError("a bug of order 2 has a parent, a root and an attempt, one of order 1 has none")
+        if self.order == 1 and not set(self.hidden) <= set(self.fail_to_pass):
+            raise ValueError("hidden names a test that is not in fail_to_pass")
         counts = Counter((*self.fail_to_pass, *self.pass_to_pass, *self.flaky))
         for test, count in counts.items():
             if count > 1:

@@ -9,11 +9,14 @@ most is the logarithm of their number, reached when all are touched equally ofte
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 from selfplay import patches
+from selfplay.patches.changes import changes
+from selfplay.patches.functions import function_at
+from selfplay.patches.functions import functions as defined
 from selfplay.plain import shown
 
 NEAR = 0.8
@@ -55,15 +58,13 @@ def _as_number(item: tuple[str, int]) -> int:
     return int(item[0])
 
 
-def shape(diffs: Mapping[str, str]) -> dict[str, Any]:
-    """Size, likeness and spread of first-order bugs, from bug -> `bug_inject.diff`."""
+def shape(diffs: Mapping[str, str], original: Callable[[str], str | None]) -> dict[str, Any]:
+    """Size, likeness and spread of first-order bugs, from bug -> `bug_inject.diff`. `original`: the text of a file of
+    the original, None where there is none."""
     sections = {bug: patches.parse(diff) for bug, diff in diffs.items()}
     sizes = [sum(section.added + section.removed for section in found) for found in sections.values()]
     files = [tuple({shown(section.path) for section in found}) for found in sections.values()]
-    functions = [
-        tuple({f"{shown(s.path)}::{shown(hunk.section.strip())}" for s in found for hunk in s.hunks})
-        for found in sections.values()
-    ]
+    functions = [touched_functions(found, original) for found in sections.values()]
     near = near_duplicates({bug: changed(found) for bug, found in sections.items()})
     return {
         "changed_lines": spread(sizes),
@@ -73,6 +74,19 @@ def shape(diffs: Mapping[str, str]) -> dict[str, Any]:
         "entropy_files": entropy(name for names in files for name in names),
         "entropy_functions": entropy(name for names in functions for name in names),
     }
+
+
+def touched_functions(sections: Iterable[patches.FilePatch], original: Callable[[str], str | None]) -> frozenset[str]:
+    """`path::name` of the functions whose lines are changed, each line counted for the innermost that holds it; where
+    the file's syntax is not known, git's guess of what a hunk stands in."""
+    found = set()
+    for section in sections:
+        spans = defined(section.path, original(section.path) or "")
+        for hunk in section.hunks:
+            lines = {line for change in changes(hunk) for line in change.lines}
+            names = {function_at(spans, line) for line in lines} if spans else {hunk.section.strip()}
+            found |= {f"{shown(section.path)}::{shown(name)}" for name in names}
+    return frozenset(found)
 
 
 def changed(sections: Iterable[patches.FilePatch]) -> Lines:

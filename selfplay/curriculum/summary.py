@@ -13,6 +13,7 @@ from selfplay.artifact.files import write_atomically
 from selfplay.curriculum.attempts import Attempt
 from selfplay.curriculum.quality import shape, share, solve_rates, spread
 from selfplay.curriculum.store import Curriculum
+from selfplay.plain import decode, regular_file
 
 
 def summarise(pool: Curriculum) -> dict[str, Any]:
@@ -59,7 +60,8 @@ def _quality(pool: Curriculum, submitted: list[dict[str, Any]]) -> dict[str, Any
     bugs, children = pool.bugs(), pool.attempts.bugs()
     tests = sum(len(bug.fail_to_pass) + len(bug.pass_to_pass) + len(bug.flaky) for bug in bugs)
     return {
-        **shape(_diffs(pool, bugs)),
+        **shape(_diffs(pool, bugs), lambda path: _original(pool, path)),
+        "hidden_share": spread([round(len(bug.hidden) / len(bug.fail_to_pass), 4) for bug in bugs]),
         "duplicate_rate": share(sum(e["status"] == "duplicate" for e in submitted), len(submitted)),
         "fail_to_pass": spread([len(bug.fail_to_pass) for bug in bugs]),
         "flaky_rate": share(sum(len(bug.flaky) for bug in bugs), tests),
@@ -80,6 +82,12 @@ def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:
         with contextlib.suppress(ArtifactError):
             found[bug.id] = load(pool.folder / "bugs" / bug.id).bug_inject
     return found
+
+
+def _original(pool: Curriculum, path: str) -> str | None:
+    """The text of a file of the run's original."""
+    file = regular_file(pool.folder / "original", path)
+    return decode(file.read_bytes()) if file else None
 
 
 def _solving(pool: Curriculum) -> dict[str, Any]:

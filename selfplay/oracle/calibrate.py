@@ -7,13 +7,13 @@ instead of being taken for granted.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.instrument import Instrumented, impossible, with_canaries
+from selfplay.oracle.originals import read_originals
 from selfplay.oracle.trial import Order, TestFile, Trial, run_trial
 from selfplay.oracle.world import Task
-from selfplay.sandbox import Backend, Limits, World
+from selfplay.sandbox import Backend, Limits
 
 END_MARK = b"SELFPLAY-END exit="
 
@@ -56,22 +56,6 @@ class Calibration:
     @property
     def canaries(self) -> bool:
         return self.instrumented and any(self.must_pass) and any(self.must_fail)
-
-
-def read_originals(world: World, paths: tuple[str, ...]) -> dict[str, TestFile]:
-    """The regular files among `paths` as the topmost layer has them; nothing behind a link is followed."""
-    found = {}
-    for path in paths:
-        for layer in reversed(world.tree):
-            file = layer / path
-            if file.is_file() and not any(step.is_symlink() for step in _steps(layer, file)):
-                found[path] = TestFile(file.read_bytes(), bool(file.stat().st_mode & 0o100))
-                break
-    return found
-
-
-def _steps(root: Path, file: Path) -> list[Path]:
-    return [file, *(folder for folder in file.parents if folder != root and folder.is_relative_to(root))]
 
 
 def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits()) -> Calibration:

@@ -54,11 +54,16 @@ def _heading(bug: Bug) -> Text:
         f"{bug.id}{lineage}",
         f"{bug.source} at {bug.revision} (tree {bug.tree_hash[:12]})",
         f"{bug.strategy} by {bug.policy}, seed {bug.seed}",
-        f"{len(bug.fail_to_pass)} tests fail, {len(bug.pass_to_pass)} still pass, {len(bug.flaky)} flaky",
+        f"{len(bug.fail_to_pass)} tests fail, {len(bug.pass_to_pass)} still pass, {len(bug.flaky)} flaky{_hidden(bug)}",
     ]
     text = safe("\n".join(lines))
     text.stylize("bold", 0, len(lines[0]))
     return text
+
+
+def _hidden(bug: Bug) -> str:
+    count = len(set(bug.hidden) & set(bug.fail_to_pass))
+    return f", {count} hidden from the solver" if count else ""
 
 
 def _where(diff: str) -> Text:

@@ -26,6 +26,7 @@ def quality_table(quality: Mapping[str, Any], solving: Mapping[str, Any]) -> Tab
         ("changed lines", _spread(quality["changed_lines"])),
         ("files per bug", _spread(quality["files_per_bug"])),
         ("F2P tests per bug", _spread(quality["fail_to_pass"])),
+        ("share of F2P hidden", _spread(quality["hidden_share"])),
         ("one-line bugs", _percent(quality["one_line_share"])),
         ("duplicates submitted", _percent(quality["duplicate_rate"])),
         ("near-duplicates", _percent(quality["near_duplicate_rate"])),

@@ -17,6 +17,8 @@ from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import DUPLICATE, EpisodeResult
 from selfplay.errors import SelfplayError
+from selfplay.oracle.originals import original_texts
+from selfplay.oracle.specification import hidden_tests
 from selfplay.plain import encode, shown
 from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.collect import collect
@@ -165,6 +167,7 @@ def _result(
         pass_to_pass=validation.pass_to_pass,
         flaky=validation.flaky,
         public_share=run.public_share,
+        hidden=_hidden(run, artifact, validation.fail_to_pass),
         thresholds=run.thresholds.to_json(),
         verdicts=tuple(verdict.to_json() for verdict in validation.verdicts),
         environment=run.environment,
@@ -172,6 +175,11 @@ def _result(
         versions={"selfplay": __version__, "python": platform.python_version()},
     )
     return EpisodeResult(number, strategy, "valid", "", figures, tree_key=key, artifact=artifact, bug=bug)
+
+
+def _hidden(run: Injection, artifact: Artifact, fail_to_pass: tuple[str, ...]) -> tuple[str, ...]:
+    texts = original_texts(run.prepared.world(), artifact.test_files)
+    return hidden_tests(artifact.test_weaken, texts, fail_to_pass, run.public_share, artifact.content_hash())
 
 
 def tree_key(artifact: Artifact) -> str:

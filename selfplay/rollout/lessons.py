@@ -21,6 +21,7 @@ from selfplay.artifact import Bug
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.attempts import file_name
 from selfplay.errors import SelfplayError
+from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
 from selfplay.repository import Suite
 from selfplay.roles.injector.prompt import injector_prompt
@@ -29,6 +30,7 @@ from selfplay.roles.prompt import opening
 from selfplay.roles.solver.prompt import solver_prompt
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.stored import read_bug
+from selfplay.sandbox import World
 
 Role = Literal["injector", "solver"]
 FAREWELL = "I have submitted, and there is nothing to improve."
@@ -118,10 +120,14 @@ def _injector_told(bug: Bug, number: int) -> str:
 def _solver_told(folder: Path) -> str:
     try:
         bug, artifact, _ = read_bug(folder)
-        told = specification(artifact.test_weaken, bug.fail_to_pass, bug.public_share, bug.root or bug.id)
+        original = World(tree=(folder.parent.parent / "original",))
+        known = original_texts(original, artifact.test_files) if bug.hidden else {}
+        if bug.hidden and not known:  # what is to stay hidden could not be told from the rest
+            return ""
+        told = specification(artifact.test_weaken, known, bug.hidden)
     except (SelfplayError, ValueError):
         return ""
-    return solver_prompt(SolverTask(bug.id, told.diff))
+    return solver_prompt(SolverTask(bug.id, told))
 
 
 def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[tuple[Message, ...], ...]:

@@ -21,6 +21,7 @@ from selfplay.curriculum.attempts import Attempt, file_name
 from selfplay.errors import SelfplayError
 from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
 from selfplay.oracle.world import Task, open_world, solver_world
 from selfplay.patches import PatchError, changed_lines
@@ -71,13 +72,13 @@ class Ready:
 def make_ready(run: Solving, folder: Path) -> Ready:
     """Read the bug in `folder`. Raises `ArtifactError` for one that is damaged."""
     bug, artifact, thresholds = read_bug(folder)
-    told = specification(artifact.test_weaken, bug.fail_to_pass, bug.public_share, bug.root or bug.id)
     graded = task_of(folder, bug, artifact, run.prepared.world())
+    told = specification(artifact.test_weaken, original_texts(graded.world, artifact.test_files), bug.hidden)
     grader = Grader(
         run.backend, graded, oracle_of(bug, thresholds), run.limits, counterfactual=run.counterfactual
     )  # fmt: skip
     task = Task(solver_world(run.prepared), artifact, graded.extra)
-    return Ready(bug, artifact, task, told.diff, grader, thresholds.seconds)
+    return Ready(bug, artifact, task, told, grader, thresholds.seconds)
 
 
 Say = Callable[[str], None]

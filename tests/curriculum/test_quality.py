@@ -25,7 +25,8 @@ def test_the_shape_of_three_bugs() -> None:
             "one": diff("a.py", ["x = 1"], ["x = 2"]),
             "two": diff("a.py", ["a", "b", "c"], [], "def g():"),
             "three": diff("b.py", ["a", "b", "c"], []) + diff("c.py", ["d"], []),
-        }
+        },
+        lambda path: None,
     )
     assert found["changed_lines"] == {"least": 2, "median": 3, "mean": 3.0, "most": 4}
     assert found["files_per_bug"] == {"least": 1, "median": 1, "mean": 1.33, "most": 2}
@@ -35,8 +36,16 @@ def test_the_shape_of_three_bugs() -> None:
     assert found["entropy_functions"]["names"] == 4
 
 
+def test_a_function_is_what_the_syntax_says_not_what_git_guesses() -> None:
+    source = "class C:\n    def f(self):\n        return 1\n\n    def g(self):\n        return 2\n"
+    one = HEAD.format("c.py") + "@@ -1,6 +1,6 @@ class C:\n class C:\n     def f(self):\n-        return 1\n"
+    one += "+        return 0\n \n     def g(self):\n-        return 2\n+        return 0\n"
+    found = shape({"one": one}, {"c.py": source}.get)
+    assert found["entropy_functions"] == {"names": 2, "bits": 1.0, "most": 1.0}  # C.f and C.g, once each
+
+
 def test_no_bugs_have_no_shape() -> None:
-    found = shape({})
+    found = shape({}, lambda path: None)
     assert found["changed_lines"] is None and found["one_line_share"] is None and spread([]) is None
 
 

@@ -157,6 +157,8 @@ def test_order_two_in_one_command(selfplay: Command, shop: Path, tmp_path: Path)
     assert "second_order" in done.json["cost"]
     bugs = [load_bug(path) for path in sorted((tmp_path / "bugs").iterdir())]
     assert {bug.public_share for bug in bugs} == {0.5}
+    assert len({bug.hidden for bug in bugs}) == 1  # a second-order bug is told what its parent is
+    assert 2 * len(bugs[0].hidden) <= len(bugs[0].fail_to_pass)
     promoted = done.json["quality"]["second_order"]
     assert len(bugs) == 1 + promoted["bugs"]
     failed = 2 - done.json["solving"]["scripted"]["order_1"]["resolved"]

@@ -1,0 +1,73 @@
+"""Which function a line of a file belongs to: by syntax in Python, by what test runners ask for elsewhere."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from selfplay.plain import syntax_tree
+
+_PYTHON = (".py", ".pyi")
+_TEST = re.compile(
+    r"""^\s*(?:@test\s+["'](?P<bats>[^"']+)"""
+    r"""|(?:test|it)(?:\.\w+)?\s*\(\s*["'`](?P<called>[^"'`]+)"""
+    r"""|(?:[\w:<>]+[\s*&]+)*(?P<named>test\w*)\s*\()"""
+)
+
+
+@dataclass(frozen=True)
+class Function:
+    """`name`: qualified by its classes, and the functions around it. `first` to `last`: its 1-based lines, decorators
+    included."""
+
+    name: str
+    first: int
+    last: int
+
+    def holds(self, line: int) -> bool:
+        return self.first <= line <= self.last
+
+
+def functions(path: str, text: str) -> tuple[Function, ...]:
+    """The functions of a Python file, outer ones before inner ones; of any other text none, of a broken one none."""
+    if not path.endswith(_PYTHON):
+        return ()
+    try:
+        return tuple(_defined(syntax_tree(text), ""))
+    except (SyntaxError, ValueError, RecursionError):
+        return ()
+
+
+def function_at(found: tuple[Function, ...], line: int) -> str:
+    """The name of the innermost function that holds the line; empty when none does."""
+    return next((function.name for function in reversed(found) if function.holds(line)), "")
+
+
+def find_tests(path: str, text: str) -> tuple[Function, ...]:
+    """The tests of a file, as far as its text tells them apart. Outside Python each ends where the next one begins."""
+    if path.endswith(_PYTHON):
+        return tuple(one for one in functions(path, text) if _is_test(one.name))
+    lines = text.split("\n")
+    found = [(at, match) for at, line in enumerate(lines, 1) if (match := _TEST.match(line))]
+    ends = [at - 1 for at, _ in found[1:]] + [len(lines)]
+    return tuple(
+        Function(match["bats"] or match["called"] or match["named"], at, end)
+        for (at, match), end in zip(found, ends, strict=False)  # of no tests there is one end
+    )
+
+
+def _is_test(name: str) -> bool:
+    *around, last = name.split(".")
+    return last.startswith("test") and not any(outer.startswith("test") for outer in around)
+
+
+def _defined(node: ast.AST, around: str) -> Iterator[Function]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name = f"{around}{child.name}"
+            if not isinstance(child, ast.ClassDef):
+                first = min(line.lineno for line in (child, *child.decorator_list))
+                yield Function(name, first, child.end_lineno or child.lineno)
+            yield from _defined(child, f"{name}.")
+        elif isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from _defined(child, around)
