@@ -54,6 +54,7 @@ class HfTokenizer:
 def load_tokenizer(model: str) -> HfTokenizer:
     """The tokenizer of a local folder or a hub's name. Raises `ModelError`."""
     transformers = imported("transformers", "transformers")
+    transformers.utils.logging.disable_progress_bar()
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
         eos = _generation_ends(transformers, model)

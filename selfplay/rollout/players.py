@@ -1,7 +1,7 @@
 """Who plays: a player gives every episode of a run its policy, for either role, by the name `--policy` takes."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Protocol
 
 from pydantic import TypeAdapter, ValidationError
@@ -15,6 +15,8 @@ from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.solver.naive import naive_solver
 from selfplay.roles.solver.script import scripted_solver
 from selfplay.roles.solver.task import SolverTask
+
+Say = Callable[[str], None]
 
 
 class UnknownPolicy(SelfplayError):
@@ -39,8 +41,8 @@ class Player(Protocol):
     @property
     def limits(self) -> EpisodeLimits: ...
 
-    def check(self) -> None:
-        """Make sure that it can play. Raises `SelfplayError`."""
+    def check(self, say: Say = ...) -> None:
+        """Make sure that it can play, and from now on say what it does for long. Raises `SelfplayError`."""
         ...
 
     def injector(self, task: InjectorTask) -> Policy:
@@ -71,7 +73,7 @@ class ScriptedPlayer:
         self.name = name
         self._notes = Notes()
 
-    def check(self) -> None:
+    def check(self, say: Say = lambda line: None) -> None:
         """A script is always ready."""
 
     def injector(self, task: InjectorTask) -> Policy:
@@ -150,7 +152,8 @@ def _in_process(
         chat = ChatFormat(load_tokenizer(model))  # before the weights, which take longer
         return TokenVoice(await open_model(model, wanted), chat)
 
-    return ModelPlayer(f"{kind}:{model}", open_voice, play)
+    seeded = True if play.seeded is None else play.seeded
+    return ModelPlayer(f"{kind}:{model}", open_voice, replace(play, seeded=seeded))
 
 
 def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:
