@@ -31,7 +31,8 @@ TOKEN_IDS = {"return_token_ids": True}
 
 @dataclass(frozen=True)
 class EndpointOptions:
-    """How an endpoint is used. Prices are for a million tokens; `seconds`: the most one answer may take.
+    """How an endpoint is used. Prices are for a million tokens; `answer_seconds`: the most that one
+    answer may take.
 
     `requests_per_minute` 0: as many as come. `token_ids`: ask for the ids; None asks whether the endpoint has them.
     """
@@ -40,7 +41,7 @@ class EndpointOptions:
     api_key_env: str = "OPENAI_API_KEY"
     concurrency: int = 32
     retries: int = 10
-    seconds: float = 600.0
+    answer_seconds: float = 600.0
     requests_per_minute: float = 0.0
     price_in: float = 0.0
     price_cached: float | None = None
@@ -57,7 +58,7 @@ class Endpoint:
             base_url=options.base_url,
             api_key=os.environ.get(options.api_key_env) or "none",
             max_retries=options.retries,
-            timeout=options.seconds,
+            timeout=options.answer_seconds,
         )
         self._places = asyncio.Semaphore(options.concurrency)
         self._token_ids = bool(options.token_ids)
@@ -67,7 +68,8 @@ class Endpoint:
         """One short answer, so that a wrong key, name or address is known before anything runs. Raises `ModelError`."""
         patient = self._client
         self._client = patient.with_options(
-            timeout=min(CHECK_SECONDS, self.options.seconds), max_retries=min(CHECK_RETRIES, self.options.retries)
+            timeout=min(CHECK_SECONDS, self.options.answer_seconds),
+            max_retries=min(CHECK_RETRIES, self.options.retries),
         )
         try:
             await self._say_ready()
@@ -152,6 +154,8 @@ class Endpoint:
                     f"{where} has no model {self.name!r}, or is no such endpoint: {said}",
                     "Check the name after openai: and --base-url, which usually ends with /v1.",
                 )
+            case openai.APITimeoutError():
+                return ModelError(f"{where} does not answer in time: {said}", "Check it, or raise answer_seconds.")
             case openai.APIConnectionError():
                 return ModelError(f"{where} cannot be reached: {said}", "Check --base-url and the network.")
             case openai.BadRequestError() if any(word in said.lower() for word in CONTEXT_WORDS):

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from selfplay.agent.actions import Observation, Turn
 from selfplay.agent.chat_format import ChatFormat
@@ -12,8 +12,10 @@ from selfplay.agent.hands import AsyncPolicy
 from selfplay.agent.model import Message, TokenModel
 from selfplay.agent.token_conversation import TokenConversation
 from selfplay.agent.trajectory import Record
-from selfplay.policies.endpoint import Endpoint
 from selfplay.policies.loop import LoopThread
+
+if TYPE_CHECKING:  # imports the client, which not every policy needs
+    from selfplay.policies.endpoint import Endpoint
 
 PULSE_SECONDS, SLOWEST_PULSE = 20.0, 600.0
 
@@ -35,7 +37,7 @@ class Voice(Protocol):
 class EndpointVoice:
     """Speaks through an endpoint."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: "Endpoint") -> None:
         self.name = f"openai:{endpoint.name}"
         self._endpoint = endpoint
 

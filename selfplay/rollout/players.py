@@ -109,6 +109,9 @@ def _scripted(name: str, options: Mapping[str, str]) -> Player:
 
 
 def _endpoint(model: str, options: Mapping[str, str]) -> Player:
+    from selfplay.policies.tokenizer import imported
+
+    imported("openai", "openai")
     from selfplay.policies.endpoint import Endpoint, EndpointOptions
     from selfplay.policies.voices import EndpointVoice, Voice
     from selfplay.rollout.model_player import ModelPlayer, PlayOptions
@@ -159,6 +162,7 @@ def _in_process(
 def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:
     """`options` as one value of each of `kinds`, dataclasses with defaults. Raises `UnknownPolicy`."""
     known = {field.name: kind for kind in kinds for field in fields(kind)}
+    assert len(known) == sum(len(fields(kind)) for kind in kinds), "two options of one name"
     strange = [name for name in options if name not in known]
     if strange:
         raise UnknownPolicy(f"there is no option {strange[0]!r}", f"The options are: {', '.join(sorted(known))}.")
