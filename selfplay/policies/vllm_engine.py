@@ -5,7 +5,6 @@ request is aborted. New weights come from a folder of safetensors; every sample 
 """
 
 import asyncio
-import gc
 import itertools
 import os
 import uuid
@@ -137,5 +136,4 @@ class VllmModel:
     async def close(self) -> None:
         """End the engine and its processes."""
         self._engine.shutdown()
-        self._engine = None
-        gc.collect()  # while the interpreter is whole: what an engine does when it is collected at exit fails aloud
+        self._engine.shutdown = lambda: None  # collected at exit it would do so again, and fail aloud
