@@ -8,7 +8,6 @@ from jinja2 import TemplateError
 
 from selfplay.agent.model import ModelError
 
-
 WHERE_MODELS_ARE = "Name a folder that holds a model (selfplay model fetch smollm2 makes one), or a hub's name."
 
 
