@@ -3,8 +3,10 @@
 `python -m benchmarks.bench_grade [--project SOURCE]... [--bugs N] [--json]`.
 
 Eight attempts at each bug are graded, as a solver group is: the gold patch, which passes every layer and so costs the
-most. All core seconds count, also the two calibration runs that the eight share, the sandboxes and parsers; bare runs
-of the suite are taken in between. The floor is one run, and two with the counterfactual.
+most. All core seconds count, also the one or two calibration runs that the eight share. A suite run is what a grader
+without any defence would do for an attempt: a fresh sandbox, the diffs, the bug's own script once, its parser. So the
+floor is one run and an eighth, or two and a quarter with the counterfactual. Bare runs of pytest, in a sandbox that is
+already there and warm, are given beside it. All three are measured by turns.
 """
 
 import argparse
@@ -16,12 +18,14 @@ from pathlib import Path
 
 from benchmarks.bare import Bare, bare_command, warmed
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
-from selfplay.artifact import load
+from selfplay.oracle.trial import Order as TrialOrder
+from selfplay.oracle.trial import run_trial
 from selfplay.patches import reverse
 from selfplay.repository import Prepared, measure_suite, prepare
 from selfplay.rollout.campaign import Order, run_campaign
 from selfplay.rollout.cost import cpu_seconds
 from selfplay.rollout.grading import grader_for
+from selfplay.rollout.stored import MOST_SECONDS, read_bug, task_of
 from selfplay.sandbox import Backend, open_backend
 
 PROJECTS = ("pypi:sqlparse==0.5.3", "pypi:boltons==25.0.0", "pypi:jinja2==3.1.6")
@@ -32,24 +36,32 @@ MOST = {False: 1.3, True: 2.4}
 
 @dataclass(frozen=True)
 class Graded:
-    """`core_seconds` of all attempts together."""
+    """Core seconds: `graded` of all attempts together, `plain` of each run without a defence."""
 
     attempts: int
     resolved: int
-    core_seconds: float
+    graded: float
+    plain: tuple[float, ...]
 
 
 def grade_all(folders: Sequence[Path], prepared: Prepared, backend: Backend, bare: Bare, asked: bool) -> Graded:
     """Grade the gold patch of every bug as often as a group attempts it."""
-    spent, resolved = 0.0, 0
+    spent, resolved, plain = 0.0, 0, list[float]()
     for folder in folders:
+        bug, artifact, _ = read_bug(folder)
+        gold = reverse(artifact.bug_inject)
+        task = task_of(folder, bug, artifact, prepared.world())
         before = cpu_seconds()
         grader = grader_for(folder, backend, prepared=prepared, counterfactual=asked)
-        gold = reverse(load(folder).bug_inject)
-        resolved += sum(grader.grade(gold).resolved for _ in range(ATTEMPTS))
         spent += cpu_seconds() - before
-        bare.run()
-    return Graded(len(folders) * ATTEMPTS, resolved, spent)
+        for _ in range(ATTEMPTS):
+            before = cpu_seconds()
+            resolved += grader.grade(gold).resolved
+            done = cpu_seconds()
+            run_trial(backend, task.world, artifact, TrialOrder((*task.diffs, gold), MOST_SECONDS))
+            spent, plain = spent + done - before, [*plain, cpu_seconds() - done]
+            bare.run()
+    return Graded(len(folders) * ATTEMPTS, resolved, spent, tuple(plain))
 
 
 def sheets(projects: Sequence[str] = PROJECTS, bugs: int = BUGS) -> Iterator[Sheet]:
@@ -69,11 +81,12 @@ def _sheet(source: str, bugs: int, backend: Backend) -> Sheet:
         folders = sorted(Path(folder, "bugs").iterdir())
         found = {asked: grade_all(folders, prepared, backend, bare, asked) for asked in MOST}
     worth = statistics.median(bare.core)
-    lines = [Figure("bare suite, core", worth, "core s")]
+    run = statistics.median([*found[False].plain, *found[True].plain])
+    lines = [Figure("a suite run, core", run, "core s"), Figure("a bare run, core", worth, "core s")]
     for asked, graded in found.items():
-        name = "with" if asked else "without"
-        runs = graded.core_seconds / worth / graded.attempts
-        lines.append(at_most(f"suite runs an attempt, {name} the counterfactual", runs, MOST[asked], "runs"))
+        name, attempt = "with" if asked else "without", graded.graded / graded.attempts
+        lines.append(at_most(f"suite runs an attempt, {name} the counterfactual", attempt / run, MOST[asked], "runs"))
+        lines.append(Figure(f"the same in bare runs, {name} it", attempt / worth, "runs"))
         lines.append(at_least(f"gold patches resolved, {name} it", graded.resolved, graded.attempts, ""))
     return Sheet(
         f"grading, {source.removeprefix('pypi:')}, {ATTEMPTS} attempts at each of {len(folders)} bugs", tuple(lines)

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from selfplay.oracle.errors import OracleError
+from selfplay.oracle.files import TestFile
 from selfplay.oracle.instrument import Instrumented, impossible, with_canaries
 from selfplay.oracle.originals import read_originals
-from selfplay.oracle.trial import Order, TestFile, Trial, run_trial
+from selfplay.oracle.trial import Order, Trial, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 
@@ -33,13 +34,15 @@ class Oracle:
 
 @dataclass(frozen=True)
 class Calibration:
-    """`must_pass` to `false_claims`: how many ids the canaries and twins have, each in the order they are made in; 0
-    for one that does not behave as it must. `witnessed`: ids the witness sees pass. `replaced`: what the suite
+    """`made`: the canaries and twins, empty where they disturb the suite, and what they are `compiled` to. `must_pass`
+    to `false_claims`: how many ids these have, each in the order they are made in; 0 for one that does not behave as
+    it must. `witnessed`: ids the witness sees pass. `replaced`: what the suite
     itself replaces in its runner. `rewritten`: test files the suite
-    itself changes. `instrumented`: canaries disturb nothing."""
+    itself changes."""
 
     originals: Mapping[str, TestFile]
-    instrumented: bool
+    made: Instrumented
+    compiled: Mapping[str, bytes]
     must_pass: tuple[int, ...]
     must_fail: tuple[int, ...]
     twins: tuple[int, ...]
@@ -55,7 +58,7 @@ class Calibration:
 
     @property
     def canaries(self) -> bool:
-        return self.instrumented and any(self.must_pass) and any(self.must_fail)
+        return any(self.must_pass) and any(self.must_fail)
 
 
 def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits()) -> Calibration:
@@ -65,7 +68,7 @@ def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Lim
     made = with_canaries(originals, sorted(oracle.fail_to_pass))
     runs, trial = 0, Trial()
     for canaries, witness in ((made, asks), (made, False), (Instrumented(), asks), (Instrumented(), False)):
-        order = Order((), oracle.seconds, files=canaries.files, witness=witness)
+        order = Order((), oracle.seconds, files=canaries.files, witness=witness, keep_compiled=bool(canaries.files))
         trial = run_trial(backend, task.world, task.artifact, order, limits)
         runs += 1
         if _sound(trial, oracle):
@@ -77,7 +80,8 @@ def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Lim
     seen = {test for test, outcome in (trial.witness or {}).items() if outcome == "passed"}
     return Calibration(
         originals=originals,
-        instrumented=bool(canaries.files),
+        made=canaries,
+        compiled=trial.compiled,
         must_pass=tuple(count(trial, word, "passed") for word in canaries.must_pass),
         must_fail=tuple(count(trial, word, "failed") for word in canaries.must_fail),
         twins=tuple(count(trial, word, "passed") for word in canaries.twins),
@@ -85,7 +89,7 @@ def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Lim
         witnessed=frozenset(seen) & oracle.wanted,
         witness_end=trial.witness_end is not None and trial.witness_end == trial.exit_code,
         replaced=frozenset(trial.replaced),
-        rewritten=frozenset(trial.rewritten),
+        rewritten=frozenset(path for path in trial.rewritten if path not in trial.compiled),
         exit_zero=trial.exit_code == 0,
         end_mark=END_MARK in trial.log,
         seconds=trial.seconds,
@@ -93,13 +97,25 @@ def calibrate(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Lim
     )
 
 
+@dataclass(frozen=True)
+class Hopeless:
+    """Impossible tests, what they are compiled to, and the ids that none of them lets pass."""
+
+    files: Mapping[str, TestFile]
+    compiled: Mapping[str, bytes]
+    tests: frozenset[str]
+
+
 def find_hopeless(
     backend: Backend, task: Task, oracle: Oracle, known: Calibration, limits: Limits = Limits()
-) -> frozenset[str]:
-    """The ids that no impossible test lets pass, by one more run of the original. Only a prediction that passes
-    everything else asks for them."""
-    ruined = Order((), oracle.seconds, files=impossible(known.originals, oracle.fail_to_pass))
-    return oracle.wanted - run_trial(backend, task.world, task.artifact, ruined, limits).passed
+) -> Hopeless:
+    """What the counterfactual run can ask for, by one more run of the original. Only a prediction that passes
+    everything else needs it."""
+    files = impossible(known.originals, sorted(oracle.fail_to_pass))
+    trial = run_trial(
+        backend, task.world, task.artifact, Order((), oracle.seconds, files=files, keep_compiled=True), limits
+    )
+    return Hopeless(files, trial.compiled, oracle.wanted - trial.passed)
 
 
 def count(trial: Trial, word: str, outcome: str) -> int:

@@ -10,10 +10,10 @@ from threading import Lock
 from typing import Any
 
 from selfplay.oracle import layers
-from selfplay.oracle.calibrate import Calibration, Oracle, calibrate, find_hopeless
+from selfplay.oracle.calibrate import Calibration, Hopeless, Oracle, calibrate, find_hopeless
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.instrument import Instrumented, impossible, with_canaries
 from selfplay.oracle.layers import Layer
+from selfplay.oracle.originals import original_texts
 from selfplay.oracle.paths import refusal
 from selfplay.oracle.prediction import ReadPrediction, read_prediction
 from selfplay.oracle.settings import changed_settings, is_settings_file
@@ -60,7 +60,7 @@ class Grader:
         self._backend, self._task, self._oracle, self._limits = backend, task, oracle, limits
         self._counterfactual = counterfactual
         self._known: Calibration | None = None
-        self._hopeless: frozenset[str] | None = None
+        self._hopeless: Hopeless | None = None
         self._lock = Lock()
 
     @property
@@ -71,8 +71,8 @@ class Grader:
                 self._known = calibrate(self._backend, self._task, self._oracle, self._limits)
             return self._known
 
-    def _never_pass(self) -> frozenset[str]:
-        """The ids that no impossible test lets pass, found once."""
+    def _impossible(self) -> Hopeless:
+        """The tests made impossible, found once."""
         known = self.calibration
         with self._lock:
             if self._hopeless is None:
@@ -102,7 +102,7 @@ class Grader:
 
     def _refused(self, read: ReadPrediction) -> tuple[str, str] | None:
         for section in read.sections:
-            why = refusal(section, self._task.artifact)
+            why = refusal(section, self._task.artifact, self._original)
             if why:
                 return why
         script = self._task.artifact.test_script
@@ -119,24 +119,24 @@ class Grader:
             reasons = (changed_settings(path, before[path], _text(sandbox, path), script) for path in sorted(touched))
             return next((("touches-infrastructure", why) for why in reasons if why), None)
 
+    def _original(self, path: str) -> str | None:
+        return original_texts(self._task.world, [path]).get(path)
+
     def _run(self, diff: str, before: tuple[Layer, ...]) -> Grade:
         known, oracle = self.calibration, self._oracle
-        made = Instrumented()
-        if known.instrumented:
-            made = with_canaries(known.originals, sorted(oracle.fail_to_pass))
         limit = min(oracle.seconds, 10 * known.seconds + 10)
         diffs = (*self._task.diffs, diff) if diff else self._task.diffs
-        order = Order(diffs, limit, files=made.files, witness=bool(known.witnessed))
+        order = Order(diffs, limit, files=known.made.files, compiled=known.compiled, witness=bool(known.witnessed))
         trial = self._trial(order)
         spent = Grade(False, "", "", before, runs=int(trial.stage != "apply"), seconds=trial.seconds)
         broken = _broken(trial)
         if broken:
             return replace(spent, reason=broken[0], detail=broken[1], layers=(*before, layers.caught("run", broken[1])))
-        said = tuple(judge(trial, made, known, oracle) for judge in layers.OF_A_RUN)
+        said = tuple(judge(trial, known, oracle) for judge in layers.OF_A_RUN)
         spent = replace(spent, layers=(*before, layers.passed("run", f"ended within {limit:.0f} s"), *said))
-        return self._judged(spent, trial, made, diff, limit)
+        return self._judged(spent, trial, diff, limit)
 
-    def _judged(self, grade: Grade, trial: Trial, made: Instrumented, diff: str, limit: float) -> Grade:
+    def _judged(self, grade: Grade, trial: Trial, diff: str, limit: float) -> Grade:
         """The outcomes, and the layers that ask for them."""
         oracle, known = self._oracle, self.calibration
         missing = tuple(sorted(oracle.wanted - trial.outcomes.keys()))
@@ -153,7 +153,7 @@ class Grader:
                 reason=reason,
                 detail=f"{len(failing)} tests fail and {len(missing)} are missing, first {first!r}",
             )
-        grade = replace(grade, layers=(*grade.layers, layers.names(trial, made, known, oracle)))
+        grade = replace(grade, layers=(*grade.layers, layers.names(trial, known, oracle)))
         stopped = _caught(grade)
         if stopped:
             return stopped
@@ -169,19 +169,20 @@ class Grader:
         name, known, bug = "counterfactual", self.calibration, self._task.artifact.bug_inject
         if not self._counterfactual:
             return Layer(name, "skipped", "was not asked for"), 0.0
-        never = self._never_pass()
-        hopeless = never & self._oracle.fail_to_pass
+        never = self._impossible()
+        hopeless = never.tests & self._oracle.fail_to_pass
         diffs = (*self._task.diffs, diff)
         if hopeless:
             trial = self._trial(
                 Order(
                     diffs,
                     limit,
-                    files=impossible(known.originals, sorted(self._oracle.fail_to_pass)),
+                    files=never.files,
+                    compiled=never.compiled,
                     witness=bool(known.witnessed),  # a run like the first, so that nothing tells them apart
                 )
             )
-            still = sorted(trial.passed & never)
+            still = sorted(trial.passed & never.tests)
             if still:
                 return layers.caught(name, f"{still[0]!r} passes even when it is made impossible", 1), trial.seconds
             return layers.passed(name, f"{len(hopeless)} F2P tests fail when made impossible", 1), trial.seconds

@@ -9,23 +9,20 @@ What a suite cannot show is found out by running it on the original (`calibrate.
 import re
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from selfplay.oracle import python_tests
+from selfplay.oracle import javascript_tests, python_tests
+from selfplay.oracle.files import TestFile
 from selfplay.oracle.secret_names import secret_name, vocabulary
-from selfplay.oracle.trial import TestFile
 
 MOST_FILES = 4
 MOST_BYTES = 24_000
 """Of all rewritten test files together, the first aside."""
 MOST_TWINS = 16
-_JS = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
+MOST_LIARS = 6
+"""Twins with false claims: each fails, and a failure's report costs more than most tests."""
 _SHELL = (".sh", ".bash", ".bats")
-_JS_TEST = re.compile(
-    r"(\b(?:test|it)(?:\.\w+)?\s*\(\s*(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\]|\\.)*`)\s*,\s*"
-    r"(?:\{[^{}]*\}\s*,\s*)?)(async\s+)?(?=function\b|\(|\w+\s*=>)"
-)
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,10 @@ class Word:
     odd: bool
 
 
-def word(odd: bool, text: str = "") -> Word:
+def word(odd: bool, path: str = "", text: str = "") -> Word:
     """A secret word whose hash has this parity, made of the words that the tests in `text` are named with."""
+    if path.endswith(javascript_tests.SUFFIXES):
+        return Word(secret_name(javascript_tests.words_of(text), (text,), odd, joint=" "), odd)
     return Word(secret_name(vocabulary(text), (text,), odd), odd)
 
 
@@ -65,7 +64,8 @@ def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]
         if not chosen or sum(len(originals[one].content) for one in (*chosen, path)) <= MOST_BYTES:
             chosen.append(path)
     for path in chosen:
-        made = _joined(made, _canaries(path, originals[path], fail_to_pass, MOST_TWINS - len(made.twins)))
+        most = MOST_TWINS - len(made.twins), MOST_LIARS - len(made.false_claims)
+        made = _joined(made, _canaries(path, originals[path], fail_to_pass, most))
     return made
 
 
@@ -85,7 +85,7 @@ def impossible(originals: Mapping[str, TestFile], fail_to_pass: Collection[str])
     for path, file in originals.items():
         if holds_tests(path, file):
             content = _sabotaged(path, file.content.decode("utf-8", "surrogateescape"), fail_to_pass)
-            out[path] = TestFile(content.encode("utf-8", "surrogateescape"), file.executable)
+            out[path] = _with(file, content)
     return out
 
 
@@ -94,29 +94,33 @@ def holds_tests(path: str, file: TestFile) -> bool:
     suffix = PurePosixPath(path).suffix
     if suffix == ".py":
         return PurePosixPath(path).name != "conftest.py" and re.search(rb"\bdef +test", file.content) is not None
-    if suffix in _JS:
-        return re.search(rb"\b(?:test|it)\b[.\w]*\s*\(", file.content) is not None
+    if suffix in javascript_tests.SUFFIXES:
+        return javascript_tests.holds_tests(file.content.decode("utf-8", "surrogateescape"))
     return suffix in _SHELL
 
 
-def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most_twins: int) -> Instrumented:
+def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most: tuple[int, int]) -> Instrumented:
+    """`most`: twins, and false claims."""
     text = file.content.decode("utf-8", "surrogateescape")
     suffix = PurePosixPath(path).suffix
-    words = [word(odd, text) for odd in (False, True, False, True)]
+    holds_bug = any(path in test for test in fail_to_pass)
+    few = suffix == ".py" and not holds_bug  # a failure's report costs more than most tests
+    words = [word(odd, path, text) for odd in (False, True) * (1 if few else 2)]
     secrets.SystemRandom().shuffle(words)
     must_pass, must_fail = tuple(one.text for one in words if one.odd), tuple(one.text for one in words if not one.odd)
     if suffix == ".py":
         texts = [one.text for one in words]
-        made, twins, false = python_tests.canaries(path, text, texts, fail_to_pass, most_twins)
+        made, twins, false = python_tests.canaries(path, text, texts, fail_to_pass, most)
         files = {path: _with(file, made)} if made else {}
         return Instrumented(files, must_pass, must_fail, twins, tuple(false)) if files else Instrumented()
-    if suffix in _JS:
-        added, wrong = _javascript(text, words)
-        return Instrumented({path: _with(file, text + added)}, must_pass, (*must_fail, *wrong))
+    if suffix in javascript_tests.SUFFIXES:
+        named = [(one.text, one.odd) for one in words]
+        made, twins, false = javascript_tests.canaries(path, text, named, fail_to_pass, most)
+        return Instrumented({path: _with(file, made)}, must_pass, must_fail, twins, tuple(false))
     if suffix == ".bats":
         added = "".join(f'\n@test "{one.text}" {{ {_shell_check(one)}; }}\n' for one in words)
         return Instrumented({path: _with(file, text + added)}, must_pass, must_fail)
-    return _beside(path, file, text, words, any(path in test for test in fail_to_pass))
+    return _beside(path, file, text, words, holds_bug)
 
 
 def _beside(path: str, file: TestFile, text: str, words: Sequence[Word], holds_bug: bool) -> Instrumented:
@@ -144,59 +148,19 @@ def _renamed(name: str, secret: str) -> str:
 
 
 def _with(file: TestFile, text: str) -> TestFile:
-    return TestFile(text.encode("utf-8", "surrogateescape"), file.executable)
+    return replace(file, content=text.encode("utf-8", "surrogateescape"))
 
 
 def _shell_check(one: Word) -> str:
     return f"x=$(printf %s {one.text} | sha256sum); [ $(( 0x${{x:56:8}} % 2 )) -eq 1 ]"
 
 
-_FALSE_CLAIMS = {
-    "equal": "assert.equal('w', 0)", "strictEqual": "assert.strictEqual('w', 0)",
-    "deepEqual": "assert.deepEqual(['w'], [0])", "deepStrictEqual": "assert.deepStrictEqual(['w'], [0])",
-    "notEqual": "assert.notEqual(1, 1)", "notStrictEqual": "assert.notStrictEqual(1, 1)", "ok": "assert.ok(0)",
-    "match": "assert.match('w', /^$/)", "throws": "assert.throws(() => {})",
-    "doesNotThrow": "assert.doesNotThrow(() => { throw new Error('w'); })",
-    "toBe": "expect('w').toBe(0)", "toEqual": "expect(['w']).toEqual([0])", "toThrow": "expect(() => {}).toThrow()",
-    "toStrictEqual": "expect(['w']).toStrictEqual([0])",
-}  # fmt: skip
-
-
-def _javascript(text: str, words: Sequence[Word]) -> tuple[str, tuple[str, ...]]:
-    """Tests for whatever runner the file uses: `node:test` by name, else the globals of jest, mocha and vitest.
-
-    Also the words of tests that make a false claim by each assertion that the file itself uses.
-    """
-    module = re.search(r"(?m)^\s*(?:import|export)\b", text) is not None
-    node, tag = "node:test" in text, secrets.token_hex(4)
-    lines = [""]
-    if module:
-        lines += [f"import t{tag} from 'node:test';"] if node else []
-        lines += [f"import {{ createHash as h{tag} }} from 'node:crypto';", f"import a{tag} from 'node:assert';"]
-        runner = f"t{tag}" if node else "(typeof it === 'function' ? it : test)"
-    else:
-        lines += [f"const h{tag} = require('node:crypto').createHash, a{tag} = require('node:assert');"]
-        runner = "require('node:test').test" if node else "(typeof it === 'function' ? it : test)"
-    for number, one in enumerate(words):
-        parity = f"parseInt(h{tag}('sha256').update('{one.text}').digest('hex').slice(-1), 16) % 2"
-        check = f"a{tag}.strictEqual({parity}, 1)" if number % 2 else f"if ({parity} !== 1) throw new TypeError('no')"
-        lines.append(f"{runner}('{one.text}', () => {{ {check}; }});")
-    wrong: list[str] = []
-    for name in sorted(set(re.findall(r"\b(?:assert\.|\)\.)(\w+)\(", text)) & _FALSE_CLAIMS.keys()):
-        wrong.append(secrets.token_hex(6))
-        lines.append(f"{runner}('{wrong[-1]}', () => {{ {_FALSE_CLAIMS[name]}; }});")
-    return "\n".join(lines) + "\n", tuple(wrong)
-
-
 def _sabotaged(path: str, text: str, fail_to_pass: Collection[str]) -> str:
     suffix = PurePosixPath(path).suffix
     if suffix == ".py":
         return python_tests.impossible(path, text, fail_to_pass)
-    if suffix in _JS:
-        # the test's own function becomes the argument nobody calls
-        return _JS_TEST.sub(
-            lambda found: f"{found[1]}() => {{ throw new Error('impossible'); }}, {found[2] or ''}", text
-        )
+    if suffix in javascript_tests.SUFFIXES:
+        return javascript_tests.impossible(text)
     if suffix == ".bats":
         return re.sub(r"(?m)^(@test .*\{)", r"\1 return 1; ", text)
     return "#!/bin/bash\nexit 1\n"

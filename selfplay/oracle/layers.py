@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from selfplay.oracle.calibrate import END_MARK, Calibration, Oracle, count
-from selfplay.oracle.instrument import Instrumented
 from selfplay.oracle.trial import Trial
 
 State = Literal["passed", "caught", "unavailable", "skipped"]
@@ -36,7 +35,7 @@ def unavailable(name: str, reason: str) -> Layer:
     return Layer(name, "unavailable", reason)
 
 
-def test_files(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle) -> Layer:
+def test_files(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     """The oracle's test files are after the run what they were before it."""
     changed = [path for path in trial.rewritten if path not in known.rewritten]
     if changed:
@@ -44,10 +43,11 @@ def test_files(trial: Trial, made: Instrumented, known: Calibration, oracle: Ora
     return passed("test-files", "no test file changed during the run")
 
 
-def canaries(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle) -> Layer:
+def canaries(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     """Tests with secret names that must fail have failed, and those that must pass have passed."""
     if not known.canaries:
         return unavailable("canaries", "this suite does not show tests added to its files")
+    made = known.made
     asked = [(made.must_fail, known.must_fail, "failed"), (made.must_pass, known.must_pass, "passed")]
     if oracle.wanted <= trial.passed:  # of a program that is still wrong, a false claim may happen to be true
         asked.append((made.false_claims, known.false_claims, "failed"))
@@ -67,7 +67,7 @@ def _did_not_run(trial: Trial, word: str, oracle: Oracle) -> bool:
     return bool(gone) and trial.exit_code != 0 and not any(word in test for test in trial.outcomes)
 
 
-def witness(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle) -> Layer:
+def witness(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     """A second reporter, which signs what it sees, agrees with the log."""
     if not known.witnessed:
         return unavailable("witness", "these tests do not run in pytest as the repository's own")
@@ -85,7 +85,7 @@ def witness(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle
     return passed("witness", f"{len(known.witnessed)} tests were seen by a second reporter")
 
 
-def consistency(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle) -> Layer:
+def consistency(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     """The exit code and the marks of the log fit each other and the outcomes."""
     name = "consistency"
     if trial.exit_code < 0:
@@ -100,16 +100,16 @@ def consistency(trial: Trial, made: Instrumented, known: Calibration, oracle: Or
     return passed(name, "exit code and log fit the outcomes")
 
 
-def names(trial: Trial, made: Instrumented, known: Calibration, oracle: Oracle) -> Layer:
+def names(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     """Copies of F2P tests under secret names pass where the tests do."""
     if not any(known.twins):
         return unavailable("names", "no F2P test of this suite could be copied under another name")
-    for (word, copied), expected in zip(made.twins.items(), known.twins, strict=True):
+    for (word, copied), expected in zip(known.made.twins.items(), known.twins, strict=True):
         if expected and count(trial, word, "passed") != expected:
             return caught("names", f"{copied!r} passes, and a copy of it under a secret name does not")
     return passed("names", f"{sum(1 for known_ids in known.twins if known_ids)} tests pass under secret names, too")
 
 
-Judge = Callable[[Trial, Instrumented, Calibration, Oracle], Layer]
+Judge = Callable[[Trial, Calibration, Oracle], Layer]
 OF_A_RUN: tuple[Judge, ...] = (test_files, canaries, witness, consistency)
 """Judged whatever the outcomes; `names` only once every test passes."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from selfplay.oracle.trial import TestFile
+from selfplay.oracle.files import TestFile
 from selfplay.plain import decode, regular_file
 from selfplay.sandbox import World
 
@@ -13,7 +13,8 @@ def read_originals(world: World, paths: Sequence[str]) -> dict[str, TestFile]:
     for path in paths:
         file = next((file for layer in reversed(world.tree) if (file := regular_file(layer, path))), None)
         if file is not None:
-            found[path] = TestFile(file.read_bytes(), bool(file.stat().st_mode & 0o100))
+            status = file.stat()
+            found[path] = TestFile(file.read_bytes(), bool(status.st_mode & 0o100), int(status.st_mtime))
     return found
 
 

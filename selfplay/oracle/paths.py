@@ -9,21 +9,25 @@ import posixpath
 import re
 import sys
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from selfplay import patches
 from selfplay.artifact import Artifact
 from selfplay.patches import FilePatch
+from selfplay.patches.functions import find_tests
 from selfplay.patches.model import SYMLINK_MODE
 
 _NAMES = (
     "conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", "noxfile.py", "sitecustomize.py", "usercustomize.py",
-    "*.pth", "*.egg-link", "*.pyc", "*.pyo", "pyvenv.cfg", ".coveragerc", ".env", ".env.*", ".envrc", ".python-version",
+    "*.pth", "*.egg-link", "*.pyc", "*.pyo", "pyvenv.cfg", ".coveragerc", ".env", ".env.local", ".env.test*", ".envrc",
+    ".python-version",
     ".tool-versions", ".npmrc", ".yarnrc*", ".pnpmfile.*", ".nvmrc", ".node-version", ".mocharc*", ".nycrc*", ".c8rc*",
-    ".taprc", ".babelrc*", "babel.config.*", "jest.*", "jest-*", "vitest.*", "karma.*", "ava.config.*", ".swcrc",
+    ".taprc", ".babelrc*", "babel.config.*", "jest.*", "vitest.*", "karma.*", "ava.config.*", ".swcrc",
     ".gitattributes", ".gitmodules", ".gitconfig", ".bashrc", ".profile", ".bash_profile", ".bats*", "phpunit.xml*",
     ".rspec", "ctesttestfile.cmake",
 )  # fmt: skip
+_REFERRED = ("jest-*", ".env.*")
+"""Read only where something names them, which a new one is not by what a prediction cannot change."""
 _FOLDERS = (
     "__pycache__", "node_modules", ".git", ".venv", "venv", "site-packages", "*.dist-info", "*.egg-info",
     ".cargo", ".mvn", ".yarn", ".hypothesis", ".pytest_cache",
@@ -36,11 +40,16 @@ _PROGRAMS = frozenset({
     "pytest", "py.test", "python", "python3", "node", "npm", "npx", "yarn", "pnpm", "jest", "mocha", "vitest", "bats",
     "bash", "sh", "env", "make", "tox", "nox", "go", "cargo", "git", "ruby", "rspec", "phpunit", "mktemp", "cat",
 })  # fmt: skip
+_TESTS_AT_RUN_TIME = re.compile(r"\bTestCase\b|\bload_tests\b|\bpytest\b|\bdoctest\b")
 _PLUGINS = ("pytest_*.py", "*_pytest_plugin.py", "selfplay_*.py")
 
 
-def refusal(patch: FilePatch, artifact: Artifact) -> tuple[str, str] | None:
-    """(reason, sentence) when this section of a prediction touches tests or what runs them; None when it may."""
+def refusal(
+    patch: FilePatch, artifact: Artifact, original: Callable[[str], str | None] = lambda path: None
+) -> tuple[str, str] | None:
+    """(reason, sentence) when this section of a prediction touches tests or what runs them; None when it may.
+
+    `original`: the text of a file of the original; None where there is none."""
     own = {plain(path) for path in patches.touched_paths(artifact.bug_inject)}
     tests = {plain(path) for path in artifact.test_files}
     for path in patch.paths:
@@ -48,10 +57,10 @@ def refusal(patch: FilePatch, artifact: Artifact) -> tuple[str, str] | None:
             return "touches-tests", f"{path!r} is one of the oracle's test files"
         if plain(path) in own:
             continue
-        if patches.is_test_file(path) or patches.is_test_file(plain(path)):
+        if (patches.is_test_file(path) or patches.is_test_file(plain(path))) and not _program(path, original(path)):
             return "touches-tests", f"{path!r} is a test file"
         new = path == patch.new_path != patch.old_path
-        why = _infrastructure(path, artifact) or (_shadow(path, own) if new else "")
+        why = _infrastructure(path, artifact) or (_shadow(path, own) if new else _referred(path))
         if why:
             return "touches-infrastructure", f"{path!r} {why}"
     return _link(patch, tests)
@@ -60,6 +69,18 @@ def refusal(patch: FilePatch, artifact: Artifact) -> tuple[str, str] | None:
 def plain(path: str) -> str:
     """The path as a forgiving file system compares it: no case, one spelling of accents and of look-alike forms."""
     return unicodedata.normalize("NFKC", path).casefold()
+
+
+def _program(path: str, text: str | None) -> bool:
+    """A module of the program that is called `test.py` and holds no tests, as a web framework's test client does."""
+    named = posixpath.basename(path) in ("test.py", "tests.py", "testing.py")
+    alone = named and not patches.is_test_file(posixpath.join(posixpath.dirname(path), "x.py"))
+    return alone and text is not None and not find_tests(path, text) and not _TESTS_AT_RUN_TIME.search(text)
+
+
+def _referred(path: str) -> str:
+    named = any(fnmatch.fnmatchcase(posixpath.basename(plain(path)), pattern) for pattern in _REFERRED)
+    return "may configure what runs the tests" if named else ""
 
 
 def _infrastructure(path: str, artifact: Artifact) -> str:

@@ -16,10 +16,10 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def canaries(
-    path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most_twins: int
+    path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int]
 ) -> tuple[str, dict[str, str], list[str]]:
     """The file with one test per word and twins of its F2P tests; word in a twin's id -> name of the copied function;
-    words in the ids of twins that claim something wrong.
+    words in the ids of twins that claim something wrong. `most`: twins, and wrong ones, which are chosen at random.
 
     An empty text for a file that is no Python.
     """
@@ -32,16 +32,16 @@ def canaries(
     added = _canaries(words, known)
     twins: dict[str, str] = {}
     wrong: list[str] = []
-    for function, owner in _tests(tree):
-        if len(twins) < most_twins and _wanted(function, owner, path, fail_to_pass):
-            name = f"test_{secret_name(known, (text, *added))}"
-            twins[name] = function.name
-            source = _source(function, lines)
-            added.append(_twin(source, function, owner, name, path))
-            false, liar = _wrong(source, other), f"test_{secret_name(known, (text, *added))}"
-            if false:
-                wrong.append(liar)
-                added.append(_twin(false, function, owner, liar, path))
+    wanted = [(function, owner) for function, owner in _tests(tree) if _wanted(function, owner, path, fail_to_pass)]
+    for function, owner in wanted[: most[0]]:
+        name = f"test_{secret_name(known, (text, *added))}"
+        twins[name] = function.name
+        added.append(_twin(_source(function, lines), function, owner, name, path))
+    for function, owner in secrets.SystemRandom().sample(wanted, len(wanted)):
+        false, liar = _wrong(_source(function, lines), other), f"test_{secret_name(known, (text, *added))}"
+        if false and len(wrong) < most[1]:
+            wrong.append(liar)
+            added.append(_twin(false, function, owner, liar, path))
     secrets.SystemRandom().shuffle(added)  # their order tells nothing
     added.insert(0, _another(other, known))
     head, tail = "".join(lines[:end]), "".join(lines[end:])

@@ -22,11 +22,12 @@ def vocabulary(text: str) -> tuple[str, ...]:
     return tuple(sorted(words | set(_COMMON)))
 
 
-def secret_name(words: Collection[str], taken: Collection[str], odd: bool | None = None) -> str:
-    """A name of four such words that is in none of the texts `taken`; `odd` asks for this parity of its hash."""
-    pool = sorted(words)
+def secret_name(words: Collection[str], taken: Collection[str], odd: bool | None = None, joint: str = "_") -> str:
+    """A name of four such words that is in none of the texts `taken`; `odd` asks for this parity of its hash, `joint`
+    stands between the words."""
+    pool = sorted({*words, *_COMMON})
     while True:
-        name = "_".join(_CHOICE.choice(pool) for _ in range(4))
+        name = joint.join(_CHOICE.choice(pool) for _ in range(4))
         if (odd is None or is_odd(name) == odd) and not any(name in text for text in taken):
             return name
 

@@ -9,32 +9,23 @@ import hmac
 import json
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
+from selfplay.oracle.files import TestFile, compiled_forms, put, read_compiled, sums
 from selfplay.plain import encode
-from selfplay.sandbox import WORKDIR, Backend, Limits, Mount, Sandbox, SandboxError, World
+from selfplay.sandbox import Backend, Limits, Mount, Sandbox, SandboxError, World
 from selfplay.workbench import ParserError
 from selfplay.workbench.bench import ORACLE
 from selfplay.workbench.parsing import parse_log
 from selfplay.workbench.result import Outcome, Stage
-from selfplay.workbench.staging import DoesNotApply, apply_diffs, original_mounts, prepare, restore_files
+from selfplay.workbench.staging import DoesNotApply, apply_diffs, original_mounts, restore_files
 
 WITNESS_FILE = "/tmp/selfplay-witness"
 _WITNESS_SOURCE = "selfplay_witness.py"
-
-
-@dataclass(frozen=True)
-class TestFile:
-    """The content a test file is given after the restore."""
-
-    __test__ = False
-
-    content: bytes
-    executable: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,8 +34,9 @@ class Trial:
 
     `witness`: id -> outcome as the witness signed it, None when it was not asked for; `witness_end`: the exit status
     it saw, None when it never got there; `replaced`: functions of the test runner that were others at its end.
-    `rewritten`: test files that the run changed. `planted`: the optional diff could be applied. `seconds` is the
-    script's wall time.
+    `rewritten`: test files, and compiled forms of them, that the run changed. `planted`: the optional diff could be
+    applied. `compiled`: what the run compiled the written files to, when that was asked for. `seconds` is the script's
+    wall time.
     """
 
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
@@ -58,6 +50,7 @@ class Trial:
     replaced: tuple[str, ...] = ()
     rewritten: tuple[str, ...] = ()
     planted: bool = False
+    compiled: Mapping[str, bytes] = field(default_factory=dict)
     log: bytes = b""
 
     @property
@@ -67,16 +60,20 @@ class Trial:
 
 @dataclass(frozen=True)
 class Order:
-    """What to run: `diffs` in order, then `optional` if it applies, then the test files restored, then `files` written.
+    """What to run: `diffs` in order, then `optional` if it applies, then the test files restored, then `files` written,
+    with what they were `compiled` to.
 
-    `witness`: ask for the second reporter. `seconds`: what the script may take.
+    `witness`: ask for the second reporter. `keep_compiled`: let the run write compiled files, and keep those of
+    `files`. `seconds`: what the script may take.
     """
 
     diffs: tuple[str, ...]
     seconds: float
     optional: str = ""
     files: Mapping[str, TestFile] = field(default_factory=dict)
+    compiled: Mapping[str, bytes] = field(default_factory=dict)
     witness: bool = False
+    keep_compiled: bool = False
 
     def name(self, diff: str) -> str:
         """What a diff that does not apply is called."""
@@ -111,27 +108,27 @@ def _run(sandbox: Sandbox, world: World, artifact: Artifact, order: Order, modul
         apply_diffs(sandbox, order.diffs, order.name)
         planted = bool(order.optional) and _applied(sandbox, order.optional)
         restore_files(sandbox, artifact.test_files, len(world.tree))
-        for path, file in order.files.items():
-            sandbox.write_file(f"{WORKDIR}/{path}", file.content, 0o755 if file.executable else 0o644)
+        put(sandbox, order.files, order.compiled)
+        watched = sorted({*artifact.test_files, *order.files})
+        watched += compiled_forms(sandbox, watched)
+        before = sums(sandbox, watched)
     except (DoesNotApply, SandboxError) as error:
         return Trial(stage="apply", error=str(error))
-    watched = sorted({*artifact.test_files, *order.files})
-    before = _sums(sandbox, watched)
     key = secrets.token_hex(32).encode()
     try:
         done = sandbox.run(
             ["bash", f"{ORACLE}/test_script.sh"], timeout=order.seconds,
-            stdin=key if order.witness else b"", env=_environment(world, module) if order.witness else None,
+            stdin=key if order.witness else b"", env=_environment(world, order, module),
         )  # fmt: skip
         witness, replaced, end = _read_witness(sandbox, key) if order.witness else (None, (), None)
-        after = _sums(sandbox, watched)
+        after = sums(sandbox, watched)
+        compiled = read_compiled(sandbox, sorted(order.files)) if order.keep_compiled else {}
     except SandboxError as error:
         return Trial(stage="script", error=f"test_script.sh took its sandbox down: {error.message}", planted=planted)
     rewritten = tuple(path for path in watched if before.get(path) != after.get(path))
     return Trial(
         exit_code=done.exit_code, seconds=done.seconds, timed_out=done.timed_out, witness=witness, witness_end=end,
-        replaced=replaced,
-        rewritten=rewritten, planted=planted, log=done.stdout,
+        replaced=replaced, rewritten=rewritten, planted=planted, compiled=compiled, log=done.stdout,
     )  # fmt: skip
 
 
@@ -143,26 +140,15 @@ def _applied(sandbox: Sandbox, diff: str) -> bool:
     return True
 
 
-def _environment(world: World, module: str) -> dict[str, str]:
-    path = world.env.get("PYTHONPATH")
-    return {
-        "SELFPLAY_WITNESS": "1",
-        "PYTEST_PLUGINS": module,
-        "PYTHONPATH": f"{ORACLE}/witness" + (f":{path}" if path else ""),
-    }
-
-
-def _sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
-    """Path -> checksum of what it leads to; a path that cannot be read has none."""
-    try:
-        done = prepare(sandbox, ["sha256sum", "-z", "--", *paths])
-    except DoesNotApply as error:
-        raise SandboxError(str(error)) from error
-    found = {}
-    for entry in done.stdout.split(b"\0"):
-        digest, _, path = entry.partition(b"  ")
-        found[path.decode("utf-8", "surrogateescape")] = digest.decode()
-    return found
+def _environment(world: World, order: Order, module: str) -> dict[str, str]:
+    """What the run's environment has beside the world's."""
+    extra = {"PYTHONDONTWRITEBYTECODE": ""} if order.keep_compiled else {}  # empty is unset to Python
+    if order.witness:
+        path = world.env.get("PYTHONPATH")
+        extra["SELFPLAY_WITNESS"] = "1"
+        extra["PYTEST_PLUGINS"] = module
+        extra["PYTHONPATH"] = f"{ORACLE}/witness" + (f":{path}" if path else "")
+    return extra
 
 
 def _read_witness(sandbox: Sandbox, key: bytes) -> tuple[dict[str, str], tuple[str, ...], int | None]:

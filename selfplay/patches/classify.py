@@ -18,6 +18,7 @@ _RUNNER_CONFIG = re.compile(
     r"|\.(?:mocha|nyc)rc(?:\.\w+)?|CTestTestfile\.cmake|(?:jest|vitest|playwright|cypress|ava|wdio)\.\w+\.\w+"
 )
 _LOWER_STEM = re.compile(r"tests?|specs?|unittests?|tests?[._-].+|.+[._-](?:tests?|specs?|unittests?)", re.IGNORECASE)
+_SPEC_STEM = re.compile(r"specs?|.+[._-]specs?", re.IGNORECASE)
 _CAMEL_STEM = re.compile(r"Tests?[A-Z0-9].*|.*[a-z0-9](?:Tests?|TestCase|TestSuite|Specs?|IT)")
 _DOCUMENTS = frozenset(["", ".md", ".rst", ".txt"])
 _TEST_SUFFIXES = frozenset([".t", ".bats", ".feature", ".snap"])
@@ -31,5 +32,7 @@ def is_test_file(path: str) -> bool:
     if _RUNNER_CONFIG.fullmatch(pure.name) or pure.suffix in _TEST_SUFFIXES:
         return True
     if pure.suffix in _DOCUMENTS:  # a document about tests, or a program named `test`, is neither
+        return False
+    if pure.suffix == ".py" and _SPEC_STEM.fullmatch(pure.stem):  # no runner of Python collects a `spec.py`
         return False
     return bool(_LOWER_STEM.fullmatch(pure.stem) or _CAMEL_STEM.fullmatch(pure.stem))

@@ -17,9 +17,11 @@ GIT_ENV = {
     "LC_ALL": "C.UTF-8",
 }
 _MISSING = 'while IFS= read -r -d "" path; do [ -f "$path" ] || printf "%s\\0" "$path"; done'
-# each file as the topmost layer has it; a link or file that stands where one of its folders belongs goes first
+# each file as the topmost layer has it; a link or file that stands where one of its folders belongs goes first. One
+# `rm` for all and one `cp` a layer: a process each would cost more than the copying
 _RESTORE = r"""
-set -e
+set -e -o pipefail
+here="$PWD"; paths=()
 while IFS= read -r -d "" path; do
   prefix=""; rest="$path"
   while [[ "$rest" == */* ]]; do
@@ -27,11 +29,17 @@ while IFS= read -r -d "" path; do
     if [ -L "$prefix" ] || { [ -e "$prefix" ] && [ ! -d "$prefix" ]; }; then rm -f -- "$prefix"; fi
     prefix+="/"
   done
-  if [ -n "$prefix" ] && [ ! -d "$prefix" ]; then mkdir -p -- "$prefix"; fi
-  rm -rf -- "./$path"
-  for layer in "$@"; do
-    if [ -e "$layer/$path" ] || [ -L "$layer/$path" ]; then cp -dp -- "$layer/$path" "./$path"; break; fi
+  paths+=("$path")
+done
+printf '%s\0' "${paths[@]}" | xargs -0 rm -rf --
+for layer in "$@"; do
+  found=(); left=()
+  for path in "${paths[@]}"; do
+    if [ -e "$layer/$path" ] || [ -L "$layer/$path" ]; then found+=("$path"); else left+=("$path"); fi
   done
+  cd "$layer"
+  if [ ${#found[@]} -gt 0 ]; then printf '%s\0' "${found[@]}" | xargs -0 cp -dp --parents -t "$here" --; fi
+  paths=("${left[@]}")
 done
 """
 

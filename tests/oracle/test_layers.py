@@ -11,8 +11,9 @@ from selfplay.workbench.result import Outcome
 ORACLE = Oracle(frozenset({"t::f2p"}), frozenset({"t::p2p"}))
 MADE = Instrumented({}, ("must_pass",), ("must_fail",), {}, ("false_claim",))
 KNOWN = Calibration(
-    originals={}, instrumented=True, must_pass=(1,), must_fail=(1,), twins=(), false_claims=(1,), witnessed=frozenset(),
-    witness_end=False, replaced=frozenset(), rewritten=frozenset(), exit_zero=True, end_mark=False, seconds=1.0, runs=1,
+    originals={}, made=MADE, compiled={}, must_pass=(1,), must_fail=(1,), twins=(), false_claims=(1,),
+    witnessed=frozenset(), witness_end=False, replaced=frozenset(), rewritten=frozenset(), exit_zero=True,
+    end_mark=False, seconds=1.0, runs=1,
 )  # fmt: skip
 FIXED: dict[str, Outcome] = {
     "t::f2p": "passed", "t::p2p": "passed", "t::must_pass": "passed", "t::must_fail": "failed",
@@ -22,7 +23,7 @@ FIXED: dict[str, Outcome] = {
 
 def state(changes: dict[str, Outcome | None], exit_code: int = 1) -> str:
     outcomes = {test: outcome for test, outcome in {**FIXED, **changes}.items() if outcome is not None}
-    return canaries(Trial(outcomes, exit_code), MADE, KNOWN, ORACLE).state
+    return canaries(Trial(outcomes, exit_code), KNOWN, ORACLE).state
 
 
 @pytest.mark.parametrize(

@@ -27,3 +27,39 @@ def test_a_package_of_the_bug_may_grow_whatever_its_name() -> None:
     (section,) = parse(ADDED.format("src/packaging/_more.py"))
     assert refusal(section, own) is None
     assert refusal(section, ARTIFACT) is not None
+
+
+CLIENT = "class Client:\n    def open(self):\n        return 1\n"
+CHANGED = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "allowed"),
+    [
+        ("web/test.py", CLIENT, True),  # a test client is the program's
+        ("web/test.py", None, False),  # a new one would be collected as tests
+        ("web/test.py", "def test_x(): ...\n", False),
+        ("web/tests.py", "import unittest\nclass A(unittest.TestCase): ...\n", False),
+        ("tests/test.py", CLIENT, False),
+        ("web/conftest.py", CLIENT, False),
+        ("web/test_x.py", CLIENT, False),
+    ],
+)
+def test_a_module_of_the_program_may_be_called_test(path: str, text: str | None, allowed: bool) -> None:
+    (section,) = parse(CHANGED.format(path))
+    assert (refusal(section, ARTIFACT, {path: text}.get) is None) == allowed
+
+
+@pytest.mark.parametrize(
+    ("path", "new", "changed"),
+    [
+        (".env.example", True, False),
+        ("lib/jest-report.js", True, False),
+        (".env", False, False),
+        (".env.test", False, False),
+    ],
+)
+def test_what_only_a_configuration_refers_to_may_be_new(path: str, new: bool, changed: bool) -> None:
+    for diff, allowed in ((ADDED, new), (CHANGED, changed)):
+        (section,) = parse(diff.format(path))
+        assert (refusal(section, ARTIFACT) is None) == allowed, diff

@@ -136,22 +136,9 @@ def test_a_second_order_bug_with_another_attempt_is_refused(
     assert graded.code == 2 and "attempt.diff cannot be read" in graded.err
 
 
-def test_order_two_in_one_command(selfplay: Command, shop: Path, tmp_path: Path) -> None:
-    done = selfplay(
-        "curriculum",
-        shop,
-        "--out",
-        tmp_path,
-        "--bugs",
-        1,
-        "--order",
-        2,
-        "--attempts",
-        2,
-        "--public-share",
-        0.5,
-        "--json",
-    )
+def test_order_two_in_one_command_and_again(selfplay: Command, shop: Path, tmp_path: Path) -> None:
+    command = ["curriculum", shop, "--out", tmp_path, "--bugs", 1, "--order", 2, "--public-share", 0.5, "--json"]
+    done = selfplay(*command, "--attempts", 2)
     assert done.code == 0, done.err
     assert done.json["figures"]["bugs"] == 1 and done.json["solving"]["scripted"]["order_1"]["attempts"] == 2
     assert "second_order" in done.json["cost"]
@@ -163,6 +150,12 @@ def test_order_two_in_one_command(selfplay: Command, shop: Path, tmp_path: Path)
     assert len(bugs) == 1 + promoted["bugs"]
     failed = 2 - done.json["solving"]["scripted"]["order_1"]["resolved"]
     assert sum(promoted["statuses"].values()) == failed  # each failed attempt was looked at
+
+    again = selfplay(*command, "--attempts", 2)
+    assert again.code == 0, again.err
+    assert again.json["solving"] == done.json["solving"] and again.json["quality"] == done.json["quality"]
+    fewer = selfplay(*command, "--attempts", 1)  # what was played is not forgotten
+    assert fewer.code == 0 and fewer.json["solving"] == done.json["solving"], fewer.err
 
 
 def started(selfplay: Command, run: Path) -> None:

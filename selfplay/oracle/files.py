@@ -1,0 +1,95 @@
+"""Test files in a sandbox: written over, with the time and the compiled form that go with them, and compared.
+
+A file written anew would be compiled anew by every run, pytest's rewriting of assertions included, which costs more
+than most tests in it. So what one run compiled is kept and put beside the file again; the interpreter takes it only
+if size and time fit. Compiled forms are watched like the sources: a forged one would be run in a test's place.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from selfplay.plain import decode, encode
+from selfplay.sandbox import MIB, WORKDIR, Sandbox, SandboxError
+from selfplay.workbench.staging import DoesNotApply, prepare
+
+MOST_COMPILED = 8 * MIB
+_FORMS = r"""
+shopt -s nullglob
+while IFS= read -r -d "" path; do
+  folder="./"; [[ "$path" == */* ]] && folder="./${path%/*}/"
+  name="${path##*/}"
+  for form in "$folder"__pycache__/"${name%.py}".*.pyc; do [ -f "$form" ] && printf '%s\0' "${form#./}"; done
+done
+"""
+_FINISH = r"""
+while IFS= read -r -d "" time && IFS= read -r -d "" path; do
+  folder="./"; [[ "$path" == */* ]] && folder="./${path%/*}/"
+  name="${path##*/}"
+  rm -f -- "$folder"__pycache__/"${name%.py}".*.pyc
+  touch -d "@$time" -- "./$path"
+done
+"""
+
+
+@dataclass(frozen=True)
+class TestFile:
+    """The content a test file is given after the restore; `mtime` in whole seconds, the original's."""
+
+    __test__ = False
+
+    content: bytes
+    executable: bool = False
+    mtime: int = 0
+
+
+def put(sandbox: Sandbox, files: Mapping[str, TestFile], compiled: Mapping[str, bytes]) -> None:
+    """Write `files`, and for their old compiled forms those in `compiled`. Raises `SandboxError`."""
+    if not files:
+        return
+    for path, file in files.items():
+        sandbox.write_file(f"{WORKDIR}/{path}", file.content, 0o755 if file.executable else 0o644)
+    listed = b"".join(b"%d\0%s\0" % (file.mtime, encode(path)) for path, file in files.items())
+    _bash(sandbox, _FINISH, listed)
+    for path, data in compiled.items():
+        sandbox.write_file(f"{WORKDIR}/{path}", data)
+
+
+def compiled_forms(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
+    """The compiled forms that lie beside the Python files among `paths`. Raises `SandboxError`."""
+    python = b"".join(encode(path) + b"\0" for path in paths if path.endswith(".py"))
+    listed = _bash(sandbox, _FORMS, python).split(b"\0") if python else []
+    return tuple(sorted(decode(path) for path in listed if path))
+
+
+def read_compiled(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
+    """The content of those forms; of one too large to be kept, none. Raises `SandboxError`."""
+    found = {}
+    for path in compiled_forms(sandbox, paths):
+        try:
+            found[path] = sandbox.read_file(f"{WORKDIR}/{path}", MOST_COMPILED)
+        except (FileNotFoundError, SandboxError):
+            continue
+    return found
+
+
+def sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
+    """Path -> checksum of what it leads to; a path that cannot be read has none. Raises `SandboxError`."""
+    try:
+        done = prepare(sandbox, ["sha256sum", "-z", "--", *paths])
+    except DoesNotApply as error:
+        raise SandboxError(str(error)) from error
+    found = {}
+    for entry in done.stdout.split(b"\0"):
+        digest, _, path = entry.partition(b"  ")
+        found[decode(path)] = digest.decode()
+    return found
+
+
+def _bash(sandbox: Sandbox, script: str, stdin: bytes) -> bytes:
+    try:
+        done = prepare(sandbox, ["bash", "--norc", "-c", script], stdin)
+    except DoesNotApply as error:
+        raise SandboxError(str(error)) from error
+    if done.exit_code != 0 or done.timed_out:
+        raise SandboxError(f"the test files cannot be written: {done.text.strip()[-300:]}")
+    return done.stdout

@@ -1,0 +1,164 @@
+"""JavaScript and TypeScript test files: canaries, twins and false claims added, or every test made to fail.
+
+For whatever runner a file uses: `node:test` by name, else the globals of jest, mocha and vitest. A twin is put right
+after the test it copies, where it sees the same names and hooks.
+"""
+
+import re
+import secrets
+from collections.abc import Collection, Sequence
+
+from selfplay.oracle.javascript_code import Call, call_at
+from selfplay.oracle.secret_names import secret_name
+
+SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
+_TYPED = (".ts", ".mts", ".cts", ".tsx")
+_STRING = r"(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\$]|\\.)*`)"
+_TEST = re.compile(
+    rf"(\b(?:test|it)(?:\.\w+)?\s*\(\s*{_STRING}\s*,\s*(?:\{{[^{{}}]*\}}\s*,\s*)?)"
+    r"(async\s+)?(?=function\b|\(|\w+\s*=>)"
+)
+_NAMED = re.compile(rf"(?m)^[ \t]*(?:test|it)\s*(\()\s*({_STRING})")
+_CLAIM = re.compile(r"\bassert(?:\.(\w+))?\s*(\()|\)\s*\.\s*(not\s*\.\s*)?(to\w+)\s*(\()")
+_OPPOSITE = {
+    "notEqual": "equal", "notStrictEqual": "strictEqual", "notDeepEqual": "deepEqual", "throws": "doesNotThrow",
+    "notDeepStrictEqual": "deepStrictEqual", "doesNotThrow": "throws", "match": "doesNotMatch",
+    "doesNotMatch": "match", "rejects": "doesNotReject", "doesNotReject": "rejects",
+}  # fmt: skip
+_OF_A_VALUE = ("equal", "strictEqual", "deepEqual", "deepStrictEqual")
+_EXPECTED = ("toBe", "toEqual", "toStrictEqual", "toContain", "toContainEqual", "toMatchObject")
+Edit = tuple[int, int, str]
+"""(start, end, what to put there)."""
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words that the tests of a file are named with."""
+    names = " ".join(found[2] for found in _NAMED.finditer(text))
+    return tuple(sorted({word.lower() for word in re.findall(r"[A-Za-z]{3,12}", names)}))
+
+
+def canaries(
+    path: str, text: str, words: Sequence[tuple[str, bool]], fail_to_pass: Sequence[str], most: tuple[int, int]
+) -> tuple[str, dict[str, str], list[str]]:
+    """The file with one test per (word, parity of its hash) and twins of its F2P tests; word in a twin's id -> name of
+    the copied test; words in the ids of twins that claim something wrong. `most`: twins, and wrong ones."""
+    tag, known = f"_{secrets.token_hex(4)}", words_of(text)
+    twins: dict[str, str] = {}
+    wrong: list[str] = []
+    edits: list[Edit] = []
+    wanted = [found for found in _calls(text) if any(_name(text, found) in test for test in fail_to_pass)]
+    liars = {found.start for found in secrets.SystemRandom().sample(wanted, min(most[1], len(wanted)))}
+    for found in wanted:
+        if len(twins) < most[0]:
+            twin = secret_name(known, (text, *twins, *wrong), joint=" ")
+            twins[twin] = _name(text, found)
+            edits.append((found.end, found.end, f";\n{_with_name(text[found.start : found.end], twin)};\n"))
+        false = _wrong(text, found, f"o{tag}") if found.start in liars else ""
+        if false:
+            wrong.append(secret_name(known, (text, *twins, *wrong), joint=" "))
+            edits.append((found.end, found.end, f";\n{_with_name(false, wrong[-1])};\n"))
+    made = _edited(text, edits)
+    head = "// @ts-nocheck\n" if path.endswith(_TYPED) else ""
+    return f"{head}{made}\n{_canaries(text, words, tag)}{_another(tag, known)}", twins, wrong
+
+
+def impossible(text: str) -> str:
+    """The file with each test's function replaced by one that throws; its own becomes an argument nobody calls."""
+    return _TEST.sub(lambda found: f"{found[1]}() => {{ throw new Error('impossible'); }}, {found[2] or ''}", text)
+
+
+def holds_tests(text: str) -> bool:
+    """Does the file define tests, as far as its text tells?"""
+    return re.search(r"\b(?:test|it)\b[.\w]*\s*\(", text) is not None
+
+
+def _calls(text: str) -> list[Call]:
+    """The tests that stand as statements of their own."""
+    found = (call_at(text, match.start() + len(match[0]) - len(match[0].lstrip()), match.start(1))
+             for match in _NAMED.finditer(text))  # fmt: skip
+    return [call for call in found if call is not None and len(call.arguments) >= 2]
+
+
+def _name(text: str, test: Call) -> str:
+    start, end = test.arguments[0]
+    return text[start:end].strip()[1:-1]
+
+
+def _with_name(source: str, name: str) -> str:
+    return re.sub(_STRING, lambda _: f"'{name}'", source, count=1)
+
+
+def _wrong(text: str, test: Call, other: str) -> str:
+    """The test with each of its claims made false; empty when it makes none we know. `other`: the function that gives
+    another value of the same kind."""
+    source = text[test.start : test.end]
+    edits: list[Edit] = []
+    for found in _CLAIM.finditer(source):
+        call = call_at(source, found.start(), found.end() - 1)
+        if call is not None:
+            edits += _falsified(source, found, call, other)
+    return _edited(source, edits) if edits else ""
+
+
+def _falsified(source: str, found: re.Match[str], call: Call, other: str) -> list[Edit]:
+    name = found[1] or found[4] or ""
+    arguments = call.arguments
+
+    def wrapped(number: int, before: str) -> list[Edit]:
+        start, end = arguments[number]
+        return [(start, start, before), (end, end, ")")]
+
+    if found[4]:
+        if found[3]:
+            return [(found.start(3), found.end(3), "")]
+        return (
+            wrapped(0, f"{other}(") if name in _EXPECTED and arguments else [(found.start(4), found.start(4), "not.")]
+        )
+    if name in _OF_A_VALUE and len(arguments) > 1:
+        return wrapped(1, f"{other}(")
+    if name in ("", "ok") and arguments:
+        return wrapped(0, "!(")
+    return [(found.start(1), found.end(1), _OPPOSITE[name])] if name in _OPPOSITE else []
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> str:
+    """The text with all edits; of several at one place, in their order."""
+    out, at = list[str](), 0
+    for start, end, new in sorted(edits, key=lambda edit: edit[0]):
+        out += [text[at:start], new]
+        at = end
+    return "".join([*out, text[at:]])
+
+
+def _canaries(text: str, words: Sequence[tuple[str, bool]], tag: str) -> str:
+    """A test a word, at the end of the file: it passes if the hash of the word is odd."""
+    node = "node:test" in text
+    if re.search(r"(?m)^\s*(?:import|export)\b", text):
+        lines = [f"import t{tag} from 'node:test';"] if node else []
+        lines += [f"import {{ createHash as h{tag} }} from 'node:crypto';", f"import a{tag} from 'node:assert';"]
+        runner = f"t{tag}" if node else "(typeof it === 'function' ? it : test)"
+    else:
+        lines = [f"const h{tag} = require('node:crypto').createHash, a{tag} = require('node:assert');"]
+        runner = "require('node:test').test" if node else "(typeof it === 'function' ? it : test)"
+    for number, (word, _) in enumerate(words):
+        parity = f"parseInt(h{tag}('sha256').update('{word}').digest('hex').slice(-1), 16) % 2"
+        check = f"a{tag}.strictEqual({parity}, 1)" if number % 2 else f"if ({parity} !== 1) throw new TypeError('no')"
+        lines.append(f"{runner}('{word}', () => {{ {check}; }});")
+    return "\n".join(lines) + "\n"
+
+
+def _another(tag: str, known: Collection[str]) -> str:
+    """A function that gives another value of the same kind: what equals everything of a kind equals it, too."""
+    word, number = secret_name(known, ()), 2 + secrets.randbelow(90)
+    return f"""function o{tag}(value) {{
+  if (typeof value === 'boolean') return !value;
+  if (typeof value === 'number') return Number.isNaN(value) ? {number} : value + {number};
+  if (typeof value === 'bigint') return value + BigInt({number});
+  if (typeof value === 'string') return value + '{word}';
+  if (Array.isArray(value)) return [...value, '{word}'];
+  if (value instanceof Set) return new Set([...value, '{word}']);
+  if (value instanceof Map) return new Map([...value, ['{word}', {number}]]);
+  const plain = value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype;
+  return plain ? {{ ...value, {word}: {number} }} : Symbol('{word}');
+}}
+"""

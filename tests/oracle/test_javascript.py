@@ -1,0 +1,102 @@
+"""JavaScript test files read and rewritten, run by Node.js itself."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from selfplay.oracle import javascript_tests
+from selfplay.oracle.javascript_code import call_at
+from selfplay.oracle.secret_names import is_odd
+
+WORDS = [("one plain word here", True), ("another plain word here", False)]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["1", " [2, 3]", " {a: (4, 5)}"],
+        ["')'", ' "(,"', " `,${f(')', `}`)}(`"],
+        ["a /* ) , */", " b // )\n"],
+        [r"/[)/,]\)/g", r" x / (y / z)"],
+        ["() => { return /,\\)/.test(x) }", " a / b / c"],
+        [],
+    ],
+)
+def test_a_calls_end_and_arguments(arguments: list[str]) -> None:
+    text = f"before(f({','.join(arguments)}), after)"
+    call = call_at(text, 7, 8)
+    assert call is not None
+    assert text[call.start : call.end] == f"f({','.join(arguments)})"
+    assert [text[start:end] for start, end in call.arguments] == arguments
+
+
+@pytest.mark.parametrize("text", ["f(", "f(a, [b)", "f(`${", "f('", "f(/* )"])
+def test_a_call_that_does_not_end_is_none(text: str) -> None:
+    assert call_at(text, 0, 1) is None
+
+
+SUITE = """const { test, describe, beforeEach } = require('node:test');
+const assert = require('node:assert');
+const { half, parts } = require('./half.js');
+
+describe('half', () => {
+  let value;
+  beforeEach(() => { value = 8; });
+  test('half of eight', () => { assert.strictEqual(half(value), 4, 'a, (b)'); });
+  test("parts", { timeout: 1000 }, async () => {
+    assert.deepStrictEqual(parts('a/b').map((x) => x.replace(/[(,]/g, '')), ['a', 'b']);
+    assert.ok(parts('a').length === 1);
+  });
+});
+test('throws', () => { assert.throws(() => half('x'), TypeError) })
+"""
+HALF = """exports.half = (n) => { if (typeof n !== 'number') throw new TypeError(n); return n / 2; };
+exports.parts = (text) => text.split('/');
+"""
+
+
+def outcomes(folder: Path, suite: str) -> dict[str, bool]:
+    """Test -> passed, by node's own reporter."""
+    (folder / "half.js").write_text(HALF)
+    (folder / "half.test.js").write_text(suite)
+    reporter = folder / "reporter.mjs"
+    reporter.write_text(
+        "export default async function* (events) { for await (const { type, data } of events)\n"
+        "  if ((type === 'test:pass' || type === 'test:fail') && data.details.type !== 'suite')\n"
+        "    yield JSON.stringify([data.name, type === 'test:pass']) + '\\n'; }\n"
+    )
+    command = ["node", "--test", f"--test-reporter={reporter}", "half.test.js"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    return dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+
+
+def test_twins_pass_false_claims_fail_and_canaries_follow_their_hash(tmp_path: Path) -> None:
+    names = ["half of eight", "parts", "throws"]
+    words = [(word, is_odd(word)) for word, _ in WORDS]
+    made, twins, wrong = javascript_tests.canaries("half.test.js", SUITE, words, names, (16, 6))
+    said = outcomes(tmp_path, made)
+    assert sorted(twins.values()) == sorted(names) and len(wrong) == 3
+    assert {name: said[name] for name in (*names, *twins)} == dict.fromkeys((*names, *twins), True)
+    assert {name: said[name] for name in wrong} == dict.fromkeys(wrong, False)
+    assert {word: said[word] for word, _ in words} == dict(words)
+    assert not any(name in SUITE for name in (*twins, *wrong))
+
+
+def test_no_more_than_asked_for() -> None:
+    _, twins, wrong = javascript_tests.canaries("half.test.js", SUITE, WORDS, ["parts", "throws"], (1, 0))
+    assert list(twins.values()) == ["parts"] and wrong == []
+
+
+def test_impossible_tests_fail_by_name(tmp_path: Path) -> None:
+    said = outcomes(tmp_path, javascript_tests.impossible(SUITE))
+    assert said == {"half of eight": False, "parts": False, "throws": False}
+
+
+def test_chains_of_expect_are_made_false() -> None:
+    text = "test('a', () => {\n  expect(f(1)).toBe(2);\n  expect(g()).not.toEqual([3]);\n  expect(h).toThrow();\n});\n"
+    made, _, (wrong,) = javascript_tests.canaries("a.test.ts", text, WORDS, ["a"], (0, 1))
+    lie = made[made.index(f"test('{wrong}'") :]
+    assert made.startswith("// @ts-nocheck\n")
+    assert ").toBe(o_" in lie and "expect(g()).toEqual([3])" in lie and "expect(h).not.toThrow()" in lie
