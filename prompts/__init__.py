@@ -23,9 +23,14 @@ def _environment() -> jinja2.Environment:
     )
 
 
+@cache
+def _template(name: str) -> jinja2.Template:
+    return _environment().get_template(f"{name}.j2")
+
+
 def render(name: str, **variables: Any) -> str:
     """The template `name` (`solver`, `staged/plant`, ...) with these variables, without outer blank lines.
 
     Raises `jinja2.UndefinedError` for a variable that is missing, `jinja2.TemplateNotFound` for a name that is.
     """
-    return _environment().get_template(f"{name}.j2").render(**variables).strip()
+    return _template(name).render(variables).strip()

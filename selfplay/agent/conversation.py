@@ -75,6 +75,11 @@ class Conversation(ABC):
     async def _next(self, observation: Observation | None) -> Said:
         """Tell the model what its last call gave, and get its next message. Raises `ContextFull`."""
 
+    def _sampling(self) -> Sampling:
+        """How the next message is drawn: each of an episode with a seed of its own, where there is one."""
+        sampling = self.style.sampling
+        return sampling if sampling.seed is None else replace(sampling, seed=sampling.seed + self.usage.requests)
+
     def record(self) -> Record:
         """What was told and sampled so far."""
         thoughts = tuple(self._thoughts) if any(self._thoughts) else ()
@@ -132,7 +137,7 @@ class ChatConversation(Conversation):
         if observation is not None:
             self._hear(observation)
         tools = native_calls.SCHEMAS if self.style.native else ()
-        reply = await self._model.reply(self.messages, self.style.sampling, tools)
+        reply = await self._model.reply(self.messages, self._sampling(), tools)
         self.usage += reply.usage
         if reply.sample:
             self.tape.sampled(reply.sample)

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, asynccontextmanager
+from functools import partial
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from selfplay.agent.actions import Observation, Turn
@@ -65,10 +66,11 @@ class Threads:
         self._executor = executor
 
     async def think(self, policy: AsyncPolicy, observation: Observation | None, seconds: float) -> Turn:
-        return await asyncio.wait_for(policy.decide(observation), seconds)
+        async with asyncio.timeout(seconds):
+            return await policy.decide(observation)
 
     async def work(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, lambda: function(*args, **kwargs))
+        return await asyncio.get_running_loop().run_in_executor(self._executor, partial(function, *args, **kwargs))
 
 
 def at_once(coroutine: Coroutine[Any, Any, T]) -> T:

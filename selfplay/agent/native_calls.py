@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from selfplay.agent.actions import Call, Malformed
+from selfplay.agent.actions import Call, Malformed, cap
+from selfplay.agent.call_format import MOST_SAID
 from selfplay.agent.model import NativeCall
 
 _TEXT = {"type": "string"}
@@ -42,7 +43,7 @@ SCHEMAS: tuple[Mapping[str, Any], ...] = tuple(
 
 def read(calls: Sequence[NativeCall], said: str, cut_off: bool = False) -> Call | Malformed | None:
     """The one call of a message; None when it holds none."""
-    words = said + "".join(f"\n[{call.name} {call.arguments}]" for call in calls)
+    words = cap(said + "".join(f"\n[{call.name} {call.arguments}]" for call in calls), MOST_SAID)
     if cut_off:
         return Malformed(words, "Your message was cut off at the length limit. Be brief and make one call.")
     if not calls:
@@ -51,7 +52,7 @@ def read(calls: Sequence[NativeCall], said: str, cut_off: bool = False) -> Call 
         return Malformed(words, f"Your message holds {len(calls)} calls. Nothing was run. Make one call a message.")
     try:
         arguments = json.loads(calls[0].arguments or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Malformed(words, f"{calls[0].name}: the arguments are not JSON: {error}.")
     if not isinstance(arguments, dict):
         return Malformed(words, f"{calls[0].name}: the arguments are not a JSON object.")

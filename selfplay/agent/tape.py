@@ -34,7 +34,8 @@ class Tape:
     role: str
     drift: int = 0
     ids: array = field(default_factory=lambda: array("i"))
-    _mask: array = field(default_factory=lambda: array("b"))
+    _spans: list[tuple[int, int]] = field(default_factory=list)
+    """Where what was sampled stands in `ids`: begin and end."""
     _logprobs: array = field(default_factory=lambda: array("d"))
     _versions: list[int] = field(default_factory=list)
     _finish: str = ""
@@ -42,10 +43,7 @@ class Tape:
 
     def add(self, ids: Iterable[int]) -> None:
         """Ids that were given, not sampled."""
-        new = array("i", ids)
-        self.ids += new
-        self._mask.frombytes(bytes(len(new)))
-        self._logprobs.frombytes(bytes(len(new) * self._logprobs.itemsize))
+        self.ids += array("i", ids)
 
     def sampled(self, sample: Sample) -> None:
         """An answer. What the engine was given beyond this tape is added to it; what it was not given is drift."""
@@ -54,24 +52,31 @@ class Tape:
             self.drift += len(self.ids) - same
             self._close()
         self.add(sample.prompt[len(self.ids) :])
-        self.ids.extend(sample.ids)
-        self._mask.frombytes(b"\1" * len(sample.ids))
-        self._logprobs.extend(sample.logprobs)
+        self._spans.append((len(self.ids), len(self.ids) + len(sample.ids)))
+        self.add(sample.ids)
+        self._logprobs += array("d", sample.logprobs)
         self._versions.extend(sample.versions)
         self._finish = "length" if sample.length else "stop"
 
     def segments(self) -> tuple[Segment, ...]:
         """What is recorded so far; a segment in which nothing was sampled holds nothing to learn and is left out."""
-        return (*self._done, *([self._segment()] if any(self._mask) else []))
+        return (*self._done, *([self._segment()] if self._logprobs else []))
 
     def _segment(self) -> Segment:
+        """The ids with mask and log-probabilities beside them: spread out here, once, not grown with every turn."""
+        mask, logprobs = array("b", bytes(len(self.ids))), array("d", [0.0]) * len(self.ids)
+        at = 0
+        for begin, end in self._spans:
+            mask[begin:end] = array("b", b"\1" * (end - begin))
+            logprobs[begin:end] = self._logprobs[at : at + end - begin]
+            at += end - begin
         versions = (min(self._versions), max(self._versions))
-        return Segment(self.ids, self._mask, self._logprobs, versions, self.role, self._finish)
+        return Segment(self.ids, mask, logprobs, versions, self.role, self._finish)
 
     def _close(self) -> None:
-        if any(self._mask):
+        if self._logprobs:
             self._done.append(self._segment())
-        self.ids, self._mask, self._logprobs = array("i"), array("b"), array("d")
+        self.ids, self._spans, self._logprobs = array("i"), [], array("d")
         self._versions, self._finish = [], ""
 
 

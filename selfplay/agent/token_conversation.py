@@ -14,7 +14,8 @@ from selfplay.agent.model import ContextFull, Message, TokenModel, Usage
 
 MOST_TOKENS = 65_536
 OBSERVATION_TOKENS = 32_768
-"""CWM's caps of an action and of an observation."""
+"""CWM's caps of an action and of an observation. Deviation: unless asked, a message takes a quarter of the context at
+most, since a small model that babbles to its end could not go on."""
 LEAST_SHOWN = 64
 """Ids of an observation below which it is not worth going on."""
 
@@ -37,9 +38,10 @@ class TokenConversation(Conversation):
         room = self._model.context - len(self.tape.ids)
         if room < self._reserve:
             raise ContextFull(f"{len(self.tape.ids)} of {self._model.context} tokens are used")
-        asked = self.style.sampling.max_tokens or MOST_TOKENS
+        sampling = self._sampling()
+        asked = sampling.max_tokens or min(MOST_TOKENS, self._model.context // 4)
         sample = await self._model.sample(
-            self.tape.ids, replace(self.style.sampling, max_tokens=min(asked, room)), self._chat.stop
+            self.tape.ids, replace(sampling, max_tokens=min(asked, room)), self._chat.stop
         )
         self.usage += Usage(1, 0, len(self.tape.ids), 0, len(sample.ids))
         self.tape.sampled(sample)

@@ -6,6 +6,7 @@ a page where JSON was expected is asked for again a few times. Token ids are tak
 """
 
 import asyncio
+import json
 import logging
 import os
 import time
@@ -23,12 +24,15 @@ log = logging.getLogger(__name__)
 ODD_ANSWERS = 4
 """How often an answer that is none is asked for again."""
 CONTEXT_WORDS = ("context length", "context_length", "maximum context", "context window", "too many tokens")
+CHECK_SECONDS, CHECK_RETRIES = 60.0, 2
+"""What the first short answer may take: somebody waits for it."""
 TOKEN_IDS = {"return_token_ids": True}
 
 
 @dataclass(frozen=True)
 class EndpointOptions:
-    """How an endpoint is used. Prices are for a million tokens; `seconds`: the most one answer may take.
+    """How an endpoint is used. Prices are for a million tokens; `answer_seconds`: the most that one
+    answer may take.
 
     `requests_per_minute` 0: as many as come. `token_ids`: ask for the ids; None asks whether the endpoint has them.
     """
@@ -37,7 +41,7 @@ class EndpointOptions:
     api_key_env: str = "OPENAI_API_KEY"
     concurrency: int = 32
     retries: int = 10
-    seconds: float = 600.0
+    answer_seconds: float = 600.0
     requests_per_minute: float = 0.0
     price_in: float = 0.0
     price_cached: float | None = None
@@ -54,7 +58,7 @@ class Endpoint:
             base_url=options.base_url,
             api_key=os.environ.get(options.api_key_env) or "none",
             max_retries=options.retries,
-            timeout=options.seconds,
+            timeout=options.answer_seconds,
         )
         self._places = asyncio.Semaphore(options.concurrency)
         self._token_ids = bool(options.token_ids)
@@ -62,6 +66,17 @@ class Endpoint:
 
     async def check(self) -> None:
         """One short answer, so that a wrong key, name or address is known before anything runs. Raises `ModelError`."""
+        patient = self._client
+        self._client = patient.with_options(
+            timeout=min(CHECK_SECONDS, self.options.answer_seconds),
+            max_retries=min(CHECK_RETRIES, self.options.retries),
+        )
+        try:
+            await self._say_ready()
+        finally:
+            self._client = patient
+
+    async def _say_ready(self) -> None:
         hello = [Message("user", "Say: ready")]
         short = Sampling(max_tokens=16)
         if self.options.token_ids is None:
@@ -82,7 +97,7 @@ class Endpoint:
             for odd in range(ODD_ANSWERS):
                 await self._wait_for_turn()
                 completion, retries = await self._ask(request)
-                if isinstance(completion, ChatCompletion) and completion.choices:
+                if isinstance(completion, ChatCompletion) and completion.choices and completion.choices[0].message:
                     return self._read(completion, retries + odd)
                 log.warning("%s: an answer that is none: %.100r", self.name, completion)
                 await asyncio.sleep(0.2 * 2**odd)
@@ -139,6 +154,8 @@ class Endpoint:
                     f"{where} has no model {self.name!r}, or is no such endpoint: {said}",
                     "Check the name after openai: and --base-url, which usually ends with /v1.",
                 )
+            case openai.APITimeoutError():
+                return ModelError(f"{where} does not answer in time: {said}", "Check it, or raise answer_seconds.")
             case openai.APIConnectionError():
                 return ModelError(f"{where} cannot be reached: {said}", "Check --base-url and the network.")
             case openai.BadRequestError() if any(word in said.lower() for word in CONTEXT_WORDS):
@@ -200,12 +217,20 @@ def _said(message: Message) -> dict[str, Any]:
     said: dict[str, Any] = {"role": message.role, "content": _sendable(message.content)}
     if message.calls:
         said["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _object(call.arguments)}}
             for call in message.calls
         ]
     if message.answers:
         said["tool_call_id"] = message.answers
     return said
+
+
+def _object(arguments: str) -> str:
+    """The arguments of a call as they may be sent back: servers parse them, and refuse a history with broken ones."""
+    try:
+        return arguments if isinstance(json.loads(arguments), dict) else "{}"
+    except (ValueError, RecursionError):
+        return "{}"
 
 
 def _sendable(text: str) -> str:

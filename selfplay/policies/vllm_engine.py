@@ -47,7 +47,8 @@ class VllmModel:
     async def open(cls, path: str, options: VllmOptions = VllmOptions()) -> Self:
         """Start the engine (half a minute). Raises `ModelError`."""
         os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", str(options.cache_gb))
-        os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+        os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")  # its warnings are about its own set-up
         vllm = imported("vllm", "vllm")
         from vllm.platforms import current_platform
         from vllm.v1.engine.async_llm import AsyncLLM
@@ -66,6 +67,7 @@ class VllmModel:
             generation_config="vllm",
             enable_log_requests=False,
             disable_log_stats=True,
+            use_tqdm_on_load=False,
             **({} if on_cpu else {"gpu_memory_utilization": options.memory}),
         )
         try:
@@ -134,3 +136,4 @@ class VllmModel:
     async def close(self) -> None:
         """End the engine and its processes."""
         self._engine.shutdown()
+        self._engine.shutdown = lambda: None  # collected at exit it would do so again, and fail aloud

@@ -1,7 +1,9 @@
 """What gives every episode of a run its conversation: one model, shared, behind the text or the token protocol."""
 
-from collections.abc import Sequence
-from typing import Protocol
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from selfplay.agent.actions import Observation, Turn
 from selfplay.agent.chat_format import ChatFormat
@@ -10,8 +12,12 @@ from selfplay.agent.hands import AsyncPolicy
 from selfplay.agent.model import Message, TokenModel
 from selfplay.agent.token_conversation import TokenConversation
 from selfplay.agent.trajectory import Record
-from selfplay.policies.endpoint import Endpoint
 from selfplay.policies.loop import LoopThread
+
+if TYPE_CHECKING:  # imports the client, which not every policy needs
+    from selfplay.policies.endpoint import Endpoint
+
+PULSE_SECONDS, SLOWEST_PULSE = 20.0, 600.0
 
 
 class Voice(Protocol):
@@ -31,7 +37,7 @@ class Voice(Protocol):
 class EndpointVoice:
     """Speaks through an endpoint."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: "Endpoint") -> None:
         self.name = f"openai:{endpoint.name}"
         self._endpoint = endpoint
 
@@ -42,18 +48,41 @@ class EndpointVoice:
         await self._endpoint.close()
 
 
+@dataclass
+class Pulse:
+    """That a model is at work, which may not show for an hour: how many messages came and how many are awaited."""
+
+    came: int = 0
+    awaited: int = 0
+
+    async def beat(self, say: Callable[[str], None], first: float = PULSE_SECONDS) -> None:
+        """Say it after `first` seconds and then ever less often, while messages are awaited."""
+        seconds = first
+        while True:
+            await asyncio.sleep(seconds)
+            if self.awaited:
+                say(f"the model gave {self.came} messages so far, {self.awaited} awaited")
+                seconds = min(2 * seconds, SLOWEST_PULSE)
+
+
 class OnLoop:
     """An asynchronous policy that a thread without an event loop may ask, too."""
 
-    def __init__(self, policy: AsyncPolicy, loop: LoopThread) -> None:
+    def __init__(self, policy: AsyncPolicy, loop: LoopThread, pulse: "Pulse | None" = None) -> None:
         self.name = policy.name
-        self._policy, self._loop = policy, loop
+        self._policy, self._loop, self._pulse = policy, loop, pulse or Pulse()
 
     async def decide(self, observation: Observation | None) -> Turn:
-        return await self._policy.decide(observation)
+        self._pulse.awaited += 1
+        try:
+            turn = await self._policy.decide(observation)
+        finally:
+            self._pulse.awaited -= 1
+        self._pulse.came += 1
+        return turn
 
     def act(self, observation: Observation | None) -> Turn:
-        return self._loop.run(self._policy.decide(observation))
+        return self._loop.run(self.decide(observation))
 
     def record(self) -> Record:
         record = getattr(self._policy, "record", None)

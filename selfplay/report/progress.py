@@ -7,7 +7,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from selfplay.curriculum import Progress as Step
 from selfplay.curriculum.attempts import Attempt
-from selfplay.report.tables import safe
+from selfplay.report.tables import safe, short
 
 
 class LiveWatcher:
@@ -41,7 +41,8 @@ class LiveWatcher:
         self._bar.update(self._task, total=attempts, completed=0, description="solving")
 
     def attempt(self, attempt: Attempt) -> None:
-        self.done(f"{attempt.bug} {attempt.policy} {attempt.number}: {attempt.reason}")
+        reason = attempt.detail if attempt.reason == "nothing-handed-in" else attempt.reason
+        self.done(f"{attempt.bug} {short(attempt.policy)} {attempt.number}: {reason}")
 
     def done(self, line: str) -> None:
         """One more of what was expected."""

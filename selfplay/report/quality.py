@@ -45,8 +45,8 @@ def quality_table(quality: Mapping[str, Any], solving: Mapping[str, Any]) -> Tab
 def solve_table(solving: Mapping[str, Any]) -> Table:
     """A line per policy and order of bugs."""
     table = Table(title="Attempts", title_justify="left", header_style="bold")
-    for name in ("policy", "order"):
-        table.add_column(name)
+    table.add_column("policy", overflow="fold")  # a model's folder may be long, and its end is what tells
+    table.add_column("order")
     for name in ("bugs", "attempts", "resolved", "mean solve rate", "solved once", "0 < rate < 1"):
         table.add_column(name, justify="right")
     table.add_column("bugs by number of solves")

@@ -1,7 +1,7 @@
 """Tables for the terminal. Everything that comes from a repository is escaped: it may not style or hide anything."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -12,6 +12,12 @@ from selfplay.artifact import Verdict
 from selfplay.oracle.audit import Audit
 from selfplay.oracle.grade import Grade
 from selfplay.plain import printable
+
+
+def short(policy: str) -> str:
+    """A policy's name for a narrow place: of a model's folder its last part alone."""
+    kind, _, model = policy.partition(":")
+    return f"{kind}:{PurePosixPath(model).name}" if model.startswith(("/", ".", "~")) else policy
 
 
 def safe(value: object) -> Text:

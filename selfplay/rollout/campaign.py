@@ -70,7 +70,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     with closing(player_named(order.policy, order.options)) as player, open_curriculum(order.out) as pool:
         _refuse_strategy(order)
         pool.settle(_settings(order))
-        player.check()
+        player.check(watcher.say)
         prepared = prepare(
             order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say
         )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
 
+from selfplay.agent import Finish
 from selfplay.agent.hands import Hands
 from selfplay.curriculum import Curriculum, EpisodeResult, Progress
 from selfplay.rollout.injection import Injection, inject, strategy_of
@@ -20,6 +21,8 @@ from selfplay.sandbox import SandboxError
 log = logging.getLogger(__name__)
 
 
+UNANSWERED = 8
+"""Episodes in a row that end because the model fails after which the run stops."""
 Watch = Callable[[Progress], None]
 
 
@@ -48,7 +51,7 @@ class _Loop:
         self.run, self.pool, self.wanted, self.watch, self.patience = run, pool, wanted, watch, patience
         self.done = pool.finished()
         self.next_number = 0
-        self.lost = 0
+        self.lost = self.unanswered = 0
 
     def until_done(self, stage: Stage) -> str:
         running: dict[Future[EpisodeResult], int] = {}
@@ -95,6 +98,16 @@ class _Loop:
         taken = tuple(self.pool.take(self.wanted, self.patience))
         self.run.seen.update(self.pool.tree_keys())
         self.watch(Progress(self.pool.count(), self.wanted, result, taken))
+        self._refuse_dead_model(result)
+
+    def _refuse_dead_model(self, result: EpisodeResult) -> None:
+        """An endpoint that went down must not use up a run's patience."""
+        failed = self.run.player.loop is not None and result.figures.get("finish") == Finish.POLICY_ERROR
+        self.unanswered = self.unanswered + 1 if failed else 0
+        if self.unanswered >= UNANSWERED:
+            raise RolloutError(
+                f"the model failed in {self.unanswered} episodes in a row: {result.reason}", "The run can be resumed."
+            )
 
     def _play_again(self, result: EpisodeResult) -> None:
         """An episode whose sandbox failed says nothing of the repository: it is played again, a few times."""

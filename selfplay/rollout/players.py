@@ -1,7 +1,7 @@
 """Who plays: a player gives every episode of a run its policy, for either role, by the name `--policy` takes."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Protocol
 
 from pydantic import TypeAdapter, ValidationError
@@ -15,6 +15,8 @@ from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.solver.naive import naive_solver
 from selfplay.roles.solver.script import scripted_solver
 from selfplay.roles.solver.task import SolverTask
+
+Say = Callable[[str], None]
 
 
 class UnknownPolicy(SelfplayError):
@@ -39,8 +41,8 @@ class Player(Protocol):
     @property
     def limits(self) -> EpisodeLimits: ...
 
-    def check(self) -> None:
-        """Make sure that it can play. Raises `SelfplayError`."""
+    def check(self, say: Say = ...) -> None:
+        """Make sure that it can play, and from now on say what it does for long. Raises `SelfplayError`."""
         ...
 
     def injector(self, task: InjectorTask) -> Policy:
@@ -71,7 +73,7 @@ class ScriptedPlayer:
         self.name = name
         self._notes = Notes()
 
-    def check(self) -> None:
+    def check(self, say: Say = lambda line: None) -> None:
         """A script is always ready."""
 
     def injector(self, task: InjectorTask) -> Policy:
@@ -107,6 +109,9 @@ def _scripted(name: str, options: Mapping[str, str]) -> Player:
 
 
 def _endpoint(model: str, options: Mapping[str, str]) -> Player:
+    from selfplay.policies.tokenizer import imported
+
+    imported("openai", "openai")
     from selfplay.policies.endpoint import Endpoint, EndpointOptions
     from selfplay.policies.voices import EndpointVoice, Voice
     from selfplay.rollout.model_player import ModelPlayer, PlayOptions
@@ -150,12 +155,14 @@ def _in_process(
         chat = ChatFormat(load_tokenizer(model))  # before the weights, which take longer
         return TokenVoice(await open_model(model, wanted), chat)
 
-    return ModelPlayer(f"{kind}:{model}", open_voice, play)
+    seeded = True if play.seeded is None else play.seeded
+    return ModelPlayer(f"{kind}:{model}", open_voice, replace(play, seeded=seeded))
 
 
 def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:
     """`options` as one value of each of `kinds`, dataclasses with defaults. Raises `UnknownPolicy`."""
     known = {field.name: kind for kind in kinds for field in fields(kind)}
+    assert len(known) == sum(len(fields(kind)) for kind in kinds), "two options of one name"
     strange = [name for name in options if name not in known]
     if strange:
         raise UnknownPolicy(f"there is no option {strange[0]!r}", f"The options are: {', '.join(sorted(known))}.")

@@ -69,7 +69,7 @@ def _run_solve(order: SolveOrder, player: Player | None, backend: Backend, watch
         if not pool.bugs():
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
         if player:
-            player.check()
+            player.check(watcher.say)
         prepared = _prepared(order.run, pool.bugs()[0], backend)
         try:
             solve_pool(_solving(order, player, prepared, pool, backend), order.per_parent, pool, watcher)

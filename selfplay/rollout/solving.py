@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from selfplay.agent import play_episode
+from selfplay.agent import Finish, play_episode
 from selfplay.agent.hands import Hands, entered
+from selfplay.agent.model import ModelError
 from selfplay.agent.trajectory import figures_of
 from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, Bug
@@ -29,13 +30,15 @@ from selfplay.repository import Prepared
 from selfplay.roles.solver.collect import HandIn, collect
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.controls import CONTROLS, play_control
-from selfplay.rollout.parallel import in_parallel, on_stage
+from selfplay.rollout.parallel import RolloutError, in_parallel, on_stage
 from selfplay.rollout.players import Player
 from selfplay.rollout.stage import stage_for
 from selfplay.rollout.stored import oracle_of, read_bug, task_of
 from selfplay.sandbox import Backend, Limits, SandboxError
 from selfplay.workbench import RunCache
 
+UNPLAYED = 8
+"""Attempts in a row that cannot be played after which the run stops."""
 log = logging.getLogger(__name__)
 
 
@@ -123,15 +126,20 @@ def solve(run: Solving, pool: Curriculum, bugs: Sequence[Ready], told: Told, say
     """Play every attempt that is not stored yet, and store it. One that could not be played (a full disk, a bug whose
     original fails its tests) is named and not counted: the same command plays it again.
 
-    Raises `RolloutError` when sandboxes keep failing."""
+    Raises `RolloutError` when sandboxes or the model keep failing."""
     done = pool.attempts.finished(run.policy)
     jobs = [(ready, number) for ready in bugs for number in range(run.attempts) if (ready.bug.id, number) not in done]
+    unplayed = 0
     with stage_for(run.player, run.workers) as stage:
         played = on_stage(jobs, lambda job, hands: attempt_of(run, *job, hands), stage, run.backend)
         for (ready, number), attempt in played:
             if isinstance(attempt, str):
                 say(f"{ready.bug.id} {run.policy} {number} could not be played and is not counted: {attempt}")
+                unplayed += 1
+                if unplayed >= UNPLAYED:
+                    raise RolloutError(f"{unplayed} attempts in a row could not be played", "The same command resumes.")
                 continue
+            unplayed = 0
             pool.attempts.add(attempt)
             told(attempt)
 
@@ -150,7 +158,7 @@ async def attempt_of(run: Solving, ready: Ready, number: int, hands: Hands) -> A
         raise
     except Exception as error:  # says nothing of the attempt: it is not counted, and the same command plays it again
         log.warning("attempt %d at %s could not be played", number, ready.bug.id, exc_info=True)
-        return f"{type(error).__name__}: {error}"
+        return str(error) if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
     figures |= {"seconds": time.monotonic() - started, "suite_runs": grade.runs, "grading_seconds": grade.seconds}
     with contextlib.suppress(PatchError):
         figures["changed_lines"] = changed_lines(diff)
@@ -163,9 +171,12 @@ async def _play(run: Solving, ready: Ready, number: int, figures: dict[str, obje
     policy = await hands.work(player.solver, SolverTask(ready.bug.id, ready.specification, run.seed, number))
     async with entered(hands, open_world(run.backend, ready.task, run.limits)) as world:
         trajectory = await play_episode(policy, world.sandbox, "solver", hands, player.limits)
+        failed = trajectory.finish == Finish.POLICY_ERROR and player.loop is not None
         handed_in = await hands.work(collect, trajectory, world, ready.artifact.test_files)
     name = f"{ready.bug.id}-{file_name(run.policy)}-{number:03d}-solver.jsonl.zst"
     await hands.work(save_trajectory, trajectory, run.trajectories / name)
+    if failed:  # an endpoint that is down says nothing of what the model can do
+        raise ModelError(trajectory.error)
     figures |= {**figures_of(trajectory), "player": trajectory.policy, "left_out": list(handed_in.left_out)}
     return handed_in
 

@@ -4,8 +4,10 @@ On an event loop as many episodes wait for the engine as the player likes, while
 sandbox starts run at a time: the engine never waits for a test suite, and suites do not crowd each other out.
 """
 
-from collections.abc import Callable, Coroutine
+import gc
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
@@ -13,6 +15,8 @@ from selfplay.agent.hands import Hands, Here, Threads, at_once
 from selfplay.policies.loop import LoopThread
 from selfplay.rollout.players import Player
 
+COLLECT = (50_000, 20, 50)
+"""New objects before a young collection, and these before older ones: 700, 10, 10 by default."""
 T = TypeVar("T")
 Work = Callable[[Hands], Coroutine[Any, Any, T]]
 """An episode and what follows it, waiting by the hands it is given."""
@@ -74,6 +78,17 @@ class LoopStage(ThreadStage):
         super().__init__(workers)
         self.places, self._loop = places, loop
         self._running: set[Future[Any]] = set()
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._open.enter_context(_rare_collections())
+        return super().__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._open:
+            super().__exit__(kind, error, trace)
 
     def start(self, work: Work[T]) -> Future[T]:
         future = self._loop.submit(work(Threads(self._executor)))
@@ -85,3 +100,15 @@ class LoopStage(ThreadStage):
         for future in list(self._running):
             future.cancel()
         super().abandon()
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Collect cyclic garbage seldom: episodes keep what they did until they end, so that the collector, which stops the
+    loop and every thread, would walk through all of it again and again and find nothing."""
+    before = gc.get_threshold()
+    gc.set_threshold(*COLLECT)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -140,6 +140,7 @@ def test_what_the_format_cannot_say_is_refused(call: Call) -> None:
     ("calls", "why"),
     [
         ([("bash", '{"command": "ls"'), ], "bash: the arguments are not JSON"),
+        ([("bash", "[" * 200_000)], "bash: the arguments are not JSON"),
         ([("bash", '["ls"]')], "bash: the arguments are not a JSON object."),
         ([("bash", "{}"), ("submit", "{}")], "Your message holds 2 calls. Nothing was run."),
     ],
@@ -147,7 +148,7 @@ def test_what_the_format_cannot_say_is_refused(call: Call) -> None:
 def test_native_calls_that_are_wrong(calls: list[tuple[str, str]], why: str) -> None:
     turn = native_calls.read([NativeCall(str(n), *call) for n, call in enumerate(calls)], "I try.")
     assert isinstance(turn, Malformed) and turn.why.startswith(why)
-    assert turn.said.startswith("I try.\n[bash ")
+    assert turn.said.startswith("I try.\n[bash ") and len(turn.said) < 70_000
 
 
 def test_native_calls_that_are_right() -> None:

@@ -1,6 +1,7 @@
 """Models that behave badly: each ends as a labelled, stored, scoreable episode."""
 
 import asyncio
+import json
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from selfplay.agent import EpisodeLimits, Finish, Threads, Trajectory, play_episode
 from selfplay.agent.conversation import GARBLED, SILENT, ChatConversation, Style
 from selfplay.agent.episode import LOOP
-from selfplay.agent.model import ContextFull, Message, ModelError, NativeCall, Reply, Sampling, Usage
+from selfplay.agent.model import ContextFull, Message, ModelError, NativeCall, Reply, Sample, Sampling, Usage
 from selfplay.agent.trajectory import MALFORMED, load, save
 from selfplay.sandbox import Sandbox
 
@@ -73,6 +75,26 @@ def test_a_whole_episode(sandbox: Sandbox, tmp_path: Path) -> None:
                                                                     "assistant"]  # fmt: skip
     save(trajectory, tmp_path / "t.jsonl.zst")
     assert load(tmp_path / "t.jsonl.zst") == trajectory
+
+
+def test_what_is_stored_needs_nothing_of_ours_to_read(sandbox: Sandbox, tmp_path: Path) -> None:
+    sample = Sample((7, 8, 9), (-0.5, -0.25, 0.0), False, (1, 2), (3, 4))
+    trajectory = play(sandbox, Says([Reply(bash("echo é"), sample=sample), SUBMIT, "Done."]))
+    path = tmp_path / "t.jsonl.zst"
+    save(trajectory, path)
+    with path.open("rb") as file:
+        text = zstandard.ZstdDecompressor().stream_reader(file).read().decode()
+    head, *lines = (json.loads(line) for line in text.splitlines())
+    assert (head["role"], head["finish"], head["last_words"]) == ("solver", "submitted", "Done.")
+    assert head["record"]["drift"] == 0 and head["record"]["conversations"][0][1]["content"] == "task"
+    assert [(line["call"]["tool"], line["output"]) for line in lines if "call" in line] == [
+        ("bash", "é\n"), ("submit", "submitted"),
+    ]  # fmt: skip
+    (segment,) = (line for line in lines if "ids" in line)
+    assert segment == {
+        "ids": [1, 2, 7, 8, 9], "mask": [0, 0, 1, 1, 1], "logprobs": [0.0, 0.0, -0.5, -0.25, 0.0],
+        "versions": [3, 4], "role": "solver", "finish": "stop",
+    }  # fmt: skip
 
 
 def test_one_that_never_calls_a_tool(sandbox: Sandbox) -> None:

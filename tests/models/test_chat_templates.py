@@ -11,6 +11,7 @@ from transformers import AutoTokenizer
 from selfplay.agent import Call, Malformed, Observation
 from selfplay.agent.actions import Budget
 from selfplay.agent.chat_format import ChatFormat
+from selfplay.agent.conversation import Style
 from selfplay.agent.model import Message, ModelError, Sample, Sampling
 from selfplay.agent.token_conversation import TokenConversation
 from selfplay.agent.trajectory import MALFORMED
@@ -131,6 +132,19 @@ def test_an_output_longer_than_the_context_is_cut_and_a_full_one_ends_the_episod
     assert "line 0\n" in text and "line 19999\n" in text and "are shown ...]" in text
     assert turns[-1].finish == "out_of_context"
     assert conversation.record().drift == 0
+
+
+def test_a_message_takes_a_quarter_of_the_context_unless_asked(chat: ChatFormat) -> None:
+    asked = []
+
+    class Asked(Scripted):
+        async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
+            asked.append(sampling.max_tokens)
+            return await super().sample(prompt, sampling, stop)
+
+    for most in (None, 3000):
+        play(TokenConversation(Asked(chat, TURNS), chat, "solver", OPENING, Style(Sampling(max_tokens=most))), [None])
+    assert asked == [32_768 // 4, 3000]
 
 
 def test_a_prompt_that_does_not_fit_is_out_of_context(chat: ChatFormat) -> None:

@@ -83,6 +83,13 @@ def test_both_find_the_same_most_likely_words(
         assert one.logprobs == pytest.approx(other.logprobs, abs=0.02)
 
 
+def test_a_seed_repeats_what_vllm_draws(engine: VllmModel, chat: ChatFormat, loop: LoopThread) -> None:
+    def drawn(seed: int) -> tuple[int, ...]:
+        return loop.run(engine.sample(prompts(chat)[0], Sampling(max_tokens=12, seed=seed), chat.stop)).ids
+
+    assert drawn(5) == drawn(5) != drawn(6)
+
+
 def test_a_seed_repeats_a_sample_in_any_batch(
     slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from recorded import completion, serving
 
-from selfplay.agent import Call
+from selfplay.agent import Budget, Call, Malformed, Observation
 from selfplay.agent.conversation import ChatConversation, Style
 from selfplay.agent.model import ContextFull, Message, ModelError, Reply, Sampling
 from selfplay.policies.endpoint import Endpoint, EndpointOptions
@@ -57,12 +57,44 @@ def test_what_is_sent_and_what_comes_back(monkeypatch: pytest.MonkeyPatch) -> No
          r"does not answer as an OpenAI-compatible endpoint: '<html>.*\n  --base-url usually ends with /v1\."),
         ((200, "application/json", "{not json"), r"does not answer as an OpenAI-compatible endpoint"),
         ((200, "application/json", '{"object": "list"}'), r"does not answer as an OpenAI-compatible endpoint"),
+        ((200, "application/json", '{"id": "x", "choices": []}'), r"does not answer as an OpenAI-compatible endpoint"),
+        ((200, "application/json", '{"id": "x", "choices": [{"index": 0}]}'), r"does not answer as an OpenAI-comp"),
         ((400, "application/json", ERROR % ("unknown field", "x")), r"rejects the request: .*unknown field"),
     ],
 )  # fmt: skip
 def test_what_is_no_endpoint_is_said_before_anything_runs(answer: tuple[int, str, str], said: str) -> None:
     with serving(lambda request: answer) as (url, _), pytest.raises(ModelError, match=said):
         ask(url, check=True)
+
+
+def test_one_that_stalls_for_ever_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("selfplay.policies.endpoint.CHECK_SECONDS", 0.2)
+    started = time.monotonic()
+    with serving(lambda request: "stall") as (url, _), pytest.raises(ModelError, match=r"does not answer in time"):
+        ask(url, check=True)
+    assert time.monotonic() - started < 15  # three tries, between which the client waits up to two seconds
+
+
+def test_broken_arguments_are_kept_and_not_sent_back() -> None:
+    """Servers parse the arguments of a history, and refuse it for one that is no JSON."""
+    calls = [{"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "ls'}}]
+
+    def answer(request: dict[str, Any]) -> Any:
+        return completion("", request, tool_calls=calls, finish_reason="tool_calls")
+
+    async def run(url: str) -> Any:
+        endpoint = Endpoint("m", EndpointOptions(base_url=url))
+        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style(native=True))
+        turn = await talk.decide(None)
+        await talk.decide(Observation("broken", 1, Budget(9, 9), malformed=True))
+        return turn, talk.record()
+
+    with serving(answer) as (url, server):
+        turn, record = asyncio.run(run(url))
+    assert isinstance(turn, Malformed) and record.conversations[0][1].calls[0].arguments == '{"command": "ls'
+    sent = server.requests[1]["messages"]
+    assert sent[1]["tool_calls"][0]["function"] == {"name": "bash", "arguments": "{}"}
+    assert (sent[2]["role"], sent[2]["tool_call_id"]) == ("tool", "c1")
 
 
 def test_nobody_there() -> None:
@@ -107,7 +139,7 @@ def test_an_endpoint_that_fails_a_fifth_of_its_calls_loses_no_episode() -> None:
         return said, talk.usage.retries
 
     async def run(url: str) -> list[tuple[list[str], int]]:
-        endpoint = Endpoint("m", EndpointOptions(base_url=url, seconds=1.0, concurrency=24))
+        endpoint = Endpoint("m", EndpointOptions(base_url=url, answer_seconds=1.0, concurrency=24))
         return await asyncio.gather(*(episode(endpoint) for _ in range(24)))
 
     with serving(flaky(1, 0.2)) as (url, server):
