@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from selfplay.cli.app import app, print_run
+from selfplay.cli.app import INTERRUPTED, app, print_run
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @app.command()
 def validate(
     path: Annotated[Path, typer.Argument(help="A bug's folder, or a run's.")],
+    workers: Annotated[int | None, typer.Option(min=1, help="Bugs at a time (default: one per core).")] = None,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
@@ -26,17 +27,25 @@ def validate(
     """Run every check again from nothing. Exit 0: all valid, 1: one is not, 2: could not run."""
     from rich.console import Console
 
+    from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import verdict_table
     from selfplay.rollout.revalidation import revalidate
+    from selfplay.rollout.stored import bug_folders
 
-    console = Console()
-    results = []
-    for result in revalidate(path, opened(sandbox, image, runtime)):
-        results.append(result)
-        if not as_json:
-            console.print(verdict_table(result.id, result.verdicts))
+    backend, count, results = opened(sandbox, image, runtime), len(bug_folders(path)), []
+    with LiveWatcher() as watcher:
+        watcher.expect(count, "checking")
+        try:
+            for result in revalidate(path, backend, workers or os.cpu_count() or 1):
+                results.append(result)
+                if not as_json:
+                    Console().print(verdict_table(result.id, result.verdicts))
+                watcher.done(f"{len(results)} of {count}: {result.id} {'valid' if result.valid else 'not valid'}")
+        except KeyboardInterrupt:
+            watcher.say(f"interrupted: {len(results)} of {count} were checked")
+            raise typer.Exit(INTERRUPTED) from None
     if as_json:
-        print(json.dumps([result.to_json() for result in results], indent=2))
+        print(json.dumps([result.to_json() for result in sorted(results, key=lambda one: one.id)], indent=2))
     raise typer.Exit(0 if all(result.valid for result in results) else 1)
 
 

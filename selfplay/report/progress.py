@@ -37,8 +37,8 @@ class LiveWatcher:
     def say(self, line: str) -> None:
         self._console.print(safe(line), highlight=False)
 
-    def expect(self, attempts: int) -> None:
-        self._bar.update(self._task, total=attempts, completed=0, description="solving")
+    def expect(self, count: int, doing: str = "solving") -> None:
+        self._bar.update(self._task, total=count, completed=0, description=doing)
 
     def attempt(self, attempt: Attempt) -> None:
         reason = attempt.detail if attempt.reason == "nothing-handed-in" else attempt.reason

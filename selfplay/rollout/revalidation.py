@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selfplay.artifact import ArtifactError, Bug, Verdict
+from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
 from selfplay.repository import Prepared
+from selfplay.rollout.parallel import in_parallel
 from selfplay.rollout.second_order import measure_second_order
 from selfplay.rollout.stored import bug_folders, prepared_for, read_attempt, read_bug
 from selfplay.sandbox import Backend
-from selfplay.validators import Validation, validate
+from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
 
 
@@ -33,11 +34,25 @@ class Revalidated:
         return {"id": self.id, "valid": self.valid, "verdicts": [verdict.to_json() for verdict in self.verdicts]}
 
 
-def revalidate(path: Path, backend: Backend) -> Iterator[Revalidated]:
-    """Check the bug in `path`, or every bug of the run in `path`, one after the other. A damaged bug is not valid.
+@dataclass(frozen=True)
+class _Job:
+    """A bug that could be read, its original, and the runs that its neighbours share."""
+
+    folder: Path
+    bug: Bug
+    artifact: Artifact
+    thresholds: Thresholds
+    prepared: Prepared
+    cache: RunCache
+
+
+def revalidate(path: Path, backend: Backend, workers: int = 1) -> Iterator[Revalidated]:
+    """Check the bug in `path`, or every bug of the run in `path`, `workers` at a time, as they come. A damaged bug is
+    not valid.
 
     Raises `ArtifactError` for a folder that is neither, and what `prepare` raises for an original that is not there.
     """
+    jobs: list[_Job] = []
     prepared: dict[tuple[str, str], tuple[Prepared, RunCache]] = {}
     for folder in bug_folders(path):
         try:
@@ -48,11 +63,17 @@ def revalidate(path: Path, backend: Backend) -> Iterator[Revalidated]:
         key = (bug.tree_hash, str(bug.environment))
         if key not in prepared:
             prepared[key] = (prepared_for(folder, bug, backend), RunCache())
-        original, cache = prepared[key]
-        bench = Workbench(backend, original.world(), artifact, time_limit=thresholds.seconds, shared=cache)
-        found = validate(artifact, bench, thresholds)
-        more = _second_order(folder, bug, bench) if bug.attempt and found.valid else _disagreement(bug, found)
-        yield Revalidated(bug.id, (*found.verdicts, *more))
+        jobs.append(_Job(folder, bug, artifact, thresholds, *prepared[key]))
+    for _, result in in_parallel(jobs, lambda job: _checked(job, backend), workers, backend):
+        yield result
+
+
+def _checked(job: _Job, backend: Backend) -> Revalidated:
+    bug, seconds = job.bug, job.thresholds.seconds
+    bench = Workbench(backend, job.prepared.world(), job.artifact, time_limit=seconds, shared=job.cache)
+    found = validate(job.artifact, bench, job.thresholds)
+    more = _second_order(job.folder, bug, bench) if bug.attempt and found.valid else _disagreement(bug, found)
+    return Revalidated(bug.id, (*found.verdicts, *more))
 
 
 def _disagreement(bug: Bug, found: Validation) -> tuple[Verdict, ...]:
