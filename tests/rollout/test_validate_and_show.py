@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -262,3 +263,15 @@ def test_bugs_of_a_real_project_pass_a_second_opinion(
     folders = sorted((tmp_path / "bugs").iterdir())
     assert len(folders) == 4
     opinions_agree(backend, tmp_path, folders)
+
+
+def test_an_interrupt_says_what_was_checked(selfplay: Command, run: Path) -> None:
+    with selfplay.start("validate", run, "--workers", 1) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith("1 of "):
+                break
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert "interrupted: " in said and " were checked" in said and "Traceback" not in said
+    assert process.returncode == 130
