@@ -1,11 +1,12 @@
 """Control groups, v1 and v2, where this process may make them: memory, processes and CPU of a whole sandbox.
 
 Where it may not (an ordinary user without delegation), `find` returns None and limits hold per process only; the
-backend says so. A group is a folder under one that names this process, so that what a killed supervisor left behind is
-recognised and removed by the next one.
+backend says so. A group is a folder under one that names this process and its pid namespace, so that what a killed
+supervisor left behind is recognised and removed by the next one there: elsewhere nobody can tell whether it lives.
 """
 
 import contextlib
+import functools
 import itertools
 import os
 import signal
@@ -50,7 +51,7 @@ class Cgroups:
         return group
 
     def keep(self, folder: Path) -> None:
-        """Make our own folder again if somebody (a supervisor in another pid namespace, say) took it for a leftover."""
+        """Make our own folder again if somebody took it for a leftover."""
         if not folder.exists():
             folder.mkdir(exist_ok=True)
             if self.version == 2:
@@ -132,7 +133,7 @@ def find() -> Cgroups | None:
     memberships = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     own = {controller: path for _, names, path in memberships for controller in names.split(",")}
     mounted = mounts()
-    name = f"{PREFIX}{identity(os.getpid())}-{next(INSTANCES)}"
+    name = f"{PREFIX}{identity(os.getpid())}-{namespace()}-{next(INSTANCES)}"
     folders = {}
     for controller in CONTROLLERS:
         if controller in own and controller in mounted:
@@ -210,8 +211,8 @@ def enable(folder: Path, needed: str) -> None:
 
 def sweep(base: Path) -> None:
     """End what supervisors that no longer live left in their groups, and remove these."""
-    for folder in base.glob(f"{PREFIX}*-*-*"):
-        owner = folder.name.removeprefix(PREFIX).rpartition("-")[0]
+    for folder in base.glob(f"{PREFIX}*-*-{namespace()}-*"):
+        owner = "-".join(folder.name.removeprefix(PREFIX).split("-")[:2])
         pid = owner.partition("-")[0]
         if pid.isdigit() and owner != identity(int(pid)):
             with contextlib.suppress(OSError):
@@ -227,6 +228,12 @@ def kill(group: Path) -> None:
     for pid in (group / "cgroup.procs").read_text().split():
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
+
+
+@functools.cache
+def namespace() -> str:
+    """The pid namespace of this process: in another, its process numbers are somebody else's."""
+    return Path("/proc/self/ns/pid").readlink().name.strip("pid:[]")
 
 
 def identity(pid: int) -> str:

@@ -170,13 +170,18 @@ def test_groups_of_the_dead_are_removed_and_our_own_remade() -> None:
         pytest.skip("this user may not make control groups")
     with contextlib.closing(found):
         folder = found.folders["memory"]
-        left = folder.with_name(f"{cgroups.PREFIX}{2**22 + 1}-1-0")  # no process has so high a number
+        left = folder.with_name(
+            f"{cgroups.PREFIX}{2**22 + 1}-1-{cgroups.namespace()}-0"
+        )  # no process has so high a number
         (left / "0").mkdir(parents=True)
+        foreign = folder.with_name(f"{cgroups.PREFIX}{2**22 + 1}-1-1-0")  # of another pid namespace: it may be live
+        foreign.mkdir()
         folder.rmdir()
         with contextlib.closing(found.create(SMALL)) as group:
             assert all(path.exists() for path in group.folders)
             other = cgroups.find()
             assert other is not None and folder.exists() and not left.exists()
+            foreign.rmdir()
             other.close()
             assert folder.exists()
 

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from selfplay.sandbox.cgroups import identity as process_identity
+from selfplay.sandbox.cgroups import namespace
 
 LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
 
@@ -13,8 +14,7 @@ LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
 def host_identity() -> str:
     """This machine since it booted, and the namespace in which its process numbers mean something."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    namespace = Path("/proc/self/ns/pid").readlink()
-    return f"{boot}-{namespace.name.strip('pid:[]')}"
+    return f"{boot}-{namespace()}"
 
 
 def labels() -> dict[str, str]:
