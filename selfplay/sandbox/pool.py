@@ -169,6 +169,10 @@ class Pool:
             raise
         with self._room:
             self._leases.add(lease)
+            closed = self._closed
+        if closed:  # while it started: who closed the pool did not know it
+            lease.close()
+            raise PoolClosed("the pool of sandboxes is closed", "Make a new one.")
         return lease
 
     def _take_warm(self, world: World, limits: Limits) -> Lease | None:

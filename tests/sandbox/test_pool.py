@@ -3,11 +3,12 @@
 import contextlib
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from selfplay.sandbox import MIB, Backend, Limits, SandboxError, World
+from selfplay.sandbox import MIB, Backend, Limits, Sandbox, SandboxError, World
 from selfplay.sandbox.machine import fitting, machine
 from selfplay.sandbox.pool import Capacity, LimitsTooLarge, Pool, PoolClosed, PoolExhausted, Usage
 
@@ -76,6 +77,24 @@ def test_a_pool_that_is_closed_ends_what_lives_and_what_waits(backend: Backend) 
         held.sandbox.run("true", timeout=5)
     with pytest.raises(PoolClosed, match="is closed"):
         pool.lease(World(), SMALL)
+
+
+def test_a_pool_that_is_closed_while_a_sandbox_starts(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, live = Pool(backend, TWO), []
+
+    @contextlib.contextmanager
+    def closing(world: World, limits: Limits) -> Iterator[Sandbox]:
+        with type(backend).open(backend, world, limits) as sandbox:
+            live.append(sandbox)
+            pool.close()
+            yield sandbox
+
+    monkeypatch.setattr(backend, "open", closing)
+    with pytest.raises(PoolClosed, match="is closed"):
+        pool.warm(World(), SMALL)
+    with pytest.raises(SandboxError, match="closed"):
+        live[0].run("true", timeout=5)
+    assert pool.usage() == Usage(0, 0, 0, 0)
 
 
 def test_a_lease_outlives_the_episode_by_the_grading_and_no_more(backend: Backend) -> None:
