@@ -139,9 +139,10 @@ def test_no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
     with pytest.raises(EngineUnavailable, match=r"no Docker engine answers(.|\n)*DOCKER_HOST(.|\n)*bubblewrap"):
         connect()
-    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
-    with pytest.raises(EngineUnavailable, match="no Docker engine answers"):
-        connect()
+    for address in ("tcp://127.0.0.1:1", "tcp://127.0.0.1:99999", "nonsense", "ssh://nowhere"):
+        monkeypatch.setenv("DOCKER_HOST", address)
+        with pytest.raises(EngineUnavailable, match="no Docker engine answers"):
+            connect()
 
 
 def test_a_socket_without_permission(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def connect() -> Engine:
         said, about = client.api.version(), client.api.info()
     except TLSParameterError as error:
         raise EngineUnavailable(f"the Docker client cannot be set up: {error}", "Look at DOCKER_CERT_PATH.") from error
-    except (DockerException, RequestException) as error:
+    except (DockerException, RequestException, ValueError) as error:  # the last for a port that is none
         raise unreachable(error) from error
     if numbers(said["ApiVersion"]) < OLDEST_API:
         raise EngineUnavailable(
