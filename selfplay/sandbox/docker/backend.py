@@ -65,6 +65,7 @@ class DockerBackend:
         self.sweep()
         owner = self.owner()
         self.image = image.named(self.engine, image_name, owner) if image_name else image.system(self.engine, owner)
+        self._called = image_name or self.image.name
 
     def owner(self) -> tuple[int, int]:
         """(uid, gid) of everything inside, which is the same number on the host."""
@@ -146,7 +147,7 @@ class DockerBackend:
         version = self.engine.api_version
         plan = container.Plan(world, limits, self.image, self.owner(), forest, labels(), self.runtime, version)
         settings = container.settings(plan)
-        with translated(self.image.name):
+        with translated(self._called):
             id = patiently(lambda: self.engine.api.create_container(**settings))["Id"]
         try:
             link = self._enter(id, forest)
@@ -197,7 +198,7 @@ class DockerBackend:
     def _enter(self, id: str, forest: Forest) -> AttachedLink:
         """Start the container and send in the agent and the tree. Raises `SandboxError` with what it said."""
         api = self.engine.api
-        with translated(self.image.name):
+        with translated(self._called):
             attached = api.attach_socket(id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             link = AttachedLink(attached)
             link.settimeout(START_SECONDS)
