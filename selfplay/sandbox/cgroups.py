@@ -133,7 +133,7 @@ def find() -> Cgroups | None:
     memberships = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     own = {controller: path for _, names, path in memberships for controller in names.split(",")}
     mounted = mounts()
-    name = f"{PREFIX}{identity(os.getpid())}-{namespace()}-{next(INSTANCES)}"
+    name = f"{PREFIX}{identity(os.getpid())}.{namespace()}.{next(INSTANCES)}"
     folders = {}
     for controller in CONTROLLERS:
         if controller in own and controller in mounted:
@@ -211,8 +211,8 @@ def enable(folder: Path, needed: str) -> None:
 
 def sweep(base: Path) -> None:
     """End what supervisors that no longer live left in their groups, and remove these."""
-    for folder in base.glob(f"{PREFIX}*-*-{namespace()}-*"):
-        owner = "-".join(folder.name.removeprefix(PREFIX).split("-")[:2])
+    for folder in base.glob(f"{PREFIX}*-*.{namespace()}.*"):
+        owner = folder.name.removeprefix(PREFIX).partition(".")[0]
         pid = owner.partition("-")[0]
         if pid.isdigit() and owner != identity(int(pid)):
             with contextlib.suppress(OSError):

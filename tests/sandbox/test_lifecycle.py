@@ -170,11 +170,10 @@ def test_groups_of_the_dead_are_removed_and_our_own_remade() -> None:
         pytest.skip("this user may not make control groups")
     with contextlib.closing(found):
         folder = found.folders["memory"]
-        left = folder.with_name(
-            f"{cgroups.PREFIX}{2**22 + 1}-1-{cgroups.namespace()}-0"
-        )  # no process has so high a number
+        dead = f"{cgroups.PREFIX}{2**22 + 1}-1"  # no process has so high a number
+        left = folder.with_name(f"{dead}.{cgroups.namespace()}.0")
         (left / "0").mkdir(parents=True)
-        foreign = folder.with_name(f"{cgroups.PREFIX}{2**22 + 1}-1-1-0")  # of another pid namespace: it may be live
+        foreign = folder.with_name(f"{dead}.1.0")  # of another pid namespace: it may be live
         foreign.mkdir()
         folder.rmdir()
         with contextlib.closing(found.create(SMALL)) as group:
