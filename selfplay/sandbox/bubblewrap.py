@@ -11,7 +11,7 @@ import functools
 import sys
 from collections.abc import Iterator
 
-from selfplay.sandbox import cgroups, inside
+from selfplay.sandbox import cgroups, inside, machine
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
@@ -94,6 +94,7 @@ class BubblewrapBackend:
     def start(self, world: World, limits: Limits = Limits()) -> BubblewrapSandbox:
         """A started sandbox, which the caller closes."""
         inside.check(world)
+        machine.check(limits)
         shown = inside.sources(world)
         group = self.cgroups.create(limits) if self.cgroups else None
         argv = inside.command_line(

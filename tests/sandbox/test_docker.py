@@ -219,11 +219,6 @@ def test_what_the_engine_refuses_is_named(said: str, kind: str, message: str) ->
     assert type(error).__name__ == kind and message in error.message
 
 
-def test_limits_larger_than_the_machine_are_refused_by_name(docker: DockerBackend) -> None:
-    with pytest.raises(SandboxError, match=r"cpus|CPUs"), docker.open(World(), Limits(cpus=4096.0)):
-        pass
-
-
 def test_commands_run_where_a_kernel_or_filter_knows_no_pidfd(
     docker: DockerBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

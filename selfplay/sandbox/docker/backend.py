@@ -18,7 +18,7 @@ from typing import IO
 from docker.errors import APIError, NotFound
 from requests.exceptions import RequestException
 
-from selfplay.sandbox import inside, messages
+from selfplay.sandbox import inside, machine, messages
 from selfplay.sandbox.docker import container, image
 from selfplay.sandbox.docker.bootstrap import program
 from selfplay.sandbox.docker.client import (
@@ -143,6 +143,7 @@ class DockerBackend:
     def start(self, world: World, limits: Limits = Limits()) -> DockerSandbox:
         """A started sandbox, which the caller closes."""
         inside.check(world)
+        machine.check(limits)
         forest = grown(world.tree)
         version = self.engine.api_version
         plan = container.Plan(world, limits, self.image, self.owner(), forest, labels(), self.runtime, version)
@@ -238,7 +239,7 @@ def docker_backend(image_name: str | None = None, runtime: str | None = None) ->
     backend = DockerBackend(image_name, runtime)
     backend.promises = probe(backend)
     if image_name is not None:
-        with backend.open(World()) as sandbox:
+        with backend.open(World(), machine.fitting(Limits())) as sandbox:
             image.require_programs(sandbox, image_name)
     atexit.register(backend.close)
     return backend
