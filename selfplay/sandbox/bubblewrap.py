@@ -11,7 +11,7 @@ import functools
 import sys
 from collections.abc import Iterator
 
-from selfplay.sandbox import cgroups, inside, machine
+from selfplay.sandbox import cgroups, inside, machine, owners
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
@@ -38,6 +38,7 @@ class BubblewrapBackend:
         self.identity = identity()
         self.programs = find_programs()
         self.cgroups = cgroups.find()
+        owners.sweep()
         self._launcher = Launcher(self.programs)
 
     def owner(self) -> tuple[int, int]:

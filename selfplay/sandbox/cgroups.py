@@ -6,7 +6,6 @@ supervisor left behind is recognised and removed by the next one there: elsewher
 """
 
 import contextlib
-import functools
 import itertools
 import os
 import signal
@@ -14,11 +13,11 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from selfplay.sandbox.owners import left_in, marked
 from selfplay.sandbox.protocol import Limits, SandboxError
 
 PERIOD_US = 100_000
 CONTROLLERS = ("memory", "pids", "cpu")
-PREFIX = "selfplay-"
 INSTANCES = itertools.count()
 OWN_PROCESSES = 2  # bwrap and the agent
 GONE_SECONDS = 2.0
@@ -133,7 +132,7 @@ def find() -> Cgroups | None:
     memberships = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     own = {controller: path for _, names, path in memberships for controller in names.split(",")}
     mounted = mounts()
-    name = f"{PREFIX}{identity(os.getpid())}.{namespace()}.{next(INSTANCES)}"
+    name = f"{marked()}{next(INSTANCES)}"
     folders = {}
     for controller in CONTROLLERS:
         if controller in own and controller in mounted:
@@ -211,16 +210,13 @@ def enable(folder: Path, needed: str) -> None:
 
 def sweep(base: Path) -> None:
     """End what supervisors that no longer live left in their groups, and remove these."""
-    for folder in base.glob(f"{PREFIX}*-*.{namespace()}.*"):
-        owner = folder.name.removeprefix(PREFIX).partition(".")[0]
-        pid = owner.partition("-")[0]
-        if pid.isdigit() and owner != identity(int(pid)):
-            with contextlib.suppress(OSError):
-                for group in folder.iterdir():
-                    if group.is_dir():
-                        kill(group)
-                        remove(group)
-                folder.rmdir()
+    for folder in left_in(base):
+        with contextlib.suppress(OSError):
+            for group in folder.iterdir():
+                if group.is_dir():
+                    kill(group)
+                    remove(group)
+            folder.rmdir()
 
 
 def kill(group: Path) -> None:
@@ -228,18 +224,3 @@ def kill(group: Path) -> None:
     for pid in (group / "cgroup.procs").read_text().split():
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
-
-
-@functools.cache
-def namespace() -> str:
-    """The pid namespace of this process: in another, its process numbers are somebody else's."""
-    return Path("/proc/self/ns/pid").readlink().name.strip("pid:[]")
-
-
-def identity(pid: int) -> str:
-    """A process's pid and start time, which together no later process has; start time 0 for one that is gone."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return f"{pid}-0"
-    return f"{pid}-{fields[19]}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.sandbox import Backend, Limits, Sandbox, SandboxError, World, cgroups, messages
+from selfplay.sandbox import Backend, Limits, Sandbox, SandboxError, World, cgroups, messages, owners
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.launching import Hello
 from selfplay.sandbox.live import BubblewrapSandbox
@@ -170,8 +170,8 @@ def test_groups_of_the_dead_are_removed_and_our_own_remade() -> None:
         pytest.skip("this user may not make control groups")
     with contextlib.closing(found):
         folder = found.folders["memory"]
-        dead = f"{cgroups.PREFIX}{2**22 + 1}-1"  # no process has so high a number
-        left = folder.with_name(f"{dead}.{cgroups.namespace()}.0")
+        dead = f"{owners.PREFIX}{2**22 + 1}-1"  # no process has so high a number
+        left = folder.with_name(f"{dead}.{owners.namespace()}.0")
         (left / "0").mkdir(parents=True)
         foreign = folder.with_name(f"{dead}.1.0")  # of another pid namespace: it may be live
         foreign.mkdir()

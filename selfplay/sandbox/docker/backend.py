@@ -18,7 +18,7 @@ from typing import IO
 from docker.errors import APIError, NotFound
 from requests.exceptions import RequestException
 
-from selfplay.sandbox import inside, machine, messages
+from selfplay.sandbox import inside, machine, messages, owners
 from selfplay.sandbox.docker import container, image
 from selfplay.sandbox.docker.bootstrap import program
 from selfplay.sandbox.docker.client import (
@@ -30,7 +30,7 @@ from selfplay.sandbox.docker.client import (
 )
 from selfplay.sandbox.docker.forest import PAGE, Forest, grown
 from selfplay.sandbox.docker.live import DockerSandbox
-from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels, orphaned
+from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels
 from selfplay.sandbox.docker.stream import AttachedLink
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import START_SECONDS
@@ -63,6 +63,7 @@ class DockerBackend:
         self._open: set[DockerSandbox] = set()
         self._lock = threading.Lock()
         self.sweep()
+        owners.sweep()
         owner = self.owner()
         self.image = image.named(self.engine, image_name, owner) if image_name else image.system(self.engine, owner)
         self._called = image_name or self.image.name
@@ -191,7 +192,7 @@ class DockerBackend:
         mine = {"label": [f"{LABEL_HOST}={host_identity()}"]}
         with translated():
             found = self.engine.api.containers(all=True, filters=mine)
-        orphans = tuple(entry["Id"] for entry in found if orphaned(entry["Labels"][LABEL_SUPERVISOR]))
+        orphans = tuple(entry["Id"] for entry in found if owners.dead(entry["Labels"][LABEL_SUPERVISOR]))
         for id in orphans:
             self.remove(id)
         return orphans
