@@ -54,7 +54,7 @@ class BubblewrapBackend:
         folders = self.cgroups.folders if self.cgroups else {}
         group = f"control group v{self.cgroups.version}" if self.cgroups else ""
         return {
-            "memory": group if "memory" in folders else "each process alone (RLIMIT_DATA)",
+            "memory": group if "memory" in folders else "private memory of each process alone (RLIMIT_DATA)",
             "processes": group if "pids" in folders else "user namespace (RLIMIT_NPROC)",
             "cpus": group if "cpu" in folders else "nothing",
             "disk": "tmpfs of that size",

@@ -1,8 +1,9 @@
 """Control groups, v1 and v2, where this process may make them: memory, processes and CPU of a whole sandbox.
 
-Where it may not (an ordinary user without delegation), `find` returns None and limits hold per process only; the
-backend says so. A group is a folder under one that names this process and its pid namespace, so that what a killed
-supervisor left behind is recognised and removed by the next one there: elsewhere nobody can tell whether it lives.
+Where it may not (an ordinary user without delegation), `find` returns None and limits hold for each process's private
+memory only; the backend says so. A group is a folder under one that names this process and its pid namespace, so that
+what a killed supervisor left behind is recognised and removed by the next one there: elsewhere nobody can tell whether
+it lives.
 """
 
 import contextlib

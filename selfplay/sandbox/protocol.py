@@ -34,8 +34,8 @@ class Limits:
 
     `disk_bytes` is everything written inside together (`/testbed`, `/tmp`, `/dev/shm`, the home), mounts excepted, in
     at most one file for each 4 KiB; it lies in memory and counts against `memory_bytes` too. Docker divides it among
-    the four places. Where no control group can be made, `memory_bytes` holds for each process alone; a backend says
-    what holds which limit on this machine.
+    the four places. Where no control group can be made, `memory_bytes` holds for the private memory of each process
+    alone and shared memory has no limit; a backend says what holds which limit on this machine.
     """
 
     memory_bytes: int = 2048 * MIB

@@ -208,6 +208,7 @@ def test_an_engine_too_old(old_engine: str, monkeypatch: pytest.MonkeyPatch) -> 
         ("mkdir /x: no space left on device", "EngineDiskFull", "cannot write"),
         ("open /x: read-only file system", "EngineDiskFull", "cannot write"),
         ("invalid mount config: bind source path does not exist: /x", "EngineUnavailable", "does not see"),
+        ("no such image: A b: invalid reference format", "ImageUnusable", "'image' is no image's name"),
         ("Unknown runtime specified runsc", "EngineUnavailable", "runsc"),
         ("Minimum memory limit allowed is 6MB", "SandboxError", "refused: Minimum memory"),
     ],

@@ -137,6 +137,8 @@ def refused(error: APIError, image: str) -> SandboxError:
         return EngineDiskFull(f"the Docker engine cannot write: {said}", "Free its disk: `docker system prune`.")
     if isinstance(error, NotFound) and "No such image" in said:
         return missing(image)
+    if "invalid reference format" in said:
+        return ImageUnusable(f"{image!r} is no image's name", "NAME or NAME:TAG, as `docker images` lists them.")
     if "executable file not found" in said or "no such file or directory: unknown" in said:
         return ImageUnusable(
             f"the image {image!r} cannot start Python: {last_words(said)}",
