@@ -8,16 +8,15 @@ after the run.
 import hmac
 import json
 import secrets
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
 from selfplay.oracle.files import TestFile, compiled_forms, put, read_compiled, sums
 from selfplay.plain import encode
 from selfplay.sandbox import Backend, Limits, Mount, Sandbox, SandboxError, World
+from selfplay.sandbox.owners import scratch
 from selfplay.workbench import ParserError
 from selfplay.workbench.bench import ORACLE
 from selfplay.workbench.parsing import parse_log
@@ -83,8 +82,7 @@ class Order:
 def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, limits: Limits = Limits()) -> Trial:
     """Carry out `order` in a fresh sandbox. Raises `SandboxError` only when none can be started."""
     module = ""
-    with tempfile.TemporaryDirectory(prefix="selfplay-grade-") as name:
-        folder = Path(name)
+    with scratch() as folder:
         folder.chmod(0o755)
         (folder / "test_script.sh").write_bytes(encode(artifact.test_script))
         mounts = [Mount(folder, ORACLE), *original_mounts(world)]

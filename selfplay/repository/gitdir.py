@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.repository.errors import SourceError
+from selfplay.sandbox.owners import scratch
 
 RAW_ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -eol -export-ignore -export-subst\n"
 SETTINGS = {
@@ -156,16 +157,16 @@ class GitDir:
 
     def write_folder(self, folder: Path, *, ignored: bool = True) -> str:
         """The tree id of a folder's files, stored here; with `ignored` also those its `.gitignore` names."""
-        with tempfile.TemporaryDirectory(prefix="selfplay-index-") as scratch:
-            index = Path(scratch) / "index"
+        with scratch() as own:
+            index = own / "index"
             force = ["--force"] if ignored else []
             self.run("add", "--all", *force, ".", work_tree=folder, index=index)
             return self.line("write-tree", index=index)
 
     def checkout(self, treeish: str, folder: Path) -> None:
         """Write a tree's files into an empty `folder`, byte for byte."""
-        with tempfile.TemporaryDirectory(prefix="selfplay-index-") as scratch:
-            index = Path(scratch) / "index"
+        with scratch() as own:
+            index = own / "index"
             self.run("read-tree", treeish, index=index)
             self.run("checkout-index", "--all", "--force", "--quiet", work_tree=folder, index=index)
 

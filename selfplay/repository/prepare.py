@@ -3,7 +3,6 @@
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -22,6 +21,7 @@ from selfplay.repository.interpreters import Interpreter, choose, found_inside
 from selfplay.repository.prepared import Prepared
 from selfplay.repository.source import ImageSource, PathSource, parse_source
 from selfplay.sandbox import Backend, Mount
+from selfplay.sandbox.owners import scratch, sweep
 
 ROOM_VERSION = 1
 """Raised whenever what this room builds changes, so that older environments are not taken for new ones."""
@@ -95,8 +95,9 @@ def _workshop(cache: Path | None) -> Iterator[tuple[Path, GitDir]]:
     folder = cache or default_cache()
     check_cache(folder)
     (folder / "work").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder / "work", ignore_cleanup_errors=True) as work:
-        yield folder, GitDir.create(Path(work) / "store")
+    sweep(folder / "work")
+    with scratch(folder / "work") as work:
+        yield folder, GitDir.create(work / "store")
 
 
 def _prepare(

@@ -7,9 +7,7 @@ import it.
 
 Being pid 1 makes three promises cheap: no signal from inside can kill or stop it, `kill(-1)` reaches every process a
 command left behind, and `wait` reports each of them. It is not dumpable, so commands (which share its uid) cannot read
-its memory or its socket through `/proc` and forge an answer.
-
-One that is not asked for some seconds rests (`resting.py`).
+its memory or its socket through `/proc` and forge an answer. One that is not asked for a while rests (`resting.py`).
 """
 
 import _ctypes
@@ -181,6 +179,8 @@ def write_file(path: bytes, permissions: bytes, data: bytes) -> list[bytes]:
     make_folders(path)
     flags = posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_NONBLOCK | posix.O_NOCTTY
     with open(posix.open(path, flags, 0o600), "wb") as stream:
+        if not S_ISREG(posix.fstat(stream.fileno()).st_mode):  # but a link to our own answers, for one
+            return [b"refused", b"is not a regular file"]
         stream.write(data)
         stream.flush()
         posix.fchmod(stream.fileno(), mode)

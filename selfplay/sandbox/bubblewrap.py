@@ -11,7 +11,7 @@ import functools
 import sys
 from collections.abc import Iterator
 
-from selfplay.sandbox import cgroups, inside
+from selfplay.sandbox import cgroups, inside, machine, owners
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
@@ -38,6 +38,7 @@ class BubblewrapBackend:
         self.identity = identity()
         self.programs = find_programs()
         self.cgroups = cgroups.find()
+        owners.sweep()
         self._launcher = Launcher(self.programs)
 
     def owner(self) -> tuple[int, int]:
@@ -53,7 +54,7 @@ class BubblewrapBackend:
         folders = self.cgroups.folders if self.cgroups else {}
         group = f"control group v{self.cgroups.version}" if self.cgroups else ""
         return {
-            "memory": group if "memory" in folders else "each process alone (RLIMIT_DATA)",
+            "memory": group if "memory" in folders else "private memory of each process alone (RLIMIT_DATA)",
             "processes": group if "pids" in folders else "user namespace (RLIMIT_NPROC)",
             "cpus": group if "cpu" in folders else "nothing",
             "disk": "tmpfs of that size",
@@ -94,6 +95,7 @@ class BubblewrapBackend:
     def start(self, world: World, limits: Limits = Limits()) -> BubblewrapSandbox:
         """A started sandbox, which the caller closes."""
         inside.check(world)
+        machine.check(limits)
         shown = inside.sources(world)
         group = self.cgroups.create(limits) if self.cgroups else None
         argv = inside.command_line(

@@ -1,8 +1,9 @@
 """Control groups, v1 and v2, where this process may make them: memory, processes and CPU of a whole sandbox.
 
-Where it may not (an ordinary user without delegation), `find` returns None and limits hold per process only; the
-backend says so. A group is a folder under one that names this process, so that what a killed supervisor left behind is
-recognised and removed by the next one.
+Where it may not (an ordinary user without delegation), `find` returns None and limits hold for each process's private
+memory only; the backend says so. A group is a folder under one that names this process and its pid namespace, so that
+what a killed supervisor left behind is recognised and removed by the next one there: elsewhere nobody can tell whether
+it lives.
 """
 
 import contextlib
@@ -13,11 +14,11 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from selfplay.sandbox.owners import left_in, marked
 from selfplay.sandbox.protocol import Limits, SandboxError
 
 PERIOD_US = 100_000
 CONTROLLERS = ("memory", "pids", "cpu")
-PREFIX = "selfplay-"
 INSTANCES = itertools.count()
 OWN_PROCESSES = 2  # bwrap and the agent
 GONE_SECONDS = 2.0
@@ -50,7 +51,7 @@ class Cgroups:
         return group
 
     def keep(self, folder: Path) -> None:
-        """Make our own folder again if somebody (a supervisor in another pid namespace, say) took it for a leftover."""
+        """Make our own folder again if somebody took it for a leftover."""
         if not folder.exists():
             folder.mkdir(exist_ok=True)
             if self.version == 2:
@@ -132,7 +133,7 @@ def find() -> Cgroups | None:
     memberships = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     own = {controller: path for _, names, path in memberships for controller in names.split(",")}
     mounted = mounts()
-    name = f"{PREFIX}{identity(os.getpid())}-{next(INSTANCES)}"
+    name = f"{marked()}{next(INSTANCES)}"
     folders = {}
     for controller in CONTROLLERS:
         if controller in own and controller in mounted:
@@ -210,16 +211,13 @@ def enable(folder: Path, needed: str) -> None:
 
 def sweep(base: Path) -> None:
     """End what supervisors that no longer live left in their groups, and remove these."""
-    for folder in base.glob(f"{PREFIX}*-*-*"):
-        owner = folder.name.removeprefix(PREFIX).rpartition("-")[0]
-        pid = owner.partition("-")[0]
-        if pid.isdigit() and owner != identity(int(pid)):
-            with contextlib.suppress(OSError):
-                for group in folder.iterdir():
-                    if group.is_dir():
-                        kill(group)
-                        remove(group)
-                folder.rmdir()
+    for folder in left_in(base):
+        with contextlib.suppress(OSError):
+            for group in folder.iterdir():
+                if group.is_dir():
+                    kill(group)
+                    remove(group)
+            folder.rmdir()
 
 
 def kill(group: Path) -> None:
@@ -227,12 +225,3 @@ def kill(group: Path) -> None:
     for pid in (group / "cgroup.procs").read_text().split():
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
-
-
-def identity(pid: int) -> str:
-    """A process's pid and start time, which together no later process has; start time 0 for one that is gone."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return f"{pid}-0"
-    return f"{pid}-{fields[19]}"

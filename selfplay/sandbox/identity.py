@@ -1,7 +1,8 @@
 """Who a sandbox is on the host: root steps down to one uid of its own; anybody else stays who they are.
 
 One uid serves all sandboxes. Processes are counted per user *namespace* since Linux 5.14, so sandboxes do not share
-their `Limits.processes` (the probe checks it), and pid namespaces keep them from seeing or signalling each other.
+their `Limits.processes` (the probe checks it), and pid namespaces keep them from seeing or signalling each other. Other
+counts per user (inotify instances, for one) they do share.
 """
 
 import os

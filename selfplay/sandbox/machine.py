@@ -9,10 +9,14 @@ from typing import Any
 
 import psutil
 
-from selfplay.sandbox.protocol import MIB, Limits
+from selfplay.sandbox.protocol import MIB, Limits, SandboxError
 
 SHARE = 0.9
 """Of the memory, what sandboxes may have: the rest is the supervisor's and the system's."""
+
+
+class LimitsTooLarge(SandboxError):
+    """One sandbox's limits are larger than the machine."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +46,30 @@ def machine() -> Machine:
         system=distribution(),
         user="root" if os.geteuid() == 0 else f"uid {os.geteuid()}",
         cores=len(os.sched_getaffinity(0)),
-        memory_bytes=min([memory.total, *memory_ceilings()]),
+        memory_bytes=memory_bytes(),
         memory_free_bytes=memory.available,
         cgroup_version=cgroup_version(),
         in_container=any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")),
     )
+
+
+def memory_bytes() -> int:
+    return min([psutil.virtual_memory().total, *memory_ceilings()])
+
+
+def check(limits: Limits) -> None:
+    """Raises `LimitsTooLarge` naming the first of `limits` that this machine does not have."""
+    most = {
+        "memory_bytes": memory_bytes(),
+        "processes": int(Path("/proc/sys/kernel/pid_max").read_text()),
+        "cpus": os.cpu_count() or 1,
+    }
+    for name, value in most.items():
+        if (getattr(limits, name) or 0) > value:
+            raise LimitsTooLarge(
+                f"a sandbox of {name}={getattr(limits, name)} does not fit into this machine, which has {value}",
+                "Ask for less, or use a larger machine.",
+            )
 
 
 def fitting(limits: Limits) -> Limits:

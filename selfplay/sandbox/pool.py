@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from selfplay.sandbox.machine import SHARE, machine
+from selfplay.sandbox.machine import SHARE, LimitsTooLarge, check, machine
 from selfplay.sandbox.protocol import MIB, Backend, Limits, Sandbox, SandboxError, World
 
 OVERCOMMIT = 4.0
@@ -30,10 +30,6 @@ class PoolExhausted(SandboxError):
 
 class PoolClosed(SandboxError):
     """A sandbox was asked for after the pool was closed."""
-
-
-class LimitsTooLarge(SandboxError):
-    """One sandbox's limits are larger than the machine."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +165,10 @@ class Pool:
             raise
         with self._room:
             self._leases.add(lease)
+            closed = self._closed
+        if closed:  # while it started: who closed the pool did not know it
+            lease.close()
+            raise PoolClosed("the pool of sandboxes is closed", "Make a new one.")
         return lease
 
     def _take_warm(self, world: World, limits: Limits) -> Lease | None:
@@ -181,8 +181,8 @@ class Pool:
 
     def _admit(self, limits: Limits) -> None:
         """Wait for room, first come first served; sandboxes that only stand ready make way."""
-        most = min(self.capacity.memory_bytes, machine().memory_bytes)
-        if limits.memory_bytes > most:
+        check(limits)
+        if limits.memory_bytes > (most := self.capacity.memory_bytes):
             raise LimitsTooLarge(
                 f"a sandbox of {limits.memory_bytes // MIB} MiB does not fit into {most // MIB} MiB",
                 "Ask for less memory, or use a larger machine.",

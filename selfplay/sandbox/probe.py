@@ -10,7 +10,6 @@ import fcntl
 import os
 import secrets
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from selfplay.sandbox import canary
+from selfplay.sandbox import canary, owners
 from selfplay.sandbox.live import LiveSandbox
 from selfplay.sandbox.protocol import MIB, IsolationUnavailable, Limits, Mount, SandboxError, World
 
@@ -125,11 +124,10 @@ def promises(backend: Probed[Started], sandbox: Started, set_up: Traps) -> Itera
 def traps(owner: tuple[int, int]) -> Iterator[Traps]:
     """Listeners and files of the host, gone when the context ends."""
     with (
-        tempfile.TemporaryDirectory(prefix="selfplay-probe-") as name,
+        owners.scratch() as folder,
         socket.socket() as loopback,
         socket.socket(socket.AF_UNIX) as abstract,
     ):
-        folder = Path(name)
         folder.chmod(0o755)  # nothing but the sandbox keeps the secret
         loopback.bind(("127.0.0.1", 0))
         abstract_name = f"selfplay-{secrets.token_hex(8)}"

@@ -14,6 +14,8 @@ from selfplay.errors import SelfplayError
 
 MIB = 1024 * 1024
 BYTES_PER_FILE = 4096
+LEAST = {"memory_bytes": 8 * MIB, "disk_bytes": 256 * 1024, "processes": 1, "cpus": 0.01, "output_bytes": 1}
+"""Kernel and engine take less for an error or, worse, for no limit at all."""
 WORKDIR = "/testbed"
 """Where the repository lies in every sandbox (the SWE-bench convention, so exports need no rewriting)."""
 
@@ -32,8 +34,8 @@ class Limits:
 
     `disk_bytes` is everything written inside together (`/testbed`, `/tmp`, `/dev/shm`, the home), mounts excepted, in
     at most one file for each 4 KiB; it lies in memory and counts against `memory_bytes` too. Docker divides it among
-    the four places. Where no control group can be made, `memory_bytes` holds for each process alone; a backend says
-    what holds which limit on this machine.
+    the four places. Where no control group can be made, `memory_bytes` holds for the private memory of each process
+    alone and shared memory has no limit; a backend says what holds which limit on this machine.
     """
 
     memory_bytes: int = 2048 * MIB
@@ -41,6 +43,12 @@ class Limits:
     processes: int = 512
     cpus: float | None = None
     output_bytes: int = 4 * MIB
+
+    def __post_init__(self) -> None:
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if value is not None and not value >= least:  # nor is a NaN
+                raise SandboxError(f"a limit of {name}={value} cannot be held", f"The least is {least}.")
 
     @property
     def files(self) -> int:

@@ -45,11 +45,12 @@ COMMON = {
 
 @dataclass(frozen=True)
 class Machine:
-    """An architecture as seccomp sees it: its audit number, the four calls looked at closely, and those denied."""
+    """An architecture as seccomp sees it: its audit number, the five calls looked at closely, and those denied."""
 
     audit: int
     clone: int
     socket: int
+    pair: int
     ioctl: int
     prlimit: int
     denied: tuple[int, ...]
@@ -69,9 +70,11 @@ AARCH64 = """
     264 265 262 58
 """
 MACHINES = {
-    "x86_64": Machine(0xC000003E, clone=56, socket=41, ioctl=16, prlimit=302, denied=tuple(map(int, X86_64.split()))),
+    "x86_64": Machine(
+        0xC000003E, clone=56, socket=41, pair=53, ioctl=16, prlimit=302, denied=tuple(map(int, X86_64.split()))
+    ),
     "aarch64": Machine(
-        0xC00000B7, clone=220, socket=198, ioctl=29, prlimit=261, denied=tuple(map(int, AARCH64.split()))
+        0xC00000B7, clone=220, socket=198, pair=199, ioctl=29, prlimit=261, denied=tuple(map(int, AARCH64.split()))
     ),
 }
 CLONE3 = 435
@@ -121,6 +124,7 @@ def program(machine_name: str | None = None) -> bytes:
         refuse(errno.ENOSYS),
         *on_call(CLONE3, [refuse(errno.ENOSYS)]),
         *on_call(machine.socket, unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
+        *on_call(machine.pair, unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
         *on_call(machine.ioctl, if_argument(SECOND_ARGUMENT, TERMINAL_INPUT, errno.EPERM)),
         # Only a process's own limits: pid 1's are set once, by nobody inside.
         *on_call(machine.prlimit, unless_argument(FIRST_ARGUMENT, (0,), errno.EPERM)),

@@ -6,14 +6,13 @@ alone. The script is mounted read-only outside the tree: the tests it runs canno
 """
 
 import copy
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from selfplay.artifact import Artifact
 from selfplay.plain import encode
 from selfplay.sandbox import Backend, Completed, Limits, Mount, Sandbox, SandboxError, World
+from selfplay.sandbox.owners import scratch
 from selfplay.workbench.cache import RunCache
 from selfplay.workbench.parsing import ParserError, parse_log
 from selfplay.workbench.result import Inspection, Meter, TestRun
@@ -93,8 +92,8 @@ class Workbench:
         return (world, self._limits, self.time_limit, self.artifact.test_script, self.artifact.test_parser)
 
     def _execute(self, diffs: Sequence[str], restore: Sequence[str], seconds: float) -> TestRun:
-        with tempfile.TemporaryDirectory(prefix="selfplay-oracle-") as folder:
-            script = Path(folder, "test_script.sh")
+        with scratch() as folder:
+            script = folder / "test_script.sh"
             script.write_bytes(encode(self.artifact.test_script))
             script.chmod(0o644)
             script.parent.chmod(0o755)  # the sandbox's user must be able to read it

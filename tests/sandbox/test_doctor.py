@@ -44,7 +44,8 @@ def test_an_unknown_backend_exits_2() -> None:
 
 
 def test_advice_names_limits_that_hold_for_less_than_a_sandbox() -> None:
-    enforcement = {"memory": "each process alone (RLIMIT_DATA)", "cpus": "nothing", "disk": "tmpfs of that size"}
+    memory = "private memory of each process alone (RLIMIT_DATA)"
+    enforcement = {"memory": memory, "cpus": "nothing", "disk": "tmpfs of that size"}
     (line,) = advice([Examined("bubblewrap", True, enforcement=enforcement)])
     assert "limits memory, cpus of a whole sandbox" in line and "systemd-run" in line
     (line,) = advice([Examined("docker", True, versions={"runtimes": "runc"})])

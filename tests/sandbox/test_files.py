@@ -84,6 +84,13 @@ def test_deleting_everything_spares_the_host(backend: Backend, tree: Path) -> No
         assert sandbox.read_file("folder/inner") == b"inner\n"
 
 
+def test_a_path_that_cannot_be_costs_no_sandbox(sandbox: Sandbox) -> None:
+    for attempt in (lambda: sandbox.read_file("a\0b"), lambda: sandbox.write_file("a\0b", b"")):
+        with pytest.raises(SandboxError, match="holds a null byte"):
+            attempt()
+    assert sandbox.run("echo alive", timeout=10).stdout == b"alive\n"
+
+
 def test_links_out_of_the_tree_lead_nowhere(backend: Backend, tree: Path) -> None:
     with backend.open(World(tree=(tree,)), SMALL) as sandbox:
         for link in ("link", "shadow"):

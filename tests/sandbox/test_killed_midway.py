@@ -11,6 +11,7 @@ from selfplay.sandbox import Backend
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.orphans import LABEL_SUPERVISOR
+from selfplay.sandbox.owners import scratch
 
 EPISODES = """
 import sys
@@ -46,6 +47,28 @@ def test_a_sigkill_in_the_middle_of_a_hundred_episodes_leaves_nothing(backend: B
         while (left := remains(backend, supervisor.pid)) and time.monotonic() < deadline:
             time.sleep(0.05)
     assert left == []
+
+
+SCRATCH = """
+import time
+from selfplay.sandbox.owners import scratch
+with scratch() as folder:
+    print(folder, flush=True)
+    time.sleep(300)
+"""
+
+
+def test_folders_of_the_killed_are_removed_and_those_of_the_living_are_not(backend: Backend) -> None:
+    with scratch() as own, subprocess.Popen([sys.executable, "-c", SCRATCH], stdout=subprocess.PIPE) as supervisor:
+        assert supervisor.stdout is not None
+        folder = Path(supervisor.stdout.readline().decode().strip())
+        (folder / "folder").mkdir()
+        for killed in (False, True):
+            if killed:
+                supervisor.kill()
+                supervisor.wait(10)
+            with contextlib.closing(BubblewrapBackend() if backend.name == "bubblewrap" else DockerBackend()):
+                assert (folder.exists(), own.exists()) == (not killed, True)
 
 
 def remains(backend: Backend, pid: int) -> list[str]:

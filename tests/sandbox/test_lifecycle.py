@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.sandbox import Backend, Limits, Sandbox, SandboxError, World, cgroups, messages
+from selfplay.sandbox import Backend, Limits, Sandbox, SandboxError, World, cgroups, messages, owners
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.launching import Hello
 from selfplay.sandbox.live import BubblewrapSandbox
@@ -170,13 +170,17 @@ def test_groups_of_the_dead_are_removed_and_our_own_remade() -> None:
         pytest.skip("this user may not make control groups")
     with contextlib.closing(found):
         folder = found.folders["memory"]
-        left = folder.with_name(f"{cgroups.PREFIX}{2**22 + 1}-1-0")  # no process has so high a number
+        dead = f"{owners.PREFIX}{2**22 + 1}-1"  # no process has so high a number
+        left = folder.with_name(f"{dead}.{owners.namespace()}.0")
         (left / "0").mkdir(parents=True)
+        foreign = folder.with_name(f"{dead}.1.0")  # of another pid namespace: it may be live
+        foreign.mkdir()
         folder.rmdir()
         with contextlib.closing(found.create(SMALL)) as group:
             assert all(path.exists() for path in group.folders)
             other = cgroups.find()
             assert other is not None and folder.exists() and not left.exists()
+            foreign.rmdir()
             other.close()
             assert folder.exists()
 

@@ -3,13 +3,15 @@
 import contextlib
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
-from selfplay.sandbox import MIB, Backend, Limits, SandboxError, World
-from selfplay.sandbox.machine import fitting, machine
-from selfplay.sandbox.pool import Capacity, LimitsTooLarge, Pool, PoolClosed, PoolExhausted, Usage
+from selfplay.sandbox import MIB, Backend, Limits, Sandbox, SandboxError, World
+from selfplay.sandbox.machine import LimitsTooLarge, fitting, machine
+from selfplay.sandbox.pool import Capacity, Pool, PoolClosed, PoolExhausted, Usage
 
 from .attacks import SMALL
 
@@ -49,9 +51,30 @@ def test_waiting_has_a_deadline_and_says_what_to_do(backend: Backend) -> None:
 def test_a_sandbox_larger_than_the_machine(backend: Backend) -> None:
     pool = Pool(backend)
     huge = Limits(memory_bytes=machine().memory_bytes + 1)
-    with pytest.raises(LimitsTooLarge, match=r"does not fit into \d+ MiB(.|\n)*less memory"), pool.open(World(), huge):
+    for asked in (pool, backend):
+        with (
+            pytest.raises(LimitsTooLarge, match=r"does not fit into this machine(.|\n)*less"),
+            asked.open(World(), huge),
+        ):
+            pass
+    small = Pool(backend, Capacity(SMALL.memory_bytes // 2, sandboxes=1))
+    with pytest.raises(LimitsTooLarge, match="does not fit into 128 MiB"), small.open(World(), SMALL):
         pass
+    for limits in (Limits(cpus=4096.0), Limits(processes=1 << 40)):
+        with pytest.raises(LimitsTooLarge, match="does not fit into this machine"), backend.open(World(), limits):
+            pass
     assert fitting(huge).memory_bytes < machine().memory_bytes and fitting(SMALL) == SMALL
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"memory_bytes": 0}, {"memory_bytes": -1}, {"disk_bytes": 0}, {"processes": 0}, {"processes": -9}]
+    + [{"cpus": value} for value in (0.0, -1.0, float("nan"))]
+    + [{"output_bytes": -1}],
+)
+def test_a_limit_that_would_be_none_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SandboxError, match=r"cannot be held(.|\n)*The least is"):
+        Limits(**wrong)
 
 
 def test_a_pool_that_is_closed_ends_what_lives_and_what_waits(backend: Backend) -> None:
@@ -76,6 +99,24 @@ def test_a_pool_that_is_closed_ends_what_lives_and_what_waits(backend: Backend) 
         held.sandbox.run("true", timeout=5)
     with pytest.raises(PoolClosed, match="is closed"):
         pool.lease(World(), SMALL)
+
+
+def test_a_pool_that_is_closed_while_a_sandbox_starts(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, live = Pool(backend, TWO), []
+
+    @contextlib.contextmanager
+    def closing(world: World, limits: Limits) -> Iterator[Sandbox]:
+        with type(backend).open(backend, world, limits) as sandbox:
+            live.append(sandbox)
+            pool.close()
+            yield sandbox
+
+    monkeypatch.setattr(backend, "open", closing)
+    with pytest.raises(PoolClosed, match="is closed"):
+        pool.warm(World(), SMALL)
+    with pytest.raises(SandboxError, match="closed"):
+        live[0].run("true", timeout=5)
+    assert pool.usage() == Usage(0, 0, 0, 0)
 
 
 def test_a_lease_outlives_the_episode_by_the_grading_and_no_more(backend: Backend) -> None:

@@ -33,13 +33,13 @@ X86_64 = """
     read=0 write=1 execve=59 openat=257 ioctl=16 socket=41 clone=56 clone3=435 ptrace=101 mount=165 unshare=272
     setns=308 bpf=321 keyctl=250 userfaultfd=323 perf_event_open=298 pivot_root=155 prlimit64=302 process_vm_writev=311
     kexec_load=246 init_module=175 io_uring_setup=425 move_mount=429 futex=202 open_by_handle_at=304 pidfd_open=434
-    wait4=61 mmap=9
+    wait4=61 mmap=9 socketpair=53
 """
 AARCH64 = """
     read=63 write=64 execve=221 openat=56 ioctl=29 socket=198 clone=220 clone3=435 ptrace=117 mount=40 unshare=97
     setns=268 bpf=280 keyctl=219 userfaultfd=282 perf_event_open=241 pivot_root=41 prlimit64=261 process_vm_writev=271
     kexec_load=104 init_module=105 io_uring_setup=425 move_mount=429 futex=98 open_by_handle_at=265 pidfd_open=434
-    wait4=260 mmap=222
+    wait4=260 mmap=222 socketpair=199
 """
 NUMBERS = {
     machine: {name: int(number) for name, number in (entry.split("=") for entry in table.split())}
@@ -66,6 +66,8 @@ def test_calls_by_argument(machine: str) -> None:
     families = {family for family in range(64) if decide(machine, numbers["socket"], family, 1) == ALLOW}
     assert families == {1, 2, 10, 16}  # unix, inet, inet6, netlink
     assert decide(machine, numbers["socket"], 40, 1) == EAFNOSUPPORT  # vsock
+    pairs = {family for family in range(64) if decide(machine, numbers["socketpair"], family, 1) == ALLOW}
+    assert pairs == families  # tipc, for one, can be had in pairs, too
     fork, thread = 17, 0x3D0F00  # SIGCHLD; what the C library passes for a thread
     assert [decide(machine, numbers["clone"], flags) for flags in (fork, thread)] == [ALLOW, ALLOW]
     for flag in (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80):

@@ -18,7 +18,7 @@ from typing import IO
 from docker.errors import APIError, NotFound
 from requests.exceptions import RequestException
 
-from selfplay.sandbox import inside, messages
+from selfplay.sandbox import inside, machine, messages, owners
 from selfplay.sandbox.docker import container, image
 from selfplay.sandbox.docker.bootstrap import program
 from selfplay.sandbox.docker.client import (
@@ -30,7 +30,7 @@ from selfplay.sandbox.docker.client import (
 )
 from selfplay.sandbox.docker.forest import PAGE, Forest, grown
 from selfplay.sandbox.docker.live import DockerSandbox
-from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels, orphaned
+from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels
 from selfplay.sandbox.docker.stream import AttachedLink
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import START_SECONDS
@@ -63,8 +63,10 @@ class DockerBackend:
         self._open: set[DockerSandbox] = set()
         self._lock = threading.Lock()
         self.sweep()
+        owners.sweep()
         owner = self.owner()
         self.image = image.named(self.engine, image_name, owner) if image_name else image.system(self.engine, owner)
+        self._called = image_name or self.image.name
 
     def owner(self) -> tuple[int, int]:
         """(uid, gid) of everything inside, which is the same number on the host."""
@@ -142,11 +144,12 @@ class DockerBackend:
     def start(self, world: World, limits: Limits = Limits()) -> DockerSandbox:
         """A started sandbox, which the caller closes."""
         inside.check(world)
+        machine.check(limits)
         forest = grown(world.tree)
         version = self.engine.api_version
         plan = container.Plan(world, limits, self.image, self.owner(), forest, labels(), self.runtime, version)
         settings = container.settings(plan)
-        with translated(self.image.name):
+        with translated(self._called):
             id = patiently(lambda: self.engine.api.create_container(**settings))["Id"]
         try:
             link = self._enter(id, forest)
@@ -189,7 +192,7 @@ class DockerBackend:
         mine = {"label": [f"{LABEL_HOST}={host_identity()}"]}
         with translated():
             found = self.engine.api.containers(all=True, filters=mine)
-        orphans = tuple(entry["Id"] for entry in found if orphaned(entry["Labels"][LABEL_SUPERVISOR]))
+        orphans = tuple(entry["Id"] for entry in found if owners.dead(entry["Labels"][LABEL_SUPERVISOR]))
         for id in orphans:
             self.remove(id)
         return orphans
@@ -197,7 +200,7 @@ class DockerBackend:
     def _enter(self, id: str, forest: Forest) -> AttachedLink:
         """Start the container and send in the agent and the tree. Raises `SandboxError` with what it said."""
         api = self.engine.api
-        with translated(self.image.name):
+        with translated(self._called):
             attached = api.attach_socket(id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
             link = AttachedLink(attached)
             link.settimeout(START_SECONDS)
@@ -237,7 +240,7 @@ def docker_backend(image_name: str | None = None, runtime: str | None = None) ->
     backend = DockerBackend(image_name, runtime)
     backend.promises = probe(backend)
     if image_name is not None:
-        with backend.open(World()) as sandbox:
+        with backend.open(World(), machine.fitting(Limits())) as sandbox:
             image.require_programs(sandbox, image_name)
     atexit.register(backend.close)
     return backend

@@ -76,7 +76,7 @@ def host(plan: Plan) -> HostConfig:
         nano_cpus=int(limits.cpus * 1e9) if limits.cpus else None,
         pids_limit=limits.processes + 1,  # and the agent
         read_only=True,
-        tmpfs=writable(plan),
+        tmpfs=volumes(plan) | writable(plan),
         cap_drop=["ALL"],
         security_opt=["no-new-privileges"],
         ipc_mode="private",
@@ -100,6 +100,12 @@ def writable(plan: Plan) -> dict[str, str]:
         mode = "1777" if place in STICKY else "755"
         places[place] = f"rw,exec,nosuid,nodev,size={size},nr_inodes={files},mode={mode},uid={uid},gid={gid}"
     return places
+
+
+def volumes(plan: Plan) -> dict[str, str]:
+    """An empty tmpfs that nobody can write to over each volume that the image asks for: on disk it had no limit."""
+    shown = {mount.target for mount in plan.world.mounts}
+    return {place: "ro,nosuid,nodev,size=4096,mode=755" for place in plan.image.volumes if place not in shown}
 
 
 def bind(mount: Mount) -> Bind:

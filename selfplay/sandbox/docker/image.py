@@ -20,11 +20,12 @@ from docker.errors import NotFound
 
 from selfplay.sandbox import inside
 from selfplay.sandbox.docker.client import Engine, ImageUnusable, patiently, translated
+from selfplay.sandbox.docker.orphans import labels
 from selfplay.sandbox.programs import find_interpreter
 from selfplay.sandbox.protocol import WORKDIR, Mount, Sandbox
 
 SYSTEM, ADOPTED = "selfplay-system", "selfplay-adopted"
-ADOPTION = 1
+ADOPTION = 2
 """Raised whenever adopting does something else, so that older results are not taken for new ones."""
 PASSWD = b"sandbox:x:%%(uid)d:%%(gid)d:sandbox:%s:/bin/bash\n" % inside.HOME.encode()
 GROUP = b"sandbox:x:%(gid)d:\n"
@@ -39,7 +40,7 @@ FOLDERS = ("usr", "etc", "proc", "dev", "sys", "tmp", "home", inside.HOME.strip(
 @dataclass(frozen=True)
 class Image:
     """An image that the engine has. `env` is its own environment, `mounts` what every container of it is shown,
-    `ours` whether its `python` has our version."""
+    `volumes` places that it asks the engine to keep on the host's disk, `ours` whether its `python` has our version."""
 
     name: str
     id: str
@@ -47,6 +48,7 @@ class Image:
     ours: bool
     env: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
+    volumes: tuple[str, ...] = ()
 
 
 def named(engine: Engine, name: str, owner: tuple[int, int]) -> Image:
@@ -71,7 +73,8 @@ def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place:
     if not engine.api.images(f"{ADOPTED}:{tag}"):
         adopt(engine, said["Id"], tag, owner, place)
     variables = dict(entry.split("=", 1) for entry in said["Config"].get("Env") or () if "=" in entry)
-    return Image(f"{ADOPTED}:{tag}", said["Id"], "python3", ours=False, env=variables)
+    volumes = tuple(place.rstrip("/") for place in sorted(said["Config"].get("Volumes") or ()))
+    return Image(f"{ADOPTED}:{tag}", said["Id"], "python3", ours=False, env=variables, volumes=volumes)
 
 
 def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str) -> None:
@@ -89,13 +92,14 @@ def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str)
                 link.linkname = WORKDIR
                 tar.addfile(link)
         api.put_archive(container, "/", buffer.getvalue())
-        api.commit(container, repository=ADOPTED, tag=tag, changes=[f"LABEL {ADOPTED}={id}"])
+        nobodys = " ".join(f'{name}=""' for name in labels())  # what a later container of the image inherits
+        api.commit(container, repository=ADOPTED, tag=tag, changes=[f"LABEL {ADOPTED}={id} {nobodys}"])
 
 
 @contextmanager
 def unstarted(engine: Engine, id: str) -> Iterator[str]:
-    """A container of the image that is never started, removed when the context ends."""
-    container = engine.api.create_container(id, ["/none"], labels={ADOPTED: "making"})["Id"]
+    """A container of the image that is never started, removed when the context ends, or by the next supervisor."""
+    container = engine.api.create_container(id, ["/none"], labels=labels())["Id"]
     try:
         yield container
     finally:

@@ -4,7 +4,7 @@ import functools
 import os
 from pathlib import Path
 
-from selfplay.sandbox.cgroups import identity as process_identity
+from selfplay.sandbox.owners import identity, namespace
 
 LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
 
@@ -13,16 +13,9 @@ LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
 def host_identity() -> str:
     """This machine since it booted, and the namespace in which its process numbers mean something."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    namespace = Path("/proc/self/ns/pid").readlink()
-    return f"{boot}-{namespace.name.strip('pid:[]')}"
+    return f"{boot}-{namespace()}"
 
 
 def labels() -> dict[str, str]:
     """What says whose a container is."""
-    return {LABEL_HOST: host_identity(), LABEL_SUPERVISOR: process_identity(os.getpid())}
-
-
-def orphaned(owner: str) -> bool:
-    """Whether the process that a container's label names lives no longer."""
-    pid = owner.partition("-")[0]
-    return not pid.isdigit() or process_identity(int(pid)) != owner
+    return {LABEL_HOST: host_identity(), LABEL_SUPERVISOR: identity(os.getpid())}
