@@ -3,8 +3,8 @@
 A pool is a `Backend` around another one. Each sandbox takes its share of the machine's memory until it is closed; who
 finds no room waits, in order, until a deadline. Some can be started ahead (`warm`), which hides what a start costs.
 A lease bounds how long one may live: the episode's time and, after it, the time that grading may take; whoever holds
-it longer finds the sandbox closed. The backends see to it that nothing outlives this process, however it ends. Two runs at once each
-count on the whole machine: give each its part with `--workers`.
+it longer finds the sandbox closed. The backends see to it that nothing outlives this process, however it ends. Two
+runs at once each count on the whole machine: give each its part with `--workers`.
 """
 
 import contextlib

@@ -87,6 +87,7 @@ def test_an_attack_is_contained(backend: Backend, neighbour: Sandbox, attack: At
     ROWS[attack.name, backend.name] = (outcome, seconds, max(felt))
 
 
+@pytest.mark.docker
 def test_the_table_is_up_to_date() -> None:
     if len(ROWS) < 2 * len(ALL):
         pytest.fail("the table holds every attack on every backend: run the whole file")
