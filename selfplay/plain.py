@@ -2,6 +2,7 @@
 
 import ast
 import posixpath
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,12 @@ def decode(data: bytes) -> str:
 def shown(text: str) -> str:
     """The text with undecodable bytes spelled out (`\\xe9`), so that it can be printed and stored as JSON."""
     return encode(text).decode("utf-8", "backslashreplace")
+
+
+def well_formed(text: str) -> str:
+    """The text with U+FFFD for what is no character (a byte that is no UTF-8, half of a pair): as JSON and tokenizers
+    take it."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:

@@ -67,6 +67,9 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.close()
             return
+        if said == "drip":
+            self._drip()
+            return
         if said == "stall":
             time.sleep(30)
             return
@@ -80,6 +83,16 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body.encode())))
         self.end_headers()
         self.wfile.write(body.encode())
+
+    def _drip(self) -> None:
+        """A blank now and then, as servers do to keep a connection."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+        for _ in range(300):
+            self.wfile.write(b" ")
+            time.sleep(0.1)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Quiet."""

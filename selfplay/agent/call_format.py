@@ -14,17 +14,25 @@ first of two calls would let a model go on from results that it made up. An empt
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
 from selfplay.agent.actions import Call, Malformed
 
-OPEN = re.compile(r"<tool:[ \t]*(?P<name>[A-Za-z_]{1,40})(?P<options>[^<>\n]{0,200})>")
+_OPEN = r"<tool:[ \t]*(?P<name>[A-Za-z_]{1,40})(?P<options>[^<>\n]{0,200})>(?:[ \t]+(?=\n))?"
+OPEN = re.compile(_OPEN)
+OPEN_LINE = re.compile(rf"^[ \t]*{_OPEN}[ \t]*$", re.MULTILINE)
 CLOSE = "</tool>"
+CLOSE_LINE = re.compile(r"^[ \t]*</tool>", re.MULTILINE)
 SEARCH = re.compile(r"<{5,9} ?SEARCH\s*")
 DIVIDE = re.compile(r"={5,9}\s*")
 REPLACE = re.compile(r">{5,9} ?REPLACE\s*")
-THOUGHT = re.compile(r"<(?P<end>/?)think(?:ing)?>")
+TAG = re.compile(rf"<(?P<end>/?)think(?:ing)?>|{_OPEN}")
+EDIT_FORM = (
+    "edit: needs the path on the first line, then the lines <<<<<<< SEARCH, the old text, =======, "
+    "the new text, >>>>>>> REPLACE."
+)
 MOST_SAID = 64_000
 """Characters of a message that are kept; its tokens are kept whole where the engine gives them.
 
@@ -52,16 +60,43 @@ def parse(said: str, cut_off: bool = False) -> Call | Malformed | None:
 
 def without_thoughts(said: str) -> str:
     """The message without its reasoning. A block may have been opened by the prompt, so an end alone counts too; one
-    that is not closed hides the rest."""
+    that is not closed hides the rest. Inside a call such a tag is part of the call."""
     kept: list[str] = []
-    at, thinking = 0, False
-    for tag in THOUGHT.finditer(said):
+    at, place, thinking, ends = 0, 0, False, _Ends(said)
+    while tag := TAG.search(said, place):
+        place = tag.end()
+        if tag["name"]:
+            place = place if thinking else ends.after(place)
+            continue
         if tag["end"] and not thinking:
             kept.clear()
         if not tag["end"] and not thinking:
             kept.append(said[at : tag.start()])
-        at, thinking = tag.end(), not tag["end"]
+        at, thinking = place, not tag["end"]
     return "".join(kept) + ("" if thinking else said[at:])
+
+
+class _Ends:
+    """Where calls end: one that goes on after the line of its tag ends with a line of its own, where there is one."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines = [match.span() for match in CLOSE_LINE.finditer(text)]
+        self._last = text.rfind(CLOSE)
+
+    def of(self, place: int) -> tuple[int, int] | None:
+        """Begin and end of what closes the call whose tag ends at `place`; None where nothing does."""
+        at = bisect_left(self._lines, (place, place))
+        if self._text.startswith("\n", place) and at < len(self._lines):
+            return self._lines[at]
+        found = self._text.find(CLOSE, place) if place <= self._last else -1
+        return None if found < 0 else (found, found + len(CLOSE))
+
+    def after(self, place: int) -> int:
+        """Where the text goes on behind that call; behind its tag where nothing closes it before the next one, as
+        where a tag is only spoken of."""
+        found = self.of(place)
+        return found[1] if found and not OPEN.search(self._text, place, found[0]) else place
 
 
 def _find(text: str, cut_off: bool) -> tuple[str, dict[str, Any]] | None:
@@ -73,25 +108,28 @@ def _find(text: str, cut_off: bool) -> tuple[str, dict[str, Any]] | None:
             raise _Bad("A call begins with a line like <tool: bash> and ends with the line </tool>.")
         return None
     name = opening["name"].lower()
-    body, rest = _body(text[opening.end() :], name, cut_off)
+    body, rest = _body(text, opening.end(), name, cut_off)
     second = OPEN.search(rest)
     if second:
         raise _Bad(f"Your message holds more than one call ({name}, then {second['name']}). Make one call a message.")
+    if CLOSE_LINE.search(rest) and rest.replace(CLOSE, "").strip():
+        raise _Bad(f"{name}: a line </tool> ends a call, and yours goes on after one. Say such a line in another way.")
     if name not in READERS:
         raise _Bad(f"There is no tool {name!r}. The tools are: {', '.join(READERS)}.")
     return name, READERS[name](body, opening["options"].strip())
 
 
-def _body(after: str, name: str, cut_off: bool) -> tuple[str, str]:
-    """What stands in the call, and what follows it. A call over several lines ends with a line of its own."""
-    lines = re.search(r"^[ \t]*</tool>", after, re.MULTILINE) if after.startswith("\n") else None
-    end, resume = lines.span() if lines else (after.find(CLOSE), after.find(CLOSE) + len(CLOSE))
-    if end < 0:
+def _body(text: str, begin: int, name: str, cut_off: bool) -> tuple[str, str]:
+    """What stands in the call whose tag ends at `begin`, and what follows it."""
+    end = _Ends(text).of(begin)
+    if end is None:
         why = "your message was cut off at the length limit" if cut_off else "the line </tool> is missing"
         raise _Bad(f"The call of {name} is not closed: {why}.")
-    inside = after[:end]
-    inside = inside[1:] if inside.startswith("\n") else inside
-    return inside[:-1] if inside.endswith("\n") else inside, after[resume:]
+    inside = text[begin : end[0]]
+    another = OPEN_LINE.search(inside)
+    if another:
+        raise _Bad(f"The call of {name} is not closed: the line </tool> is missing before that of {another['name']}.")
+    return inside.removeprefix("\n").removesuffix("\n"), text[end[1] :]
 
 
 def _bash(body: str, options: str) -> dict[str, Any]:
@@ -99,26 +137,38 @@ def _bash(body: str, options: str) -> dict[str, Any]:
         raise _Bad("bash: there is no command between <tool: bash> and </tool>.")
     if not options:
         return {"command": body}
-    timeout = re.fullmatch(r"(?:timeout=)?\"?(\d+(?:\.\d+)?)s?\"?", options)
+    timeout = re.fullmatch(r"(?:timeout=)?\"?(\d{1,9}(?:\.\d{1,9})?)s?\"?", options)
     if not timeout:
         raise _Bad(f"bash: {options!r} is not understood. Only a time limit may stand there: <tool: bash timeout=60>.")
     return {"command": body, "timeout": float(timeout[1])}
 
 
 def _edit(body: str, options: str) -> dict[str, Any]:
+    _refuse_options("edit", options)
     path, *lines = body.rstrip().split("\n")
-    divider = next((at for at, line in enumerate(lines) if DIVIDE.fullmatch(line)), None)
-    if divider is None or not SEARCH.fullmatch(lines[0]) or not REPLACE.fullmatch(lines[-1]):
-        raise _Bad(
-            "edit: needs the path on the first line, then the lines <<<<<<< SEARCH, the old text, =======, "
-            "the new text, >>>>>>> REPLACE."
-        )
+    if len(lines) < 3 or not SEARCH.fullmatch(lines[0]) or not REPLACE.fullmatch(lines[-1]):
+        raise _Bad(EDIT_FORM)
+    if any(SEARCH.fullmatch(line) or REPLACE.fullmatch(line) for line in lines[1:-1]):
+        raise _Bad("edit: one place a call. Write one SEARCH and one REPLACE line.")
+    divider = _divider(lines)
     old, new = "\n".join(lines[1:divider]), "\n".join(lines[divider + 1 : -1])
     deletes = divider == len(lines) - 2
     return {"path": path.strip(), "old": f"{old}\n" if old and deletes else old, "new": new}
 
 
+def _divider(lines: list[str]) -> int:
+    """The line between old and new. Headings may be underlined like one: what could be either is refused."""
+    for usual in (re.compile(r"={7}"), DIVIDE):
+        found = [at for at, line in enumerate(lines) if usual.fullmatch(line)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise _Bad("edit: more than one line could be the divider =======. Leave such lines out, or use bash.")
+    raise _Bad(EDIT_FORM)
+
+
 def _create(body: str, options: str) -> dict[str, Any]:
+    _refuse_options("create", options)
     path, newline, content = body.partition("\n")
     if not path.strip():
         raise _Bad("create: needs the path on the first line after <tool: create>, then the content.")
@@ -126,8 +176,14 @@ def _create(body: str, options: str) -> dict[str, Any]:
 
 
 def _submit(body: str, options: str) -> dict[str, Any]:
+    _refuse_options("submit", options)
     paths = [line.strip() for line in body.splitlines() if line.strip()]
     return {"paths": paths} if paths else {"folder": "."}
+
+
+def _refuse_options(name: str, options: str) -> None:
+    if options:
+        raise _Bad(f"{name}: {options!r} may not stand there. Write <tool: {name}>, and the path on the next line.")
 
 
 READERS: dict[str, Callable[[str, str], dict[str, Any]]] = {

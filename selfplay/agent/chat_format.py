@@ -78,8 +78,8 @@ class ChatFormat:
 
     def fitting(self, text: str, limit: int, before: str, after: str) -> str:
         """`text` between `before` and `after`, its middle cut out where all together would take over `limit` ids."""
-        whole = f"{before}{text}{after}"
-        if len(whole) < limit or len(self.tokenizer.encode(whole, False)) <= limit:
+        whole = f"{before}{text}{after}"  # no more ids than bytes, which are quicker to count
+        if len(whole.encode("utf-8", "surrogatepass")) < limit or len(self.tokenizer.encode(whole, False)) <= limit:
             return whole
         inner = self.tokenizer.encode(text, False)
         room = limit - len(self.tokenizer.encode(before + after, False))

@@ -1,8 +1,8 @@
 """A language model as an episode's policy: what it is told, what its messages are read as, when it has ended.
 
 The rules are the same for text and for token ids; `ChatConversation` speaks to an endpoint in messages, and
-`tokens.TokenConversation` in ids. A message without a call ends the episode once something is submitted; before that
-it is answered, `SILENT` times in a row at most, as malformed calls are `GARBLED` times.
+`token_conversation.TokenConversation` in ids. A message without a call ends the episode once something is submitted;
+before that it is answered, `SILENT` times in a row at most, as malformed calls are `GARBLED` times.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from selfplay import prompts
 from selfplay.agent import call_format, native_calls
 from selfplay.agent.actions import Call, Finish, Malformed, Observation, Stop, Turn, cap
-from selfplay.agent.model import ContextFull, Message, NativeCall, Reply, Sampling, TextModel, Usage
+from selfplay.agent.model import ContextFull, Message, NativeCall, Sampling, TextModel, Usage
 from selfplay.agent.tape import Tape
 from selfplay.agent.tools import OBSERVATION_CHARS
 from selfplay.agent.trajectory import Record
@@ -91,6 +91,8 @@ class Conversation(ABC):
         else:
             found = call_format.parse(said.text, said.length)
         self._submitting = isinstance(found, Call) and found.tool == "submit"
+        if not isinstance(found, Call):
+            self._spoil(found is not None or not self._submitted)
         if found is None:
             return self._without_call(said)
         self._silent = 0
@@ -101,6 +103,11 @@ class Conversation(ABC):
         if self._garbled >= GARBLED:
             return Stop(found.said, Finish.MALFORMED)
         return replace(found, why=self._repair(found.why))
+
+    def _spoil(self, malformed: bool) -> None:
+        """The last message holds no call: noise without end is cut, the engine gave its tokens already."""
+        said = self.messages[-1]
+        self.messages[-1] = replace(said, content=cap(said.content, call_format.MOST_SAID), malformed=malformed)
 
     def _without_call(self, said: Said) -> Turn:
         words = said.text[: call_format.MOST_SAID]
@@ -141,7 +148,7 @@ class ChatConversation(Conversation):
         self.usage += reply.usage
         if reply.sample:
             self.tape.sampled(reply.sample)
-        self.messages.append(self._remembered(reply))
+        self.messages.append(Message("assistant", reply.text, reply.calls))
         return Said(reply.text, reply.length, reply.calls, reply.thoughts)
 
     def _hear(self, observation: Observation) -> None:
@@ -152,7 +159,3 @@ class ChatConversation(Conversation):
             self.messages += [Message("tool", text, answers=call.id) for call in calls]
         else:
             self.messages.append(Message("user", text))
-
-    def _remembered(self, reply: Reply) -> Message:
-        """The reply as the history holds it: endless noise is cut, the endpoint gave its tokens already."""
-        return Message("assistant", cap(reply.text, call_format.MOST_SAID), reply.calls)

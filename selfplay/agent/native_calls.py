@@ -41,6 +41,10 @@ SCHEMAS: tuple[Mapping[str, Any], ...] = tuple(
 """As the `tools` of a chat completion."""
 
 
+def _refused(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
 def read(calls: Sequence[NativeCall], said: str, cut_off: bool = False) -> Call | Malformed | None:
     """The one call of a message; None when it holds none."""
     words = cap(said + "".join(f"\n[{call.name} {call.arguments}]" for call in calls), MOST_SAID)
@@ -51,7 +55,7 @@ def read(calls: Sequence[NativeCall], said: str, cut_off: bool = False) -> Call 
     if len(calls) > 1:
         return Malformed(words, f"Your message holds {len(calls)} calls. Nothing was run. Make one call a message.")
     try:
-        arguments = json.loads(calls[0].arguments or "{}")
+        arguments = json.loads(calls[0].arguments or "{}", parse_constant=_refused)
     except (ValueError, RecursionError) as error:
         return Malformed(words, f"{calls[0].name}: the arguments are not JSON: {error}.")
     if not isinstance(arguments, dict):

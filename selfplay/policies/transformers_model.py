@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling
+from selfplay.policies.bounds import Count
 from selfplay.policies.tokenizer import imported
 
 
@@ -25,10 +26,10 @@ class TransformersOptions:
     """
 
     dtype: str = "auto"
-    context: int | None = None
-    batch: int = 32
+    context: Count | None = None
+    batch: Count = 32
     device: str | None = None
-    threads: int | None = None
+    threads: Count | None = None
 
 
 @dataclass(frozen=True)

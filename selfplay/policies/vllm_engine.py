@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling
+from selfplay.policies.bounds import Count, Share
 from selfplay.policies.tokenizer import imported
 
 RELOAD_SECONDS = 600.0
@@ -25,13 +26,13 @@ class VllmOptions:
     """
 
     dtype: str = "auto"
-    context: int | None = None
-    tensor_parallel: int = 1
-    memory: float = 0.9
-    cache_gb: int = 2
+    context: Count | None = None
+    tensor_parallel: Count = 1
+    memory: Share = 0.9
+    cache_gb: Count = 2
     eager: bool | None = None
     engine_seed: int = 0
-    most_sequences: int = 256
+    most_sequences: Count = 256
 
 
 class VllmModel:
@@ -40,6 +41,7 @@ class VllmModel:
     def __init__(self, engine: Any, name: str, context: int) -> None:
         self.name, self.context = name, context
         self.version = 0
+        self._broken = ""
         self._engine = engine
         self._names = (f"{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
 
@@ -80,6 +82,8 @@ class VllmModel:
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
         """Tokens after `prompt`. Raises `ModelError`; cancelled, the request is aborted."""
+        if self._broken:
+            raise ModelError(self._broken)
         from vllm import SamplingParams
         from vllm.inputs import TokensPrompt
         from vllm.sampling_params import RequestOutputKind
@@ -109,8 +113,11 @@ class VllmModel:
         return self._read(last, before)
 
     def _read(self, output: Any, before: int) -> Sample:
-        """vLLM's output as a sample. The prompt is what the engine says it was given."""
+        """vLLM's output as a sample. The prompt is what the engine says it was given. Raises `ModelError` for one that
+        neither ended nor met its limit (somebody aborted it): nobody sampled its end."""
         answer = output.outputs[0]
+        if answer.finish_reason not in ("stop", "length"):
+            raise ModelError(f"{self.name} ended an answer: {answer.finish_reason}")
         ids = tuple(answer.token_ids)
         logprobs = tuple(entry[token].logprob for entry, token in zip(answer.logprobs, ids, strict=True))
         spans = [int(span.version) for span in answer.weight_versions or ()]
@@ -120,18 +127,20 @@ class VllmModel:
     async def reload(self, folder: str, version: int) -> None:
         """Take the weights from `folder` (safetensors); running requests wait and go on under the new weights.
 
-        What was cached under the old weights is forgotten. Raises `ModelError` when it takes too long; the engine's
-        weights are then unknown, and it is of no more use.
+        What was cached under the old weights is forgotten. Raises `ModelError` when it fails or takes too long; the
+        engine's weights are then unknown, and it refuses to sample from them.
         """
-        await self._engine.pause_generation(mode="keep", clear_cache=True)
         try:
             async with asyncio.timeout(RELOAD_SECONDS):
+                await self._engine.pause_generation(mode="keep", clear_cache=True)
                 await self._engine.collective_rpc("reload_weights", kwargs={"weights_path": folder})
                 await self._engine.update_weight_version(str(version))
+                self.version = version
+                await self._engine.resume_generation()
         except Exception as error:
-            raise ModelError(f"{self.name}: the weights in {folder} cannot be loaded: {error}") from error
-        self.version = version
-        await self._engine.resume_generation()
+            why = str(error) or type(error).__name__
+            self._broken = f"{self.name}: the weights in {folder} cannot be loaded: {why[:300]}"
+            raise ModelError(self._broken) from error
 
     async def close(self) -> None:
         """End the engine and its processes."""

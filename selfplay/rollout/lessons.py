@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from selfplay.agent import Trajectory, call_format, native_calls
+from selfplay.agent import Finish, Trajectory, call_format, native_calls
 from selfplay.agent.actions import Call, Observation, cap
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import shown
@@ -86,11 +86,11 @@ def lessons(success: Success, observation_chars: int) -> list[Lesson]:
     textual format cannot say. Raises `TrajectoryError`."""
     trajectory = load(success.path)
     name = success.path.name.removesuffix(".jsonl.zst")
-    talks = trajectory.record.conversations or _spoken(trajectory, success.told, observation_chars)
+    talks = _ended(trajectory) or _spoken(trajectory, success.told, observation_chars)
     return [
         Lesson(f"{name}-{number}" if len(talks) > 1 else name, success.role, trajectory.policy, kept)
         for number, talk in enumerate(talks)
-        if (kept := _until_last_answer(tuple(_in_text(message) for message in talk)))
+        if (kept := _until_last_answer(_textual(talk)))
     ]
 
 
@@ -145,12 +145,33 @@ def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[
     return ((*messages, Message("assistant", FAREWELL)),)
 
 
+def _ended(trajectory: Trajectory) -> tuple[tuple[Message, ...], ...]:
+    """The conversations, without the last message where the episode was ended: nobody answered its call."""
+    talks = trajectory.record.conversations
+    if trajectory.finish == Finish.SUBMITTED or not talks or talks[-1][-1].role != "assistant":
+        return talks
+    return (*talks[:-1], talks[-1][:-1])
+
+
 def _rounded(call: Call) -> Call:
     """A script computes its time limits to the digit; nobody would say them so."""
     seconds = call.arguments.get("timeout")
     if not isinstance(seconds, float):
         return call
     return replace(call, arguments={**call.arguments, "timeout": math.ceil(seconds)})
+
+
+def _textual(talk: tuple[Message, ...]) -> tuple[Message, ...]:
+    """A conversation in the textual format. Of one with native calls, the tools are described in words; what several
+    calls at once were answered with is said once."""
+    native = any(message.calls for message in talk)
+    system = opening("", native=False)[0]
+    kept = [
+        system if native and message.role == "system" else _in_text(message)
+        for message, before in zip(talk, (None, *talk), strict=False)
+        if not (message.role == "tool" and before and before.role == "tool")
+    ]
+    return tuple(kept)
 
 
 def _in_text(message: Message) -> Message:

@@ -8,6 +8,7 @@ from typing import Literal
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.conversation import Conversation, Style
 from selfplay.agent.model import Message, Sampling
+from selfplay.policies.bounds import Amount, Count, Seconds, Share
 from selfplay.policies.loop import LoopThread
 from selfplay.policies.voices import OnLoop, Pulse, Voice
 from selfplay.roles.injector.prompt import injector_prompt
@@ -27,15 +28,15 @@ class PlayOptions:
     `max_tokens` of one message. `seeded`: every message is drawn with a seed of its own, fixed by the run's seed, the
     episode and the turn; None: only in process, since endpoints may refuse a seed."""
 
-    episodes: int = 8
+    episodes: Count = 8
     tools: Literal["text", "native"] = "text"
     staged: bool = False
-    calls: int = 128
-    seconds: float = 1800.0
-    temperature: float = 1.0
-    top_p: float = 1.0
-    max_tokens: int | None = None
-    observation_chars: int = 128 * 1024
+    calls: Count = 128
+    seconds: Seconds = 1800.0
+    temperature: Amount = 1.0
+    top_p: Share = 1.0
+    max_tokens: Count | None = None
+    observation_chars: Count = 128 * 1024
     seeded: bool | None = None
 
     def style(self, episode: str) -> Style:

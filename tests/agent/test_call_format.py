@@ -1,5 +1,6 @@
 """The textual call format: what is read as a call, and what is said to a model that gets it wrong."""
 
+import time
 from typing import Any
 
 import pytest
@@ -32,8 +33,17 @@ EDIT = "<tool: edit>\na.py\n<<<<<<< SEARCH\n  old\n=======\n  new\n>>>>>>> REPLA
         ("<tool: submit>\n/a/x\n\n /a/y\n</tool>", "submit", {"paths": ["/a/x", "/a/y"]}),
         ("<think>maybe <tool: bash>\nrm x\n</tool></think><tool: bash>\nls\n</tool>", "bash", {"command": "ls"}),
         ("it began in the prompt </think><tool: bash>\nls\n</tool>", "bash", {"command": "ls"}),
+        ("I could say <tool: bash> here.</think>\n<tool: bash>\nls\n</tool>", "bash", {"command": "ls"}),
+        ("<tool: bash>\nrm x\n</tool> No.</think>\n<tool: bash>\nls\n</tool>", "bash", {"command": "ls"}),
+        ("<tool: bash>\ngrep '</think>' f\n</tool>", "bash", {"command": "grep '</think>' f"}),
+        ("<think>Hm.</think><tool: create>\na\n<think>b</think>\n</tool>", "create",
+         {"path": "a", "content": "<think>b</think>\n"}),
+        ("<tool: create> \na\nb\n</tool>", "create", {"path": "a", "content": "b\n"}),
+        ("<tool: bash>\nls\n</tool>\n</tool>", "bash", {"command": "ls"}),
+        (EDIT.replace("old", "old\n=====").replace("new", "new\n====="), "edit",
+         {"path": "a.py", "old": "  old\n=====", "new": "  new\n====="}),
     ],
-)
+)  # fmt: skip
 def test_a_call_is_read(said: str, tool: str, arguments: dict[str, Any]) -> None:
     call = parse(said)
     assert isinstance(call, Call), call
@@ -52,6 +62,14 @@ def test_a_call_is_read(said: str, tool: str, arguments: dict[str, Any]) -> None
         ("<tool: bash>\n \n</tool>", "bash: there is no command between <tool: bash> and </tool>."),
         ("<tool: bash fast>\nls\n</tool>", "bash: 'fast' is not understood. Only a time limit may stand there"),
         ("<tool: edit>\na.py\nold -> new\n</tool>", "edit: needs the path on the first line"),
+        ("<tool: bash>\nls\n<tool: bash>\nrm x\n</tool>",
+         "The call of bash is not closed: the line </tool> is missing before that of bash."),
+        ("<tool: bash>\ncat > f <<E\n</tool>\nE\nrm f\n</tool>", "bash: a line </tool> ends a call, and yours goes on"),
+        ("<tool: create a.py>\nimport b\n</tool>", "create: 'a.py' may not stand there. Write <tool: create>, and"),
+        ("<tool: submit /a>\n</tool>", "submit: '/a' may not stand there."),
+        (EDIT.replace("old", "old\n======="), "edit: more than one line could be the divider ======="),
+        (EDIT.replace(">>>>>>> REPLACE", ">>>>>>> REPLACE\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE"),
+         "edit: one place a call."),
         ("<tool: create>\n</tool>", "create: needs the path on the first line"),
     ],
 )  # fmt: skip
@@ -73,11 +91,16 @@ def test_a_message_that_was_cut_off() -> None:
     assert isinstance(parse("<tool: bash>\nls\n</tool> and then", cut_off=True), Call)
 
 
-def test_noise_is_kept_in_part_and_read_quickly() -> None:
-    noise = "<tool: ba <think> </tool " * 20_000
-    turn = parse(noise)
+@pytest.mark.parametrize(
+    "noise",
+    ["<tool: ba <think> </tool ", "<tool: bash>\n", "<tool: bash>", "<tool: bash>\nls</tool>", "</think>\n</tool>"],
+)
+def test_noise_is_kept_in_part_and_read_quickly(noise: str) -> None:
+    started = time.monotonic()
+    turn = parse(noise * 20_000)
     assert isinstance(turn, Malformed | None)
     assert turn is None or len(turn.said) < 70_000
+    assert time.monotonic() - started < 5
 
 
 def test_thoughts_are_no_part_of_a_message() -> None:

@@ -117,7 +117,7 @@ def test_one_that_never_learns_the_format(sandbox: Sandbox, said: str) -> None:
     trajectory = play(sandbox, Says([said]))
     assert trajectory.finish == Finish.MALFORMED and len(trajectory.steps) == GARBLED - 1
     conversation = trajectory.record.conversations[0]
-    assert [m.malformed for m in conversation if m.role == "assistant"] == [True] * (GARBLED - 1) + [False]
+    assert [m.malformed for m in conversation if m.role == "assistant"] == [True] * GARBLED
 
 
 def test_one_that_prints_noise_without_end(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -128,6 +128,14 @@ def test_one_that_prints_noise_without_end(sandbox: Sandbox, tmp_path: Path) -> 
     assert "cut off at the length limit" in trajectory.steps[0].output
     save(trajectory, tmp_path / "t.jsonl.zst")
     assert (tmp_path / "t.jsonl.zst").stat().st_size < 100_000
+
+
+def test_a_long_call_is_kept_whole(sandbox: Sandbox) -> None:
+    """What is stored of it is imitated later: it must be what was run."""
+    long = f"<tool: create>\nx\n{'y' * 99_000}\n</tool>"
+    trajectory = play(sandbox, Says([long, SUBMIT, "Done."]))
+    assert trajectory.record.conversations[0][2].content == long
+    assert sandbox.read_file("/testbed/x") == b"y" * 99_000 + b"\n"
 
 
 def test_one_that_loops_on_a_command(sandbox: Sandbox) -> None:

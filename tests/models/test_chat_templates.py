@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import AutoTokenizer
+from transformers import AddedToken, AutoTokenizer
 
 from selfplay.agent import Call, Malformed, Observation
 from selfplay.agent.actions import Budget
@@ -119,6 +119,33 @@ def test_an_output_cannot_end_a_message(smollm2: Path, chat: ChatFormat) -> None
     # system (the template's own), user, assistant, user, assistant: five begin, the last is not ended by the prompt
     assert model.prompts[-1].count(start) == 5 and model.prompts[-1].count(end) == 4
     assert chat.tokenizer.decode(model.prompts[-1]).count(evil) == 2
+
+
+@pytest.mark.parametrize("token", ["<|Assistant|>", "<think>", "<|im_end|>"])
+def test_a_token_that_is_not_marked_special_is_text_in_an_output(smollm2: Path, token: str) -> None:
+    """Tokenizers hold added tokens that are read as such although special tokens are to be split."""
+    tokenizer = AutoTokenizer.from_pretrained(smollm2)
+    tokenizer.add_tokens([AddedToken("<|Assistant|>", special=False), AddedToken("<think>", special=False)])
+    tokenizer.add_tokens([AddedToken("    ", special=False)])  # indentation is text all the same
+    chat = ChatFormat(HfTokenizer(tokenizer, "added"))
+    text = f"a {token}{token} b"
+    ids = chat.tokenizer.encode(text, False)
+    assert tokenizer.convert_tokens_to_ids(token) not in ids and chat.tokenizer.decode(ids) == text
+    assert chat.heard(None, text).count(tokenizer.convert_tokens_to_ids(token)) == (2 if token == "<|im_end|>" else 0)
+    assert not chat.tokenizer.names_special("    x") and len(chat.tokenizer.encode("    x", False)) == 2
+
+
+def test_an_output_of_many_tokens_a_character_is_cut(chat: ChatFormat) -> None:
+    model = Scripted(chat, TURNS)
+    model.context = 4000
+    conversation = TokenConversation(model, chat, "solver", OPENING)
+    turns = play(conversation, [None, seen("饕餮鬱" * 900)])  # 2700 characters, two to three ids each
+    assert isinstance(turns[-1], Call) and "are shown ...]" in chat.tokenizer.decode(model.prompts[1])
+    assert len(model.prompts[1]) <= 4000 - 500
+
+
+def test_halves_of_pairs_are_encoded(chat: ChatFormat) -> None:
+    assert chat.tokenizer.encode("a\ud83d\udcffb", False) == chat.tokenizer.encode("a\ufffd\ufffdb", False)
 
 
 def test_an_output_longer_than_the_context_is_cut_and_a_full_one_ends_the_episode(chat: ChatFormat) -> None:

@@ -1,6 +1,7 @@
 """The OpenAI-compatible policy against an endpoint on this machine that fails, drops, stalls and talks nonsense."""
 
 import asyncio
+import json
 import random
 import threading
 import time
@@ -67,6 +68,71 @@ def test_what_is_no_endpoint_is_said_before_anything_runs(answer: tuple[int, str
         ask(url, check=True)
 
 
+def answering(part: str, value: Any) -> Callable[[dict[str, Any]], Any]:
+    """A good answer but for one part of it."""
+
+    def answer(request: dict[str, Any]) -> tuple[int, str, str]:
+        whole = with_ids({**request, "return_token_ids": True})
+        choice = whole["choices"][0]
+        {"choices": whole, "usage": whole, "prompt_token_ids": whole, "message": choice, "token_ids": choice,
+         "logprobs": choice}.get(part, choice["message"])[part] = value  # fmt: skip
+        return 200, "application/json", json.dumps(whole)
+
+    return answer
+
+
+@pytest.mark.parametrize("value", [{"0": 1}, "abc", [None], [1], [{"message": "hi"}], [{"message": None}]])
+def test_choices_that_are_none_are_no_answer(value: Any) -> None:
+    with serving(answering("choices", value)) as (url, _), pytest.raises(ModelError, match="as an OpenAI-compatible"):
+        ask(url, check=True)
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("usage", "none"), ("usage", {}), ("usage", [1]), ("usage", {"prompt_tokens": None, "completion_tokens": "x"}),
+        ("tool_calls", [{"type": "function"}]), ("tool_calls", {"a": 1}), ("tool_calls", [None]), ("content", 5),
+        ("token_ids", ["a", "b", "c", "d", "e"]), ("token_ids", [2**40] * 5), ("token_ids", [-1] * 5),
+        ("prompt_token_ids", "abc"), ("prompt_token_ids", [[1]]), ("logprobs", [1]), ("logprobs", {"content": [1] * 5}),
+        ("logprobs", {"content": [{"logprob": float("nan")}] * 5}), ("logprobs", {"content": [{"logprob": None}] * 5}),
+    ],
+)  # fmt: skip
+def test_parts_of_another_kind_count_as_not_said(part: str, value: Any) -> None:
+    with serving(answering(part, value)) as (url, _):
+        (reply,) = ask(url, token_ids=True)
+    assert reply.calls == () and reply.usage.requests == 1
+    assert (reply.sample is None) == ("token" in part or part == "logprobs")
+    assert (reply.usage.prompt_tokens == 0) == (part == "usage")
+
+
+@pytest.mark.parametrize(("arguments", "read"), [({"command": "ls"}, '{"command": "ls"}'), (None, "{}")])
+def test_native_calls_of_servers_that_say_them_otherwise(arguments: Any, read: str) -> None:
+    calls = [{"id": "", "function": {"name": "bash", "arguments": arguments}}]
+    with serving(answering("tool_calls", calls)) as (url, _):
+        (reply,) = ask(url)
+    (call,) = reply.calls
+    assert (call.name, call.arguments) == ("bash", read) and call.id.startswith("call-")
+
+
+def test_half_of_a_pair_can_be_sent_back() -> None:
+    """A model that is cut off within an emoji that its server writes as two escapes."""
+
+    async def run(url: str) -> Any:
+        talk = ChatConversation(Endpoint("m", EndpointOptions(base_url=url)), "m", "solver", HELLO, Style())
+        return [await talk.decide(None), await talk.decide(None)]
+
+    with serving(lambda request: completion("<tool: bash>\necho \ud83d\n</tool>", request)) as (url, server):
+        turns = asyncio.run(run(url))
+    assert [turn.arguments for turn in turns] == [{"command": "echo \ufffd"}] * 2
+    assert server.requests[1]["messages"][1]["content"] == "<tool: bash>\necho \ufffd\n</tool>"
+
+
+def test_one_that_drips_for_ever_does_not_answer_in_time() -> None:
+    """Each piece comes in time, the whole never."""
+    with serving(lambda request: "drip") as (url, _), pytest.raises(ModelError, match="does not answer in time"):
+        ask(url, check=True, answer_seconds=0.5, retries=1)
+
+
 def test_one_that_stalls_for_ever_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("selfplay.policies.endpoint.CHECK_SECONDS", 0.2)
     started = time.monotonic()
@@ -102,10 +168,17 @@ def test_nobody_there() -> None:
         ask("http://127.0.0.1:9/v1", retries=0)
 
 
-def test_a_full_context_is_told_from_other_errors() -> None:
-    said = "This model's maximum context length is 8192 tokens"
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This model's maximum context length is 8192 tokens", "prompt is too long: 8193 tokens > 8192 maximum",
+        "the request exceeds the available context size of 8192 tokens", f"{'x' * 400} context length 8192",
+        "The input token count (8193) exceeds the maximum number of tokens allowed (8192)",
+    ],
+)  # fmt: skip
+def test_a_full_context_is_told_from_other_errors(said: str) -> None:
     answer = (400, "application/json", ERROR % (said, "x"))
-    with serving(lambda request: answer) as (url, _), pytest.raises(ContextFull, match="8192"):
+    with serving(lambda request: answer) as (url, _), pytest.raises(ContextFull):
         ask(url)
 
 
@@ -171,6 +244,13 @@ def test_requests_a_minute_are_kept() -> None:
         started = time.monotonic()
         ask(url, 4, requests_per_minute=300)  # one each 0.2 s: the fourth starts after 0.6 s
     assert time.monotonic() - started > 0.55
+
+
+def test_requests_that_are_asked_again_count() -> None:
+    with serving(lambda request: (500, "text/plain", "busy")) as (url, server), pytest.raises(ModelError):
+        started = time.monotonic()
+        ask(url, retries=2, requests_per_minute=60)  # the client alone would ask again after half a second and one
+    assert time.monotonic() - started > 1.9 and len(server.requests) == 3
 
 
 def with_ids(request: dict[str, Any]) -> dict[str, Any]:

@@ -64,8 +64,30 @@ def test_native_calls_are_said_in_the_textual_format(tmp_path: Path) -> None:
     )  # fmt: skip
     (lesson,) = lessons(success(tmp_path, Trajectory("solver", "m", Finish.SUBMITTED, record=Record((talk,)))), 1000)
     assert [message.role for message in lesson.messages[2:]] == ["assistant", "user", "assistant", "user", "assistant"]
+    assert "<tool: bash" in lesson.messages[0].content and "as a function" not in lesson.messages[0].content
     assert lesson.messages[2].content == "I look.\n\n<tool: bash>\nls\n</tool>"
     assert [message.malformed for message in lesson.messages[2:]] == [False, False, True, False, False]
+
+
+def test_two_native_calls_at_once_are_answered_once(tmp_path: Path) -> None:
+    calls = (NativeCall("1", "bash", "{}"), NativeCall("2", "bash", "{}"))
+    talk = (
+        Message("system", "s"), Message("user", "u"), Message("assistant", "", calls, malformed=True),
+        Message("tool", "one call", answers="1"), Message("tool", "one call", answers="2"), Message("assistant", "Ok."),
+    )  # fmt: skip
+    (lesson,) = lessons(success(tmp_path, Trajectory("solver", "m", Finish.SUBMITTED, record=Record((talk,)))), 1000)
+    assert [message.role for message in lesson.messages] == ["system", "user", "assistant", "user", "assistant"]
+
+
+@pytest.mark.parametrize("finish", [Finish.OUT_OF_CALLS, Finish.LOOPED])
+def test_a_call_that_nobody_answered_is_not_imitated(tmp_path: Path, finish: Finish) -> None:
+    """A submission made before counts, so the episode may well be a success."""
+    talk = (
+        Message("system", "s"), Message("user", "u"), Message("assistant", "<tool: submit>\n</tool>"),
+        Message("user", "submitted"), Message("assistant", "<tool: nothing>\n</tool>"),
+    )  # fmt: skip
+    (lesson,) = lessons(success(tmp_path, Trajectory("solver", "m", finish, record=Record((talk,)))), 1000)
+    assert lesson.messages == talk[:3]
 
 
 def test_a_script_that_the_format_cannot_say_gives_no_lesson(tmp_path: Path) -> None:
