@@ -10,11 +10,13 @@ import os
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling
 from selfplay.policies.bounds import Count, Share
 from selfplay.policies.tokenizer import imported
+from selfplay.policies.weights import Shapes, check_same, shapes
 
 RELOAD_SECONDS = 600.0
 
@@ -38,8 +40,9 @@ class VllmOptions:
 class VllmModel:
     """A running engine; lives on one event loop."""
 
-    def __init__(self, engine: Any, name: str, context: int) -> None:
+    def __init__(self, engine: Any, name: str, context: int, wanted: Shapes) -> None:
         self.name, self.context = name, context
+        self._wanted = wanted
         self.version = 0
         self._broken = ""
         self._engine = engine
@@ -76,7 +79,8 @@ class VllmModel:
             engine = AsyncLLM.from_engine_args(arguments)
         except Exception as error:  # pydantic's, transformers', the engine process's
             raise ModelError(f"vLLM cannot load {path}: {str(error)[:400]}", "Is it a model's folder?") from error
-        model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len)
+        wanted = shapes(_folder(engine.model_config.model))
+        model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len, wanted)
         await engine.update_weight_version("0")
         return model
 
@@ -127,9 +131,11 @@ class VllmModel:
     async def reload(self, folder: str, version: int) -> None:
         """Take the weights from `folder` (safetensors); running requests wait and go on under the new weights.
 
-        What was cached under the old weights is forgotten. Raises `ModelError` when it fails or takes too long; the
-        engine's weights are then unknown, and it refuses to sample from them.
+        What was cached under the old weights is forgotten. Raises `ModelError` for a folder that is not a whole model
+        of this shape, before anything is touched; and when loading fails or takes too long: the engine's weights are
+        then unknown, and it refuses to sample from them.
         """
+        check_same(self._wanted, Path(folder))
         try:
             async with asyncio.timeout(RELOAD_SECONDS):
                 await self._engine.pause_generation(mode="keep", clear_cache=True)
@@ -146,3 +152,11 @@ class VllmModel:
         """End the engine and its processes."""
         self._engine.shutdown()
         self._engine.shutdown = lambda: None  # collected at exit it would do so again, and fail aloud
+
+
+def _folder(model: str) -> Path:
+    """Where the files of a model lie that the engine has loaded: a folder, or a hub's name it has fetched."""
+    if Path(model).is_dir():
+        return Path(model)
+    hub = imported("huggingface_hub", "vllm")
+    return Path(hub.snapshot_download(model, local_files_only=True))

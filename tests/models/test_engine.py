@@ -155,6 +155,9 @@ def test_new_weights_have_a_new_version_and_the_old_come_back(
         if name.endswith("mlp.down_proj.weight"):
             weights[name] = tensor + 0.05 * torch.randn(tensor.shape, generator=generator).to(tensor.dtype)
     save_file(weights, other / "model.safetensors", metadata={"format": "pt"})
+    save_file({"model.norm.weight": weights["model.norm.weight"]}, tmp_path / "model.safetensors")
+    with pytest.raises(ModelError, match="lacks"):  # a part of a model would be mixed with what is there
+        loop.run(engine.reload(str(tmp_path), 7))
     loop.run(engine.reload(str(other), 1))
     changed = loop.run(sampled(engine, chat, 10, **greedy))
     loop.run(engine.reload(str(smollm2), 2))

@@ -36,7 +36,7 @@ def test_an_engine_whose_weights_are_unknown_samples_no_more() -> None:
         raise RuntimeError("no such folder")
 
     async def run() -> None:
-        model = VllmModel(engine(collective_rpc=fails), "vllm:m", 100)
+        model = VllmModel(engine(collective_rpc=fails), "vllm:m", 100, {})
         with pytest.raises(ModelError, match="the weights in /x cannot be loaded: no such folder"):
             await model.reload("/x", 1)
         with pytest.raises(ModelError, match="the weights in /x cannot be loaded"):
@@ -47,7 +47,7 @@ def test_an_engine_whose_weights_are_unknown_samples_no_more() -> None:
 
 
 def test_an_answer_that_somebody_aborted_is_none() -> None:
-    model = VllmModel(engine(), "vllm:m", 100)
+    model = VllmModel(engine(), "vllm:m", 100, {})
     answer = SimpleNamespace(finish_reason="abort", token_ids=[5], logprobs=[{5: SimpleNamespace(logprob=-1.0)}])
     with pytest.raises(ModelError, match="vllm:m ended an answer: abort"):
         model._read(SimpleNamespace(outputs=[answer], prompt_token_ids=[1]), 0)

@@ -1,0 +1,50 @@
+"""What a folder of safetensors holds, by name and shape, read from the files' heads alone."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from selfplay.agent.model import ModelError
+
+MOST_HEAD = 100_000_000
+"""Bytes; the format's own limit of a head."""
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def shapes(folder: Path) -> Shapes:
+    """Tensor -> its shape, of every safetensors file in `folder`. Raises `ModelError` for files that are none."""
+    found: dict[str, tuple[int, ...]] = {}
+    for file in sorted(folder.glob("*.safetensors")):
+        try:
+            found |= {name: tuple(tensor["shape"]) for name, tensor in _head(file).items() if name != "__metadata__"}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ModelError(f"{file} is no safetensors file: {error}", "Was it written to its end?") from error
+    return found
+
+
+def check_same(wanted: Shapes, folder: Path) -> None:
+    """Raises `ModelError` when `folder` lacks a tensor of `wanted`, or has one of another shape: engines load what they
+    find, and would go on with a mixture under the new version's name."""
+    found = shapes(folder)
+    for name, shape in wanted.items():
+        if name not in found:
+            count = sum(name not in found for name in wanted)
+            raise ModelError(
+                f"{folder} lacks {count} of the model's {len(wanted)} tensors, first {name!r}",
+                "Save the whole model, as safetensors.",
+            )
+        if found[name] != shape:
+            raise ModelError(f"{folder}: {name!r} has shape {found[name]}, the model's has {shape}")
+
+
+def _head(file: Path) -> dict[str, dict[str, list[int]]]:
+    """The head, once it is known that the data it speaks of are there."""
+    with file.open("rb") as stream:
+        size = int.from_bytes(stream.read(8), "little")
+        if not 2 <= size <= MOST_HEAD:
+            raise ValueError(f"a head of {size} bytes")
+        head = json.loads(stream.read(size))
+    end = max((tensor["data_offsets"][1] for name, tensor in head.items() if name != "__metadata__"), default=0)
+    if file.stat().st_size != 8 + size + end:
+        raise ValueError(f"{file.stat().st_size} bytes, {8 + size + end} expected")
+    return head
