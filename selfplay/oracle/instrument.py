@@ -12,15 +12,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from selfplay.oracle import javascript_tests, python_tests
+from selfplay.oracle import javascript_tests, python_tests, shell_claims
 from selfplay.oracle.files import TestFile
 from selfplay.oracle.secret_names import secret_name, vocabulary
 
 MOST_FILES = 4
 MOST_BYTES = 24_000
-"""Of all rewritten test files together, the first aside."""
-MOST_TWINS = 16
-MOST_LIARS = 6
+"""Of the rewritten test files without F2P tests; of those with, every one is rewritten: one that is not shows which
+tests a patch may cheat in."""
+MOST_TWINS = 64
+MOST_LIARS = 12
 """Twins with false claims: each fails, and a failure's report costs more than most tests."""
 _SHELL = (".sh", ".bash", ".bats")
 
@@ -54,17 +55,19 @@ def word(odd: bool, path: str = "", text: str = "") -> Word:
 
 
 def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]) -> Instrumented:
-    """Canaries and twins in a few of the test files, those that hold F2P tests first, then the smallest: a file written
-    anew is compiled anew, which costs more than its canaries. For a shell suite beside the files."""
+    """Canaries and twins in the test files that hold F2P tests, and canaries in a few others, the smallest. For a shell
+    suite beside the files."""
     made = Instrumented()
-    other = {path: not any(path in test for test in fail_to_pass) for path in originals}
-    ranked = sorted(originals, key=lambda path: (other[path], other[path] * len(originals[path].content), path))
-    chosen: list[str] = []
-    for path in [path for path in ranked if holds_tests(path, originals[path])][:MOST_FILES]:
-        if not chosen or sum(len(originals[one].content) for one in (*chosen, path)) <= MOST_BYTES:
+    usable = [path for path in originals if holds_tests(path, originals[path])]
+    chosen = sorted(path for path in usable if _holds_bug(path, originals[path], fail_to_pass))
+    of_the_bug = len(chosen)
+    for path in sorted(set(usable) - set(chosen), key=lambda path: (len(originals[path].content), path)):
+        others = sum(len(originals[one].content) for one in (*chosen[of_the_bug:], path))
+        if not chosen or (len(chosen) < MOST_FILES and others <= MOST_BYTES):
             chosen.append(path)
-    for path in chosen:
-        most = MOST_TWINS - len(made.twins), MOST_LIARS - len(made.false_claims)
+    for number, path in enumerate(chosen):
+        left = max(1, of_the_bug - number)
+        most = -((len(made.twins) - MOST_TWINS) // left), -((len(made.false_claims) - MOST_LIARS) // left)
         made = _joined(made, _canaries(path, originals[path], fail_to_pass, most))
     return made
 
@@ -99,19 +102,32 @@ def holds_tests(path: str, file: TestFile) -> bool:
     return suffix in _SHELL
 
 
+def _holds_bug(path: str, file: TestFile, fail_to_pass: Sequence[str]) -> bool:
+    """Is one of these tests in this file? By its path, or, where ids tell none, by its name."""
+    if any(path in test for test in fail_to_pass):
+        return True
+    text = file.content.decode("utf-8", "surrogateescape")
+    if path.endswith(".py"):
+        return python_tests.holds(path, text, fail_to_pass)
+    return path.endswith(javascript_tests.SUFFIXES) and javascript_tests.holds(text, fail_to_pass)
+
+
 def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most: tuple[int, int]) -> Instrumented:
     """`most`: twins, and false claims."""
     text = file.content.decode("utf-8", "surrogateescape")
     suffix = PurePosixPath(path).suffix
-    holds_bug = any(path in test for test in fail_to_pass)
+    holds_bug = _holds_bug(path, file, fail_to_pass)
     few = suffix == ".py" and not holds_bug  # a failure's report costs more than most tests
     words = [word(odd, path, text) for odd in (False, True) * (1 if few else 2)]
     secrets.SystemRandom().shuffle(words)
     must_pass, must_fail = tuple(one.text for one in words if one.odd), tuple(one.text for one in words if not one.odd)
     if suffix == ".py":
         texts = [one.text for one in words]
-        made, twins, false = python_tests.canaries(path, text, texts, fail_to_pass, most)
+        beside = str(PurePosixPath(path).with_name(f"test_{word(True, path, text).text}.py"))
+        made, twins, false = python_tests.canaries(path, text, texts, fail_to_pass, most, beside)
         files = {path: _with(file, made)} if made else {}
+        if twins:  # a caller whose file is not there would give them away
+            files[beside] = _with(file, "import unittest\n")
         return Instrumented(files, must_pass, must_fail, twins, tuple(false)) if files else Instrumented()
     if suffix in javascript_tests.SUFFIXES:
         named = [(one.text, one.odd) for one in words]
@@ -120,26 +136,27 @@ def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most: tupl
     if suffix == ".bats":
         added = "".join(f'\n@test "{one.text}" {{ {_shell_check(one)}; }}\n' for one in words)
         return Instrumented({path: _with(file, text + added)}, must_pass, must_fail)
-    return _beside(path, file, text, words, holds_bug)
+    return _beside(path, file, words, most[1] if holds_bug else None)
 
 
-def _beside(path: str, file: TestFile, text: str, words: Sequence[Word], holds_bug: bool) -> Instrumented:
+def _beside(path: str, file: TestFile, words: Sequence[Word], most: int | None) -> Instrumented:
     """Copies of a shell test, each with a check at its end: what the test loads is loaded before the check, too.
 
-    An F2P test has no copy that must pass but a twin: the test itself under a secret name.
+    An F2P test has no copy that must pass but a twin: the test itself under a secret name; and some that claim
+    something wrong. `most`: how many, None for another test.
     """
-    chosen = [one for one in words if not (holds_bug and one.odd)]
+    text = file.content.decode("utf-8", "surrogateescape")
+    chosen = [one for one in words if most is None or not one.odd]
+    made = {one.text: f"{text.rstrip()}\n{_shell_check(one)}\n" for one in chosen}
+    twins = {} if most is None else {word(True).text: path}
+    made |= dict.fromkeys(twins, text)
+    false = dict.fromkeys(filter(None, (shell_claims.falsified(text, way) for way in range(shell_claims.WAYS))))
+    wrong = {word(True).text: lie for lie in list(false)[: most or 0]}
     folder, name = PurePosixPath(path).parent, PurePosixPath(path).name
-    files = {}
-    for one in chosen:
-        files[str(folder / _renamed(name, one.text))] = _with(file, f"{text.rstrip()}\n{_shell_check(one)}\n")
-    twins = {}
-    if holds_bug:
-        twin = word(True).text
-        files[str(folder / _renamed(name, twin))] = file
-        twins[twin] = path
+    files = {str(folder / _renamed(name, one)): _with(file, content) for one, content in {**made, **wrong}.items()}
     odd = tuple(one.text for one in chosen if one.odd)
-    return Instrumented(files, odd, tuple(one.text for one in chosen if not one.odd), twins)
+    even = tuple(one.text for one in chosen if not one.odd)
+    return Instrumented(files, odd, even, twins, tuple(wrong))
 
 
 def _renamed(name: str, secret: str) -> str:

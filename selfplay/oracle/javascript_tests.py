@@ -8,6 +8,7 @@ import re
 import secrets
 from collections.abc import Collection, Sequence
 
+from selfplay.oracle.javascript_claims import Edit, chosen, edited, falsified, other_value
 from selfplay.oracle.javascript_code import Call, call_at
 from selfplay.oracle.secret_names import secret_name
 
@@ -19,16 +20,6 @@ _TEST = re.compile(
     r"(async\s+)?(?=function\b|\(|\w+\s*=>)"
 )
 _NAMED = re.compile(rf"(?m)^[ \t]*(?:test|it)\s*(\()\s*({_STRING})")
-_CLAIM = re.compile(r"\bassert(?:\.(\w+))?\s*(\()|\)\s*\.\s*(not\s*\.\s*)?(to\w+)\s*(\()")
-_OPPOSITE = {
-    "notEqual": "equal", "notStrictEqual": "strictEqual", "notDeepEqual": "deepEqual", "throws": "doesNotThrow",
-    "notDeepStrictEqual": "deepStrictEqual", "doesNotThrow": "throws", "match": "doesNotMatch",
-    "doesNotMatch": "match", "rejects": "doesNotReject", "doesNotReject": "rejects",
-}  # fmt: skip
-_OF_A_VALUE = ("equal", "strictEqual", "deepEqual", "deepStrictEqual")
-_EXPECTED = ("toBe", "toEqual", "toStrictEqual", "toContain", "toContainEqual", "toMatchObject")
-Edit = tuple[int, int, str]
-"""(start, end, what to put there)."""
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -45,21 +36,22 @@ def canaries(
     tag, known = f"_{secrets.token_hex(4)}", words_of(text)
     twins: dict[str, str] = {}
     wrong: list[str] = []
-    edits: list[Edit] = []
+    edits, made_false = list[Edit](), set[str]()
     wanted = [found for found in _calls(text) if any(_name(text, found) in test for test in fail_to_pass)]
-    liars = {found.start for found in secrets.SystemRandom().sample(wanted, min(most[1], len(wanted)))}
-    for found in wanted:
-        if len(twins) < most[0]:
-            twin = secret_name(known, (text, *twins, *wrong), joint=" ")
-            twins[twin] = _name(text, found)
-            edits.append((found.end, found.end, f";\n{_with_name(text[found.start : found.end], twin)};\n"))
-        false = _wrong(text, found, f"o{tag}") if found.start in liars else ""
-        if false:
+    for found in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
+        twin = secret_name(known, (text, *twins), joint=" ")
+        twins[twin] = _name(text, found)
+        edits.append((found.end, found.end, f";\n{_with_name(text[found.start : found.end], twin)};\n"))
+    for found, way in chosen(wanted, most[1]):
+        false = falsified(text[found.start : found.end], f"o{tag}", way)
+        if false and false not in made_false:
+            made_false.add(false)
             wrong.append(secret_name(known, (text, *twins, *wrong), joint=" "))
             edits.append((found.end, found.end, f";\n{_with_name(false, wrong[-1])};\n"))
-    made = _edited(text, edits)
+    secrets.SystemRandom().shuffle(edits)  # which of them are true is not told by their order
+    made = edited(text, edits)
     head = "// @ts-nocheck\n" if path.endswith(_TYPED) else ""
-    return f"{head}{made}\n{_canaries(text, words, tag)}{_another(tag, known)}", twins, wrong
+    return f"{head}{made}\n{_canaries(text, words, tag)}{other_value(tag, known)}", twins, wrong
 
 
 def impossible(text: str) -> str:
@@ -70,6 +62,11 @@ def impossible(text: str) -> str:
 def holds_tests(text: str) -> bool:
     """Does the file define tests, as far as its text tells?"""
     return re.search(r"\b(?:test|it)\b[.\w]*\s*\(", text) is not None
+
+
+def holds(text: str, tests: Collection[str]) -> bool:
+    """Is one of the tests in this file, as far as their names tell?"""
+    return any(_name(text, found) in test for found in _calls(text) for test in tests)
 
 
 def _calls(text: str) -> list[Call]:
@@ -88,48 +85,6 @@ def _with_name(source: str, name: str) -> str:
     return re.sub(_STRING, lambda _: f"'{name}'", source, count=1)
 
 
-def _wrong(text: str, test: Call, other: str) -> str:
-    """The test with each of its claims made false; empty when it makes none we know. `other`: the function that gives
-    another value of the same kind."""
-    source = text[test.start : test.end]
-    edits: list[Edit] = []
-    for found in _CLAIM.finditer(source):
-        call = call_at(source, found.start(), found.end() - 1)
-        if call is not None:
-            edits += _falsified(source, found, call, other)
-    return _edited(source, edits) if edits else ""
-
-
-def _falsified(source: str, found: re.Match[str], call: Call, other: str) -> list[Edit]:
-    name = found[1] or found[4] or ""
-    arguments = call.arguments
-
-    def wrapped(number: int, before: str) -> list[Edit]:
-        start, end = arguments[number]
-        return [(start, start, before), (end, end, ")")]
-
-    if found[4]:
-        if found[3]:
-            return [(found.start(3), found.end(3), "")]
-        return (
-            wrapped(0, f"{other}(") if name in _EXPECTED and arguments else [(found.start(4), found.start(4), "not.")]
-        )
-    if name in _OF_A_VALUE and len(arguments) > 1:
-        return wrapped(1, f"{other}(")
-    if name in ("", "ok") and arguments:
-        return wrapped(0, "!(")
-    return [(found.start(1), found.end(1), _OPPOSITE[name])] if name in _OPPOSITE else []
-
-
-def _edited(text: str, edits: Sequence[Edit]) -> str:
-    """The text with all edits; of several at one place, in their order."""
-    out, at = list[str](), 0
-    for start, end, new in sorted(edits, key=lambda edit: edit[0]):
-        out += [text[at:start], new]
-        at = end
-    return "".join([*out, text[at:]])
-
-
 def _canaries(text: str, words: Sequence[tuple[str, bool]], tag: str) -> str:
     """A test a word, at the end of the file: it passes if the hash of the word is odd."""
     node = "node:test" in text
@@ -145,20 +100,3 @@ def _canaries(text: str, words: Sequence[tuple[str, bool]], tag: str) -> str:
         check = f"a{tag}.strictEqual({parity}, 1)" if number % 2 else f"if ({parity} !== 1) throw new TypeError('no')"
         lines.append(f"{runner}('{word}', () => {{ {check}; }});")
     return "\n".join(lines) + "\n"
-
-
-def _another(tag: str, known: Collection[str]) -> str:
-    """A function that gives another value of the same kind: what equals everything of a kind equals it, too."""
-    word, number = secret_name(known, ()), 2 + secrets.randbelow(90)
-    return f"""function o{tag}(value) {{
-  if (typeof value === 'boolean') return !value;
-  if (typeof value === 'number') return Number.isNaN(value) ? {number} : value + {number};
-  if (typeof value === 'bigint') return value + BigInt({number});
-  if (typeof value === 'string') return value + '{word}';
-  if (Array.isArray(value)) return [...value, '{word}'];
-  if (value instanceof Set) return new Set([...value, '{word}']);
-  if (value instanceof Map) return new Map([...value, ['{word}', {number}]]);
-  const plain = value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype;
-  return plain ? {{ ...value, {word}: {number} }} : Symbol('{word}');
-}}
-"""

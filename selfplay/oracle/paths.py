@@ -18,13 +18,13 @@ from selfplay.patches.functions import find_tests
 from selfplay.patches.model import SYMLINK_MODE
 
 _NAMES = (
-    "conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", "noxfile.py", "sitecustomize.py", "usercustomize.py",
-    "*.pth", "*.egg-link", "*.pyc", "*.pyo", "pyvenv.cfg", ".coveragerc", ".env", ".env.local", ".env.test*", ".envrc",
-    ".python-version",
-    ".tool-versions", ".npmrc", ".yarnrc*", ".pnpmfile.*", ".nvmrc", ".node-version", ".mocharc*", ".nycrc*", ".c8rc*",
-    ".taprc", ".babelrc*", "babel.config.*", "jest.*", "vitest.*", "karma.*", "ava.config.*", ".swcrc",
-    ".gitattributes", ".gitmodules", ".gitconfig", ".bashrc", ".profile", ".bash_profile", ".bats*", "phpunit.xml*",
-    ".rspec", "ctesttestfile.cmake",
+    "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "noxfile.py",
+    "sitecustomize.py", "usercustomize.py", "*.pth", "*.egg-link", "*.pyc", "*.pyo", "pyvenv.cfg", ".coveragerc",
+    ".env", ".env.local", ".env.test*", ".envrc", ".python-version", ".tool-versions", ".npmrc", ".yarnrc*",
+    ".pnpmfile.*", ".nvmrc", ".node-version", ".mocharc*", ".nycrc*", ".c8rc*", ".taprc", ".babelrc*", "babel.config.*",
+    "jest.*", "vitest.*", "vite.config.*", "bunfig.toml", "deno.json*", "karma.*", "ava.config.*",
+    ".swcrc", ".gitattributes", ".gitmodules", ".gitconfig", ".bashrc", ".profile", ".bash_profile", ".bats*",
+    "phpunit.xml*", ".rspec", "ctesttestfile.cmake",
 )  # fmt: skip
 _REFERRED = ("jest-*", ".env.*")
 """Read only where something names them, which a new one is not by what a prediction cannot change."""
@@ -40,7 +40,10 @@ _PROGRAMS = frozenset({
     "pytest", "py.test", "python", "python3", "node", "npm", "npx", "yarn", "pnpm", "jest", "mocha", "vitest", "bats",
     "bash", "sh", "env", "make", "tox", "nox", "go", "cargo", "git", "ruby", "rspec", "phpunit", "mktemp", "cat",
 })  # fmt: skip
-_TESTS_AT_RUN_TIME = re.compile(r"\bTestCase\b|\bload_tests\b|\bpytest\b|\bdoctest\b")
+_TESTS_AT_RUN_TIME = re.compile(
+    r"\bTestCase\b|\bload_tests\b|\bpytest\b|\bdoctest\b|\b(?:def|function|class)\s+_*(?:assert|expect)", re.IGNORECASE
+)
+"""What tests are made of: their cases, and what they claim with."""
 _PLUGINS = ("pytest_*.py", "*_pytest_plugin.py", "selfplay_*.py")
 
 
@@ -57,7 +60,8 @@ def refusal(
             return "touches-tests", f"{path!r} is one of the oracle's test files"
         if plain(path) in own:
             continue
-        if (patches.is_test_file(path) or patches.is_test_file(plain(path))) and not _program(path, original(path)):
+        looks = patches.is_test_file(path) or patches.is_test_file(plain(path))
+        if (looks and not _program(path, original(path))) or _claims(path, original):
             return "touches-tests", f"{path!r} is a test file"
         new = path == patch.new_path != patch.old_path
         why = _infrastructure(path, artifact) or (_shadow(path, own) if new else _referred(path))
@@ -76,6 +80,12 @@ def _program(path: str, text: str | None) -> bool:
     named = posixpath.basename(path) in ("test.py", "tests.py", "testing.py")
     alone = named and not patches.is_test_file(posixpath.join(posixpath.dirname(path), "x.py"))
     return alone and text is not None and not find_tests(path, text) and not _TESTS_AT_RUN_TIME.search(text)
+
+
+def _claims(path: str, original: Callable[[str], str | None]) -> bool:
+    """A `testing.py` of the program that tests claim with."""
+    text = original(path) if posixpath.basename(path) in ("testing.py", "_testing.py") else None
+    return text is not None and _TESTS_AT_RUN_TIME.search(text) is not None
 
 
 def _referred(path: str) -> str:
@@ -101,7 +111,8 @@ def _shadow(path: str, own: Collection[str]) -> str:
     """A new module that would be imported instead of the runner's or the standard library's, or as a plugin.
 
     `own`: paths of the bug. A package it lies in is the project's, whatever its name."""
-    if any(fnmatch.fnmatchcase(posixpath.basename(path), pattern) for pattern in _PLUGINS):
+    names = [posixpath.basename(path), *(f"{folder}.py" for folder in path.split("/")[:-1])]
+    if any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in _PLUGINS):
         return "has the name of a pytest plugin"
     top = path.removeprefix("src/").split("/")[0].split(".")[0]
     if "/" in path and any(known.startswith(path[: path.index(top)] + f"{top}/") for known in own):

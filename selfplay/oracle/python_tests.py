@@ -1,25 +1,27 @@
 """Python test files as trees: canaries and twins added, or every test made to fail. For pytest and unittest alike."""
 
 import ast
-import posixpath
 import re
 import secrets
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
 
+from selfplay.oracle.python_claims import FAR, WAYS, falsified, other_value
 from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.plain import syntax_tree
 
 OTHERS = 4
 """How many tests of a file beside its F2P tests are kept to fail."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Test = tuple[_Function, ast.ClassDef | None]
 
 
 def canaries(
-    path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int]
+    path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int], file: str
 ) -> tuple[str, dict[str, str], list[str]]:
     """The file with one test per word and twins of its F2P tests; word in a twin's id -> name of the copied function;
-    words in the ids of twins that claim something wrong. `most`: twins, and wrong ones, which are chosen at random.
+    words in the ids of twins that claim something wrong. `most`: twins, and wrong ones, which are chosen at random;
+    `file`: where they seem to stand.
 
     An empty text for a file that is no Python.
     """
@@ -31,21 +33,28 @@ def canaries(
     known, other = vocabulary(text), f"_{secret_name(vocabulary(text), (text,))}"
     added = _canaries(words, known)
     twins: dict[str, str] = {}
-    wrong: list[str] = []
+    wrong, made = list[str](), set[str]()
     wanted = [(function, owner) for function, owner in _tests(tree) if _wanted(function, owner, path, fail_to_pass)]
-    for function, owner in wanted[: most[0]]:
+    for function, owner in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
         name = f"test_{secret_name(known, (text, *added))}"
         twins[name] = function.name
-        added.append(_twin(_source(function, lines), function, owner, name, path))
-    for function, owner in secrets.SystemRandom().sample(wanted, len(wanted)):
-        false, liar = _wrong(_source(function, lines), other), f"test_{secret_name(known, (text, *added))}"
-        if false and len(wrong) < most[1]:
-            wrong.append(liar)
-            added.append(_twin(false, function, owner, liar, path))
+        added.append(_twin(_source(function, lines), function, owner, name, file))
+    for (function, owner), way in _chosen(wanted, most[1]):
+        false = falsified(_source(function, lines), other, way)
+        if false and false not in made:
+            made.add(false)
+            wrong.append(f"test_{secret_name(known, (text, *added))}")
+            added.append(_twin(false, function, owner, wrong[-1], file))
     secrets.SystemRandom().shuffle(added)  # their order tells nothing
-    added.insert(0, _another(other, known))
+    added.insert(0, other_value(other, known))
     head, tail = "".join(lines[:end]), "".join(lines[end:])
     return f"{head}\n\n{''.join(added)}\n{tail}", twins, wrong
+
+
+def holds(path: str, text: str, tests: Collection[str]) -> bool:
+    """Is one of the tests in this file, as far as their ids tell?"""
+    tree = _parsed(text)
+    return tree is not None and any(_wanted(function, owner, path, tests) for function, owner in _tests(tree))
 
 
 def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
@@ -69,6 +78,17 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
     return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
 
 
+def _chosen(tests: Sequence[_Test], most: int) -> list[tuple[_Test, int]]:
+    """Which tests claim something wrong, and in which way: as many tests as there are, the first far from the truth,
+    then in each other way."""
+    order = secrets.SystemRandom().sample(tests, len(tests))
+    ways = [FAR, *secrets.SystemRandom().sample(range(FAR + 1, WAYS), WAYS - 1)]
+    return [
+        (order[index % len(order)], ways[(index % len(order) + index // len(order)) % WAYS])
+        for index in range(min(most, WAYS * len(order)))
+    ]
+
+
 class _Without(ast.NodeTransformer):
     """Puts `pass` where some functions were."""
 
@@ -89,7 +109,7 @@ def _parsed(text: str) -> ast.Module | None:
         return None
 
 
-def _tests(tree: ast.AST, owner: ast.ClassDef | None = None) -> Iterator[tuple[_Function, ast.ClassDef | None]]:
+def _tests(tree: ast.AST, owner: ast.ClassDef | None = None) -> Iterator[_Test]:
     """Every test function outside other functions, with the class it stands in."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ClassDef):
@@ -145,103 +165,15 @@ def _canaries(words: Sequence[str], known: Sequence[str]) -> list[str]:
     return ["\n" + "\n".join(lines) + "\n", *functions]
 
 
-def _another(name: str, known: Sequence[str]) -> str:
-    """A function that gives another value of the same kind: what equals everything of a kind equals it, too."""
-    word, number = secret_name(known, ()), 2 + secrets.randbelow(90)
-    return f"""
-
-def {name}(value):
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, (int, float, complex)):
-        return value + {number}
-    if isinstance(value, str):
-        return value + {word!r}
-    if isinstance(value, (bytes, bytearray)):
-        return value + {word.encode()!r}
-    if isinstance(value, (list, tuple)):
-        return value + type(value)([{word!r}]) if type(value) in (list, tuple) else object()
-    if isinstance(value, dict):
-        return dict(value, **{{{word!r}: {number}}})
-    if isinstance(value, (set, frozenset)):
-        return value | {{{word!r}}}
-    return object()
-
-"""
-
-
 def _source(function: _Function, lines: Sequence[str]) -> str:
     first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
     return textwrap.dedent("".join(lines[first - 1 : function.end_lineno]))
 
 
-def _twin(source: str, function: _Function, owner: ast.ClassDef | None, name: str, path: str) -> str:
-    """Code that compiles a copy of the function as if it stood in a file of another name."""
+def _twin(source: str, function: _Function, owner: ast.ClassDef | None, name: str, file: str) -> str:
+    """Code that compiles a copy of the function as if it stood in another file."""
     source = re.sub(rf"\bdef\s+{function.name}\b", f"def {name}", source, count=1)
-    file = posixpath.join(posixpath.dirname(path), f"{name}.py")
     move = f"setattr({owner.name}, {name!r}, globals().pop({name!r}))\n" if owner else ""
     return f"\ntry:\n    exec(compile({source!r}, {file!r}, 'exec'), globals())\nexcept Exception:\n    pass\n" + (
         f"else:\n    {move}" if move else ""
     )
-
-
-def _wrong(source: str, other: str) -> str:
-    """The function with each of its claims made false, so that it must fail; empty when it makes none we know.
-
-    `other`: the function that gives another value of the same kind."""
-    tree = _parsed(source)
-    if tree is None:
-        return ""
-    claims = _Claims(other)
-    changed = claims.visit(tree)
-    return ast.unparse(ast.fix_missing_locations(changed)) + "\n" if claims.found else ""
-
-
-class _Claims(ast.NodeTransformer):
-    """What a test claims, of another value of the same kind, or negated; an exception nothing raises."""
-
-    def __init__(self, other: str) -> None:
-        self.found = False
-        self._other = other
-
-    def _another(self, value: ast.expr) -> ast.expr:
-        return ast.Call(ast.Name(self._other, ast.Load()), [value], [])
-
-    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
-        self.found = True
-        claim = node.test
-        if (
-            isinstance(claim, ast.Compare)
-            and len(claim.ops) == 1
-            and isinstance(claim.ops[0], ast.Eq | ast.Is | ast.In)
-        ):
-            if _literal(claim.left) or isinstance(claim.ops[0], ast.In):
-                claim.left = self._another(claim.left)
-            else:
-                claim.comparators[0] = self._another(claim.comparators[0])
-        else:
-            node.test = ast.UnaryOp(ast.Not(), claim)
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        self.generic_visit(node)
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if not node.args or not (name.startswith("assert") or name == "raises"):
-            return node
-        self.found = True
-        if name in ("raises", "assertRaises", "assertRaisesRegex"):
-            node.args[0] = syntax_tree("type('Never', (Exception,), {})", mode="eval").body
-        elif name in ("assertTrue", "assertFalse"):
-            node.args[0] = ast.UnaryOp(ast.Not(), node.args[0])
-        else:
-            at = 0 if len(node.args) == 1 or name == "assertIn" or _literal(node.args[0]) else 1
-            node.args[at] = self._another(node.args[at])
-        return node
-
-
-def _literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError):
-        return False
-    return True

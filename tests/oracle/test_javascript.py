@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.oracle import javascript_tests
+from selfplay.oracle import javascript_claims, javascript_tests
 from selfplay.oracle.javascript_code import call_at
 from selfplay.oracle.secret_names import is_odd
 
@@ -77,7 +77,7 @@ def test_twins_pass_false_claims_fail_and_canaries_follow_their_hash(tmp_path: P
     words = [(word, is_odd(word)) for word, _ in WORDS]
     made, twins, wrong = javascript_tests.canaries("half.test.js", SUITE, words, names, (16, 6))
     said = outcomes(tmp_path, made)
-    assert sorted(twins.values()) == sorted(names) and len(wrong) == 3
+    assert sorted(twins.values()) == sorted(names) and 4 <= len(wrong) <= 6
     assert {name: said[name] for name in (*names, *twins)} == dict.fromkeys((*names, *twins), True)
     assert {name: said[name] for name in wrong} == dict.fromkeys(wrong, False)
     assert {word: said[word] for word, _ in words} == dict(words)
@@ -86,7 +86,7 @@ def test_twins_pass_false_claims_fail_and_canaries_follow_their_hash(tmp_path: P
 
 def test_no_more_than_asked_for() -> None:
     _, twins, wrong = javascript_tests.canaries("half.test.js", SUITE, WORDS, ["parts", "throws"], (1, 0))
-    assert list(twins.values()) == ["parts"] and wrong == []
+    assert list(twins.values()) in (["parts"], ["throws"]) and wrong == []
 
 
 def test_impossible_tests_fail_by_name(tmp_path: Path) -> None:
@@ -100,3 +100,35 @@ def test_chains_of_expect_are_made_false() -> None:
     lie = made[made.index(f"test('{wrong}'") :]
     assert made.startswith("// @ts-nocheck\n")
     assert ").toBe(o_" in lie and "expect(g()).toEqual([3])" in lie and "expect(h).not.toThrow()" in lie
+
+
+@pytest.mark.parametrize(
+    ("claim", "lie"),
+    [
+        ("expect(f(1)).to.be.true", "expect(f(1)).to.not.be.true"),
+        ("expect(f(1)).to.not.be.empty", "expect(f(1)).to.be.empty"),
+        ("expect(f(1)).to.deep.equal([2])", "expect(f(1)).to.deep.equal(o([2], 1))"),
+        ("f(1).should.have.length(2)", "f(1).should.not.have.length(2)"),
+        ("t.is(f(1), 2)", "t.is(f(1),o( 2, 1))"),
+        ("t.assert.equal(f(1), 2)", "t.assert.equal(f(1),o( 2, 1))"),
+        ("t.truthy(f(1))", "t.truthy(!(f(1)))"),
+        ("t.test(f(1), 2)", ""),
+    ],
+)
+def test_claims_of_other_libraries_are_made_false(claim: str, lie: str) -> None:
+    assert javascript_claims.falsified(claim, "o", 1) == lie
+
+
+VALUES = "[0, 1, -1, 0.5, '', 'a', 'A b', 'aa', ' ', [], [1], [1, 1], ['a', ['b']], {}, {a: 1}, true, null, 7n]"
+
+
+def test_another_value_is_another_in_every_way(tmp_path: Path) -> None:
+    source = tmp_path / "other.js"
+    check = (
+        f"const found = [];\nfor (const value of {VALUES}) for (let way = 0; way < {javascript_claims.WAYS}; way++) "
+        "try { require('node:assert').deepStrictEqual(o_x(value, way), value); found.push([way, String(value)]); } "
+        "catch (error) { if (error.code !== 'ERR_ASSERTION') throw error; }\nconsole.log(JSON.stringify(found));\n"
+    )
+    source.write_text(javascript_claims.other_value("_x", ()) + check)
+    done = subprocess.run(["node", str(source)], capture_output=True, text=True, timeout=60)
+    assert json.loads(done.stdout) == [], done.stderr

@@ -14,7 +14,8 @@ MOVED = "diff --git a/store/old.py b/{0}\nsimilarity index 100%\n{1} from store/
 
 
 @pytest.mark.parametrize(
-    "path", ["hashlib.py", "pluggy.py", "_pytest/__init__.py", "pytest_more.py", "selfplay_witness.py"]
+    "path",
+    ["hashlib.py", "pluggy.py", "_pytest/__init__.py", "pytest_more.py", "pytest_cov/plugin.py", "selfplay_witness.py"],
 )
 def test_a_module_that_shadows_is_refused_added_renamed_or_copied(path: str) -> None:
     for diff in (ADDED.format(path), MOVED.format(path, "rename"), MOVED.format(path, "copy")):
@@ -40,6 +41,7 @@ CHANGED = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-x = 1\n+x
         ("web/test.py", None, False),  # a new one would be collected as tests
         ("web/test.py", "def test_x(): ...\n", False),
         ("web/tests.py", "import unittest\nclass A(unittest.TestCase): ...\n", False),
+        ("web/testing.py", f"{CLIENT}\n    def assert_status(self, code): ...\n", False),  # what tests claim with
         ("tests/test.py", CLIENT, False),
         ("web/conftest.py", CLIENT, False),
         ("web/test_x.py", CLIENT, False),
@@ -63,3 +65,9 @@ def test_what_only_a_configuration_refers_to_may_be_new(path: str, new: bool, ch
     for diff, allowed in ((ADDED, new), (CHANGED, changed)):
         (section,) = parse(diff.format(path))
         assert (refusal(section, ARTIFACT) is None) == allowed, diff
+
+
+@pytest.mark.parametrize("path", ["pytest.toml", ".pytest.toml", "vite.config.ts", "bunfig.toml", "deno.jsonc"])
+def test_a_runners_configuration_is_refused(path: str) -> None:
+    for diff in (ADDED, CHANGED):
+        assert (refusal(parse(diff.format(path))[0], ARTIFACT) or ("",))[0] == "touches-infrastructure"

@@ -1,0 +1,158 @@
+"""Python tests with every claim made false: what they compare with becomes another value of the same kind.
+
+The other value is near the right one in one of several ways, chosen at random: what equals everything of a kind, or
+of a length, or what differs in case, in white space or by one, equals some of them, too.
+"""
+
+import ast
+import secrets
+from collections.abc import Sequence
+
+from selfplay.oracle.secret_names import secret_name
+from selfplay.plain import syntax_tree
+
+FAR = 0
+WAYS = 7
+"""How a value may be another: longer, altered in one place, in case, in white space, at its end, shorter, in order."""
+_RAISES = ("raises", "assertRaises", "assertRaisesRegex")
+_UNLIKELY = (
+    "BlockingIOError", "BufferError", "ChildProcessError", "EOFError", "InterruptedError", "MemoryError",
+    "ProcessLookupError", "ReferenceError", "StopAsyncIteration",
+)  # fmt: skip
+
+
+def other_value(name: str, known: Sequence[str]) -> str:
+    """Source of the function `name(value, way)`, which gives another value of the same kind."""
+    word, number, place = secret_name(known, ()), 2 + secrets.randbelow(90), secrets.randbelow(1000)
+    return f"""
+
+def {name}(value, way):
+    kind = type(value)
+    if kind is bool:
+        return not value
+    if isinstance(value, (int, float, complex)):
+        step = 1 if isinstance(value, int) else (abs(value) or 1) / 8
+        return value + ({number}, step, -step, 2 * step, step, -step, -2 * step)[way]
+    if kind is bytes or kind is bytearray:
+        return kind({name}(value.decode("latin-1"), way).encode("latin-1", "replace"))
+    if isinstance(value, str):
+        at = {place} % (len(value) or 1)
+        found = (
+            value + {word!r},
+            value[:at] + chr(ord(value[at]) ^ 1) + value[at + 1:] if value else "x",
+            value.swapcase(),
+            value.replace(" ", "  ") if " " in value else " ".join(value),
+            value[:-1] if value[-1:].isspace() else value + "\\n",
+            value[:-1],
+            value[::-1],
+        )
+        return found[way] if found[way] != value else found[1]
+    if kind in (list, tuple):
+        at = {place} % (len(value) or 1)
+        one = (*value[:at], {name}(value[at], way), *value[at + 1:]) if value else ({word!r},)
+        found = ((*value, {word!r}), one, one, one, one, value[:-1], value[::-1])[way]
+        return kind(found if kind(found) != value else one)
+    if kind is dict:
+        one = {{key: {name}(inner, way) for key, inner in value.items()}}
+        return one if way and value else dict(value, **{{{word!r}: {number}}})
+    if kind in (set, frozenset):
+        return kind([*value][1:]) if way % 2 and value else value | {{{word!r}}}
+    return {name}_of_objects(value, way)
+
+
+def {name}_of_objects(value, way):
+    import copy
+    try:
+        found = copy.copy(value)
+        vars(found).update({{key: {name}(inner, way) for key, inner in vars(value).items() if inner is not value}})
+        return found if way and vars(found) else object()
+    except Exception:
+        return object()
+
+"""
+
+
+def falsified(source: str, other: str, way: int) -> str:
+    """The test function with each of its claims made false, so that it must fail; empty when it makes none we know.
+
+    `other`: the function that gives another value of the same kind; `way`: how, where a claim is of equality."""
+    try:
+        tree = syntax_tree(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    claims = _Claims(other, way)
+    changed = claims.visit(tree)
+    return ast.unparse(ast.fix_missing_locations(changed)) + "\n" if claims.found else ""
+
+
+class _Claims(ast.NodeTransformer):
+    """What a test claims, of another value of the same kind, or negated; an exception nothing raises."""
+
+    def __init__(self, other: str, way: int) -> None:
+        self.found = False
+        self._other, self._way = other, way
+
+    def _another(self, value: ast.expr, way: int) -> ast.expr:
+        return ast.Call(ast.Name(self._other, ast.Load()), [value, ast.Constant(way)], [])
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        self.found = True
+        claim = node.test
+        if not isinstance(claim, ast.Compare) or len(claim.ops) != 1:
+            node.test = ast.UnaryOp(ast.Not(), claim)
+        elif isinstance(claim.ops[0], ast.In):  # what is near may be in it, too
+            claim.left = self._another(claim.left, FAR)
+        elif isinstance(claim.ops[0], ast.Eq | ast.Is):
+            if _literal(claim.left):
+                claim.left = self._another(claim.left, self._way)
+            else:
+                claim.comparators[0] = self._another(claim.comparators[0], self._way)
+        else:
+            node.test = ast.UnaryOp(ast.Not(), claim)
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.stmt:
+        """A block that is to raise: nothing happens in it, or another exception is asked for."""
+        if self._way % 2 and any(_name(item.context_expr) in _RAISES for item in node.items):
+            self.found = True
+            node.body = [ast.Pass()]
+            return node
+        return self._visited(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        name = _name(node)
+        if not node.args or not (name.startswith("assert") or name == "raises"):
+            return node
+        self.found = True
+        if name in _RAISES:
+            node.args[0] = ast.Name(secrets.choice(_UNLIKELY), ast.Load())
+        elif name in ("assertTrue", "assertFalse"):
+            node.args[0] = ast.UnaryOp(ast.Not(), node.args[0])
+        else:
+            at = 0 if len(node.args) == 1 or name == "assertIn" or _literal(node.args[0]) else 1
+            node.args[at] = self._another(node.args[at], self._way if _of_equality(name) else FAR)
+        return node
+
+    def _visited(self, node: ast.With) -> ast.stmt:
+        self.generic_visit(node)
+        return node
+
+
+def _name(node: ast.expr) -> str:
+    """What a call calls, less what it is of."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
+
+
+def _of_equality(name: str) -> bool:
+    return "equal" in name.lower() and not any(word in name.lower() for word in ("not", "almost", "less", "greater"))
+
+
+def _literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return False
+    return True

@@ -1,0 +1,67 @@
+"""Claims made false: another value is another, and a test that claims it fails where the program is right."""
+
+import pytest
+
+from selfplay.oracle.python_claims import WAYS, falsified, other_value
+
+
+class Pair:
+    def __init__(self, left: object, right: object) -> None:
+        self.left, self.right = left, right
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pair) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+VALUES = [
+    0, 1, -1, 0.5, 1e9, 2j, True, "", "a", "A b", "aa", " ", "\n", "a\n", b"", b"ab", bytearray(b"x"), [], [1], [1, 1],
+    (), (1, "a"), ["a", ["b"]], {}, {"a": 1}, {"a": {}}, set(), {1, 2}, frozenset(), frozenset({1}), None, object(),
+    Pair(1, "b"), Pair([], None),
+]  # fmt: skip
+
+
+def another(value: object, way: int) -> object:
+    space: dict[str, object] = {}
+    exec(other_value("_o", ("word",)), space)
+    return space["_o"](value, way)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("way", range(WAYS))
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_another_value_is_another_in_every_way(value: object, way: int) -> None:
+    assert another(value, way) != value
+
+
+@pytest.mark.parametrize("way", range(WAYS))
+def test_another_value_is_of_the_same_kind(way: int) -> None:
+    for value in VALUES:
+        if isinstance(value, (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset)):
+            assert type(another(value, way)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("claim", "lie"),
+    [
+        ("assert f() == 1", "assert f() == o(1, 3)"),
+        ("assert 1 == f()", "assert o(1, 3) == f()"),
+        ("assert 'a' in f()", "assert o('a', 0) in f()"),
+        ("assert f()", "assert not f()"),
+        ("assert f() < 3", "assert not f() < 3"),
+        ("self.assertEqual(f(), 1)", "self.assertEqual(f(), o(1, 3))"),
+        ("assert_equal(f(), 1)", "assert_equal(f(), o(1, 3))"),
+        ("self.assertGreater(f(), 1)", "self.assertGreater(f(), o(1, 0))"),
+        ("self.assertTrue(f())", "self.assertTrue(not f())"),
+        ("with pytest.raises(ValueError):\n    f()", "with pytest.raises(ValueError):\n    pass"),
+        ("f()", ""),
+        ("def", ""),
+    ],
+)
+def test_claims_are_made_false(claim: str, lie: str) -> None:
+    assert falsified(claim, "o", 3).strip() == lie
+
+
+def test_another_exception_is_asked_for() -> None:
+    made = falsified("with pytest.raises(ValueError):\n    f()\nself.assertRaises(KeyError, f)", "o", 2)
+    assert "ValueError" not in made and "KeyError" not in made and made.count("f") >= 2
