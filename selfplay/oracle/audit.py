@@ -9,7 +9,7 @@ there, too, since any program may hold one like them by chance.
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -26,6 +26,8 @@ INSTALLED_SHARE = 2 / 3
 """Of what is installed beside the tree: a copy of the project there is whole, and idioms (`return list(self.keys())`)
 are shared by many packages."""
 FEW = 3
+COPY = 2 / 3
+"""The share of a file's lines from which on another file that holds them is a copy of it."""
 SHORTEST = 10
 """Characters of the shortest line that tells something: shorter ones are `else:` and `return x`."""
 
@@ -101,7 +103,7 @@ def needles(task: Task) -> dict[str, Any]:
     lines = [line for line in removed if len(line) >= SHORTEST and line not in kept]
     originals = _texts(task)
     changed = {section.old_path for section in sections if section.old_path}
-    elsewhere = {line.strip() for path, text in originals.items() if path not in changed for line in text.split("\n")}
+    elsewhere = _elsewhere(originals, changed)
     left = {line for section in sections if section.old_path for line in _left(originals, section)}
     lines = [line for line in lines if line not in left]
     common = [index for index, line in enumerate(lines) if line in elsewhere]
@@ -113,6 +115,22 @@ def needles(task: Task) -> dict[str, Any]:
     around = {line[1:].strip() for s in sections for hunk in s.hunks for line in hunk.lines if line.startswith(" ")}
     context = sorted(line for line in around if len(line) >= SHORTEST)
     return {"lines": lines, "common": common, "context": context, "python": python}
+
+
+def _elsewhere(originals: Mapping[str, str], changed: Collection[str]) -> set[str]:
+    """The lines of the files the bug leaves alone, less those that are copies of a file it changes: a build folder's,
+    say, or an archive's. They would excuse themselves."""
+    telling = [_telling(originals[path]) for path in changed if path in originals]
+    found: set[str] = set()
+    for path, text in originals.items():
+        lines = {line.strip() for line in text.split("\n")}
+        if path not in changed and not any(len(lines & known) > COPY * len(known) for known in telling if known):
+            found |= lines
+    return found
+
+
+def _telling(text: str) -> set[str]:
+    return {line.strip() for line in text.split("\n") if len(line.strip()) >= SHORTEST}
 
 
 def _stem(path: str) -> str:

@@ -1,5 +1,6 @@
 """Planted copies of the answer are found, each kind of them, and clean worlds raise no alarm."""
 
+import base64
 import gzip
 import html
 import io
@@ -38,6 +39,11 @@ def _tar(data: bytes) -> bytes:
     return stream.getvalue()
 
 
+def _each(data: bytes, form: str) -> bytes:
+    """Each line in this form, with its number."""
+    return "\n".join(form.format(*one) for one in enumerate(data.decode().split("\n"), 1)).encode()
+
+
 PLANTED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "a rejected hunk's original": ("store/prices.py.orig", lambda data: data),
     "a reject": ("store/prices.py.rej", lambda data: b"-" + data.replace(b"\n", b"\n-")),
@@ -53,6 +59,19 @@ PLANTED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "a page with windows' line ends": ("docs/prices.txt", lambda data: data.replace(b"\n", b"\r\n")),
     "a notebook": ("notes.ipynb", lambda data: json.dumps({"source": data.decode()}).encode()),
     "a patch": ("fix.patch", lambda data: b"+" + data.replace(b"\n", b"\n+")),
+    "a build folder of code": ("build/lib/store/prices.py", lambda data: data),
+    "an older copy": ("store_old/prices.py", lambda data: data),
+    "an archive that is not compressed": ("dist/store.tar", lambda data: gzip.decompress(_tar(data))),
+    "a numbered listing": ("docs/listing.txt", lambda data: _each(data, "{0:5d}  {1}")),
+    "what a search found": ("found.txt", lambda data: _each(data, "store/prices.py:{0}:{1}")),
+    "comments": ("old.js", lambda data: _each(data, "// {1}")),
+    "a list of lines": ("lines.json", lambda data: json.dumps(data.decode().split("\n")).encode()),
+    "UTF-16": ("prices.txt", lambda data: data.decode().encode("utf-16")),
+    "old line ends": ("prices.txt", lambda data: data.replace(b"\n", b"\r")),
+    "base64 in a source map": ("store.map", lambda data: b'{"url": "data:;base64,' + base64.b64encode(data) + b'"}'),
+    "hexadecimal": ("prices.hex", lambda data: data.hex().encode()),
+    "a self-extracting archive": ("install.sh", lambda data: b"#!/bin/sh\nexit\n" + _zip(data)),
+    "a page with colours": ("page.html", lambda data: _each(data, "<span class='k'>{1}</span>")),
     "a coverage page": ("cover/prices.html", lambda data: b"<pre>\n" + html.escape(data.decode()).encode()),
 }  # fmt: skip
 

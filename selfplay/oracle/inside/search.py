@@ -5,10 +5,12 @@ in archives, compressed files and compiled Python, whose functions are compared 
 compiled here.
 """
 
+import base64
 import bz2
 import gzip
 import html
 import io
+import itertools
 import json
 import lzma
 import marshal
@@ -29,6 +31,15 @@ TELLING_CODE = 100
 DOCUMENTS = (".md", ".rst", ".txt", ".html", ".ipynb", ".adoc", ".tex", ".xml", ".json", ".csv", ".log", "")
 
 
+BEFORE = re.compile(rb"^(?:\s|[+<>#!*|;%-]|//|/\*|[\w./-]+[:-]\d+[:-]|\d+[\s:|.,)]|\[?[\"'])+")
+AFTER = b"\"', "
+"""What stands around a line of code in a listing: comment signs, places, numbers, quotes."""
+TAG = re.compile(rb"</?[a-zA-Z][^<>\n]*>")
+OWN = 3
+"""So many roots are the tree and the solver's folders; the others are what is installed."""
+CODED = re.compile(rb"[A-Za-z0-9+/\r\n]{160,}={0,2}")
+
+
 def functions(code, out):
     """What each function of compiled code is made of, without its place. Comprehensions and lambdas are alike in
     many programs and tell nothing."""
@@ -41,7 +52,8 @@ def functions(code, out):
 
 
 class Search:
-    def __init__(self, wanted):
+    def __init__(self, wanted, installed):
+        self.installed = installed
         self.lines = {line.encode("utf-8", "surrogateescape"): index for index, line in enumerate(wanted["lines"])}
         self.common = set(wanted["common"])
         self.context = {line.encode("utf-8", "surrogateescape") for line in wanted["context"]}
@@ -57,22 +69,29 @@ class Search:
 
     def look(self, where, name, data, depth=0):
         """One piece of content, and what is packed into it."""
+        raw = data
         kind = "document" if os.path.splitext(name)[1].lower() in DOCUMENTS else "file"
         if name.endswith((".html", ".htm", ".xml")):
+            data = TAG.sub(b"", data)
             data = html.unescape(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         if name.endswith((".ipynb", ".json")):
-            data = data.replace(b'\\"', b'"')
-        lines = set(map(bytes.strip, re.split(rb"\r?\n|\\n", data)))
+            data = data.replace(b'\\"', b'"').replace(b'", "', b"\n")
+        if data[:400].count(0) * 5 >= 2 * len(data[:400]) > 0:
+            data = data.replace(b"\0", b"")  # UTF-16 and UTF-32
+        lines = set(map(bytes.strip, re.split(rb"\r\n?|\n|\\n", data)))
         lines |= {line[1:].strip() for line in lines if line[:1] in (b"+", b"-", b"<", b">", b"#")}  # patches, comments
+        if not where.startswith(self.installed):
+            lines |= {BEFORE.sub(b"", line).rstrip(AFTER) for line in lines if not line[:1].isalpha() or b":" in line}
         hit = {self.lines[line] for line in lines & self.lines.keys()}
         if kind == "file":
             hit -= self.common
         if hit:
             self.found.append([where, kind, sorted(hit), len(lines & self.context)])
-        if self.code and data[2:4] == b"\r\n" and self.compiled(where, data):
+        if self.code and raw[2:4] == b"\r\n" and self.compiled(where, raw):
             self.found.append([where, "compiled", list(range(len(self.lines))), 0])
         if depth < DEPTH:
-            for inner, content in unpacked(data):
+            coded = () if where.startswith(self.installed) else decoded(data)
+            for inner, content in (*unpacked(raw), *coded):
                 self.look(where + "!" + inner, inner or name.rpartition(".")[0], content, depth + 1)
 
     def compiled(self, where, data):
@@ -92,7 +111,7 @@ class Search:
 def unpacked(data):
     """(name, content) of what an archive or a compressed file holds."""
     try:
-        if data[:4] == b"PK\3\4":
+        if data[:4] == b"PK\3\4" or b"PK\5\6" in data[-66000:]:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 for member in archive.infolist():
                     if member.file_size <= MOST_BYTES:
@@ -106,12 +125,23 @@ def unpacked(data):
             yield "", gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST_BYTES)
         elif data[:3] == b"BZh":
             yield "", bz2.BZ2File(io.BytesIO(data)).read(MOST_BYTES)
-        elif data[:6] == b"\xfd7zXZ\0":
+        elif data[:6] == b"\xfd7zXZ\0" or data[:3] == b"\x5d\0\0":
             yield "", lzma.LZMADecompressor().decompress(data, MOST_BYTES)
         elif data[:2] in (b"\x78\x01", b"\x78\x9c", b"\x78\xda"):
             yield "", zlib.decompressobj().decompress(data, MOST_BYTES)
     except Exception:
         return
+
+
+def decoded(data):
+    """What stands in it as base64 or hexadecimal text."""
+    for found in itertools.islice(CODED.finditer(data), 100):
+        text = b"".join(found[0].split()).decode()
+        for decode in (base64.b64decode, bytes.fromhex):
+            try:
+                yield "", decode(text)
+            except ValueError:
+                continue
 
 
 def objects(folder, search):
@@ -129,7 +159,7 @@ def objects(folder, search):
 
 
 def main(roots):
-    search = Search(json.load(sys.stdin))
+    search = Search(json.load(sys.stdin), tuple(roots[OWN:]))
     for root in roots:
         for here, folders, names in os.walk(root):
             if "objects" in folders and "HEAD" in names:
