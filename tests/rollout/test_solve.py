@@ -20,6 +20,7 @@ from selfplay.curriculum.attempts import Attempt
 from selfplay.policies import Script, ScriptedPolicy
 from selfplay.repository import rebuild
 from selfplay.roles.solver.task import SolverTask
+from selfplay.rollout.lessons import Success, lessons
 from selfplay.rollout.promotion import promote
 from selfplay.rollout.solving import Ready, Solving, ready_bugs, solve
 from selfplay.sandbox import Backend
@@ -150,6 +151,10 @@ def test_order_two_in_one_command_and_again(selfplay: Command, shop: Path, tmp_p
     assert len(bugs) == 1 + promoted["bugs"]
     failed = 2 - done.json["solving"]["scripted"]["order_1"]["resolved"]
     assert sum(promoted["statuses"].values()) == failed  # each failed attempt was looked at
+
+    episodes = sorted((tmp_path / "trajectories").glob("*-solver.jsonl.zst"))
+    assert len(episodes) == 2  # a search and a naive one: both can be said to a model, call by call
+    assert all(len(lessons(Success(path, "solver", "the task"), 4000)) == 1 for path in episodes)
 
     again = selfplay(*command, "--attempts", 2)
     assert again.code == 0, again.err

@@ -80,7 +80,7 @@ def python_files() -> Talk[list[str]]:
 
 
 def read_sources(paths: Sequence[str]) -> Talk[dict[str, str]]:
-    yield from talk.create(f"{FOLDER}/files.json", json.dumps(list(paths)))
+    yield from talk.create(f"{FOLDER}/files.json", json.dumps(list(paths)) + "\n")
     text = yield from talk.packed(f"python -c {shlex.quote(_READ % MOST_SOURCES)}")
     found = json.loads(text)
     return {str(path): str(content) for path, content in found.items()}
@@ -137,7 +137,7 @@ def _tried(repairs: Sequence[Repair], result: Mapping[str, Any], failing: int) -
 
 def _job(job: Mapping[str, Any], files: Sequence[str], timeout: float) -> Talk[dict[str, Any]]:
     """One start of pytest; again without the repository's own options where those are not understood."""
-    yield from talk.create(f"{FOLDER}/job.json", json.dumps(job))
+    yield from talk.create(f"{FOLDER}/job.json", json.dumps(job) + "\n")
     plain = "" if job["do"] == "look" else "--assert=plain"  # explaining a comparison takes longer than failing
     names = " ".join(shlex.quote(path) for path in files)
     run = (
