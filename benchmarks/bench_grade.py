@@ -59,7 +59,8 @@ def grade_all(folders: Sequence[Path], prepared: Prepared, backend: Backend, bar
             resolved += grader.grade(gold).resolved
             done = cpu_seconds()
             run_trial(backend, task.world, artifact, TrialOrder((*task.diffs, gold), MOST_SECONDS))
-            spent, plain = spent + done - before, [*plain, cpu_seconds() - done]
+            spent += done - before
+            plain.append(cpu_seconds() - done)
             bare.run()
     return Graded(len(folders) * ATTEMPTS, resolved, spent, tuple(plain))
 

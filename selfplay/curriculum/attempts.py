@@ -90,15 +90,13 @@ class Attempts:
 
     def add(self, attempt: Attempt) -> None:
         """Store a finished attempt; one that is there already is left as it is."""
-        if (attempt.bug, attempt.number) in self.finished(attempt.policy):
+        key = (attempt.bug, attempt.policy, attempt.number)
+        if self._db.execute("SELECT 1 FROM attempts WHERE (bug, policy, number) = (?, ?, ?)", key).fetchone():
             return
-        path = self._diff(attempt.bug, attempt.policy, attempt.number)
+        path = self._diff(*key)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, encode(attempt.diff))
-        row = (
-            attempt.bug, attempt.policy, attempt.number, attempt.resolved, attempt.reason, attempt.detail,
-            json.dumps(attempt.figures),
-        )  # fmt: skip
+        row = (*key, attempt.resolved, attempt.reason, attempt.detail, json.dumps(attempt.figures))
         with self._db:
             self._db.execute("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 

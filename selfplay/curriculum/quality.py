@@ -10,12 +10,13 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import combinations
 from typing import Any
 
 from selfplay import patches
 from selfplay.patches.changes import changes
-from selfplay.patches.functions import function_at
+from selfplay.patches.functions import Function, function_at
 from selfplay.patches.functions import functions as defined
 from selfplay.plain import shown
 
@@ -64,7 +65,8 @@ def shape(diffs: Mapping[str, str], original: Callable[[str], str | None]) -> di
     sections = {bug: patches.parse(diff) for bug, diff in diffs.items()}
     sizes = [sum(section.added + section.removed for section in found) for found in sections.values()]
     files = [tuple({shown(section.path) for section in found}) for found in sections.values()]
-    functions = [touched_functions(found, original) for found in sections.values()]
+    spans = cache(lambda path: defined(path, original(path) or ""))  # many bugs lie in one file
+    functions = [touched_functions(found, spans) for found in sections.values()]
     near = near_duplicates({bug: changed(found) for bug, found in sections.items()})
     return {
         "changed_lines": spread(sizes),
@@ -76,12 +78,14 @@ def shape(diffs: Mapping[str, str], original: Callable[[str], str | None]) -> di
     }
 
 
-def touched_functions(sections: Iterable[patches.FilePatch], original: Callable[[str], str | None]) -> frozenset[str]:
+def touched_functions(
+    sections: Iterable[patches.FilePatch], functions: Callable[[str], tuple[Function, ...]]
+) -> frozenset[str]:
     """`path::name` of the functions whose lines are changed, each line counted for the innermost that holds it; where
-    the file's syntax is not known, git's guess of what a hunk stands in."""
+    the file's syntax is not known, git's guess of what a hunk stands in. `functions`: those of a file."""
     found = set()
     for section in sections:
-        spans = defined(section.path, original(section.path) or "")
+        spans = functions(section.path)
         for hunk in section.hunks:
             lines = {line for change in changes(hunk) for line in change.lines}
             names = {function_at(spans, line) for line in lines} if spans else {hunk.section.strip()}

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay.plain import decode, encode
-from selfplay.sandbox import MIB, WORKDIR, Sandbox, SandboxError
+from selfplay.sandbox import MIB, WORKDIR, Completed, Sandbox, SandboxError
 from selfplay.workbench.staging import DoesNotApply, prepare
 
 MOST_COMPILED = 8 * MIB
@@ -74,10 +74,7 @@ def read_compiled(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
 
 def sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
     """Path -> checksum of what it leads to; a path that cannot be read has none. Raises `SandboxError`."""
-    try:
-        done = prepare(sandbox, ["sha256sum", "-z", "--", *paths])
-    except DoesNotApply as error:
-        raise SandboxError(str(error)) from error
+    done = _prepared(sandbox, ["sha256sum", "-z", "--", *paths])
     found = {}
     for entry in done.stdout.split(b"\0"):
         digest, _, path = entry.partition(b"  ")
@@ -86,10 +83,14 @@ def sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
 
 
 def _bash(sandbox: Sandbox, script: str, stdin: bytes) -> bytes:
-    try:
-        done = prepare(sandbox, ["bash", "--norc", "-c", script], stdin)
-    except DoesNotApply as error:
-        raise SandboxError(str(error)) from error
+    done = _prepared(sandbox, ["bash", "--norc", "-c", script], stdin)
     if done.exit_code != 0 or done.timed_out:
         raise SandboxError(f"the test files cannot be written: {done.text.strip()[-300:]}")
     return done.stdout
+
+
+def _prepared(sandbox: Sandbox, command: list[str], stdin: bytes = b"") -> Completed:
+    try:
+        return prepare(sandbox, command, stdin)
+    except DoesNotApply as error:
+        raise SandboxError(str(error)) from error

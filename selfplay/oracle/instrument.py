@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from selfplay.oracle import javascript_tests, python_tests, shell_claims
 from selfplay.oracle.files import TestFile
 from selfplay.oracle.secret_names import secret_name, vocabulary
+from selfplay.plain import decode, encode
 
 MOST_FILES = 4
 MOST_BYTES = 24_000
@@ -68,7 +69,7 @@ def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]
     for number, path in enumerate(chosen):
         left = max(1, of_the_bug - number)
         most = -((len(made.twins) - MOST_TWINS) // left), -((len(made.false_claims) - MOST_LIARS) // left)
-        made = _joined(made, _canaries(path, originals[path], fail_to_pass, most))
+        made = _joined(made, _canaries(path, originals[path], fail_to_pass, most, number < of_the_bug))
     return made
 
 
@@ -87,7 +88,7 @@ def impossible(originals: Mapping[str, TestFile], fail_to_pass: Collection[str])
     out = {}
     for path, file in originals.items():
         if holds_tests(path, file):
-            content = _sabotaged(path, file.content.decode("utf-8", "surrogateescape"), fail_to_pass)
+            content = _sabotaged(path, decode(file.content), fail_to_pass)
             out[path] = _with(file, content)
     return out
 
@@ -98,7 +99,7 @@ def holds_tests(path: str, file: TestFile) -> bool:
     if suffix == ".py":
         return PurePosixPath(path).name != "conftest.py" and re.search(rb"\bdef +test", file.content) is not None
     if suffix in javascript_tests.SUFFIXES:
-        return javascript_tests.holds_tests(file.content.decode("utf-8", "surrogateescape"))
+        return javascript_tests.holds_tests(decode(file.content))
     return suffix in _SHELL
 
 
@@ -106,23 +107,24 @@ def _holds_bug(path: str, file: TestFile, fail_to_pass: Sequence[str]) -> bool:
     """Is one of these tests in this file? By its path, or, where ids tell none, by its name."""
     if any(path in test for test in fail_to_pass):
         return True
-    text = file.content.decode("utf-8", "surrogateescape")
+    text = decode(file.content)
     if path.endswith(".py"):
         return python_tests.holds(path, text, fail_to_pass)
     return path.endswith(javascript_tests.SUFFIXES) and javascript_tests.holds(text, fail_to_pass)
 
 
-def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most: tuple[int, int]) -> Instrumented:
-    """`most`: twins, and false claims."""
-    text = file.content.decode("utf-8", "surrogateescape")
+def _canaries(
+    path: str, file: TestFile, fail_to_pass: Sequence[str], most: tuple[int, int], holds_bug: bool
+) -> Instrumented:
+    """`most`: twins, and false claims; `holds_bug`: it holds an F2P test."""
+    text = decode(file.content)
     suffix = PurePosixPath(path).suffix
-    holds_bug = _holds_bug(path, file, fail_to_pass)
     few = suffix == ".py" and not holds_bug  # a failure's report costs more than most tests
     words = [word(odd, path, text) for odd in (False, True) * (1 if few else 2)]
     secrets.SystemRandom().shuffle(words)
     must_pass, must_fail = tuple(one.text for one in words if one.odd), tuple(one.text for one in words if not one.odd)
+    texts = [one.text for one in words]
     if suffix == ".py":
-        texts = [one.text for one in words]
         beside = str(PurePosixPath(path).with_name(f"test_{word(True, path, text).text}.py"))
         made, twins, false = python_tests.canaries(path, text, texts, fail_to_pass, most, beside)
         files = {path: _with(file, made)} if made else {}
@@ -130,8 +132,7 @@ def _canaries(path: str, file: TestFile, fail_to_pass: Sequence[str], most: tupl
             files[beside] = _with(file, "import unittest\n")
         return Instrumented(files, must_pass, must_fail, twins, tuple(false)) if files else Instrumented()
     if suffix in javascript_tests.SUFFIXES:
-        named = [(one.text, one.odd) for one in words]
-        made, twins, false = javascript_tests.canaries(path, text, named, fail_to_pass, most)
+        made, twins, false = javascript_tests.canaries(path, text, texts, fail_to_pass, most)
         return Instrumented({path: _with(file, made)}, must_pass, must_fail, twins, tuple(false))
     if suffix == ".bats":
         added = "".join(f'\n@test "{one.text}" {{ {_shell_check(one)}; }}\n' for one in words)
@@ -145,7 +146,7 @@ def _beside(path: str, file: TestFile, words: Sequence[Word], most: int | None) 
     An F2P test has no copy that must pass but a twin: the test itself under a secret name; and some that claim
     something wrong. `most`: how many, None for another test.
     """
-    text = file.content.decode("utf-8", "surrogateescape")
+    text = decode(file.content)
     chosen = [one for one in words if most is None or not one.odd]
     made = {one.text: f"{text.rstrip()}\n{_shell_check(one)}\n" for one in chosen}
     twins = {} if most is None else {word(True).text: path}
@@ -165,7 +166,7 @@ def _renamed(name: str, secret: str) -> str:
 
 
 def _with(file: TestFile, text: str) -> TestFile:
-    return replace(file, content=text.encode("utf-8", "surrogateescape"))
+    return replace(file, content=encode(text))
 
 
 def _shell_check(one: Word) -> str:

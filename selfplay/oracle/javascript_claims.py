@@ -8,10 +8,10 @@ import re
 import secrets
 from collections.abc import Collection, Sequence
 
-from selfplay.oracle.javascript_code import Call, call_at
+from selfplay.oracle.javascript_code import call_at
 from selfplay.oracle.secret_names import secret_name
+from selfplay.oracle.ways import FAR
 
-FAR = 0
 WAYS = 6
 """How a value may be another: longer, altered in one place, in case, in white space, shorter, in order."""
 _CLAIM = re.compile(
@@ -53,7 +53,9 @@ def _edits(found: re.Match[str], arguments: Sequence[tuple[int, int]], other: st
     if found["word"]:
         if found["word"] in _CHAI and arguments and not found["chai"]:
             return wrapped(0, way)
-        return _negated(found, "chai", found.end() if found["chai"] is None else -1)
+        before = re.match(r"\.\s*(?:to|should)\s*\.\s*", found[0])
+        assert before is not None  # so the claim begins
+        return _negated(found, "chai", found.start() + before.end())
     if found["jest"]:
         if found["jest"] in _EXPECTED and arguments and not found["not"]:
             return wrapped(0, way if found["jest"] in _NEAR else FAR)
@@ -68,12 +70,8 @@ def _edits(found: re.Match[str], arguments: Sequence[tuple[int, int]], other: st
 
 
 def _negated(found: re.Match[str], word: str, place: int) -> list[Edit]:
-    """`not.` taken away, or put in."""
-    if found[word]:
-        return [(found.start(word), found.end(word), "")]
-    if word == "chai":
-        place = found.start() + len(re.match(r"\.\s*(?:to|should)\s*\.\s*", found[0])[0])  # type: ignore[index]
-    return [(place, place, "not.")]
+    """`not.` taken away, or put in at `place`."""
+    return [(found.start(word), found.end(word), "")] if found[word] else [(place, place, "not.")]
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
@@ -83,16 +81,6 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
         out += [text[at:start], new]
         at = end
     return "".join([*out, text[at:]])
-
-
-def chosen(tests: Sequence[Call], most: int) -> list[tuple[Call, int]]:
-    """Which tests claim something wrong, and in which way."""
-    order = secrets.SystemRandom().sample(tests, len(tests))
-    ways = [FAR, *secrets.SystemRandom().sample(range(FAR + 1, WAYS), WAYS - 1)]
-    return [
-        (order[index % len(order)], ways[(index % len(order) + index // len(order)) % WAYS])
-        for index in range(min(most, WAYS * len(order)))
-    ]
 
 
 def other_value(tag: str, known: Collection[str]) -> str:

@@ -8,9 +8,10 @@ import re
 import secrets
 from collections.abc import Collection, Sequence
 
-from selfplay.oracle.javascript_claims import Edit, chosen, edited, falsified, other_value
+from selfplay.oracle.javascript_claims import WAYS, Edit, edited, falsified, other_value
 from selfplay.oracle.javascript_code import Call, call_at
 from selfplay.oracle.secret_names import secret_name
+from selfplay.oracle.ways import chosen
 
 SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 _TYPED = (".ts", ".mts", ".cts", ".tsx")
@@ -29,9 +30,9 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def canaries(
-    path: str, text: str, words: Sequence[tuple[str, bool]], fail_to_pass: Sequence[str], most: tuple[int, int]
+    path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int]
 ) -> tuple[str, dict[str, str], list[str]]:
-    """The file with one test per (word, parity of its hash) and twins of its F2P tests; word in a twin's id -> name of
+    """The file with one test per word and twins of its F2P tests; word in a twin's id -> name of
     the copied test; words in the ids of twins that claim something wrong. `most`: twins, and wrong ones."""
     tag, known = f"_{secrets.token_hex(4)}", words_of(text)
     twins: dict[str, str] = {}
@@ -42,7 +43,7 @@ def canaries(
         twin = secret_name(known, (text, *twins), joint=" ")
         twins[twin] = _name(text, found)
         edits.append((found.end, found.end, f";\n{_with_name(text[found.start : found.end], twin)};\n"))
-    for found, way in chosen(wanted, most[1]):
+    for found, way in chosen(wanted, most[1], WAYS):
         false = falsified(text[found.start : found.end], f"o{tag}", way)
         if false and false not in made_false:
             made_false.add(false)
@@ -85,7 +86,7 @@ def _with_name(source: str, name: str) -> str:
     return re.sub(_STRING, lambda _: f"'{name}'", source, count=1)
 
 
-def _canaries(text: str, words: Sequence[tuple[str, bool]], tag: str) -> str:
+def _canaries(text: str, words: Sequence[str], tag: str) -> str:
     """A test a word, at the end of the file: it passes if the hash of the word is odd."""
     node = "node:test" in text
     if re.search(r"(?m)^\s*(?:import|export)\b", text):
@@ -95,7 +96,7 @@ def _canaries(text: str, words: Sequence[tuple[str, bool]], tag: str) -> str:
     else:
         lines = [f"const h{tag} = require('node:crypto').createHash, a{tag} = require('node:assert');"]
         runner = "require('node:test').test" if node else "(typeof it === 'function' ? it : test)"
-    for number, (word, _) in enumerate(words):
+    for number, word in enumerate(words):
         parity = f"parseInt(h{tag}('sha256').update('{word}').digest('hex').slice(-1), 16) % 2"
         check = f"a{tag}.strictEqual({parity}, 1)" if number % 2 else f"if ({parity} !== 1) throw new TypeError('no')"
         lines.append(f"{runner}('{word}', () => {{ {check}; }});")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from selfplay import patches
 from selfplay.oracle.errors import PredictionError
 from selfplay.patches import FilePatch, PatchError
-from selfplay.plain import decode
+from selfplay.plain import decode, encode
 from selfplay.sandbox import MIB
 
 MAX_BYTES = 8 * MIB
@@ -28,7 +28,7 @@ class ReadPrediction:
 def read_prediction(data: bytes | str) -> ReadPrediction:
     """Raises `PredictionError` with the reason `empty`, `oversized` or `malformed`."""
     try:
-        raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogateescape")
+        raw = data if isinstance(data, bytes) else encode(data)
     except UnicodeEncodeError as error:
         raise PredictionError("malformed", f"the prediction holds what is no text: {error.reason}") from error
     if len(raw) > MAX_BYTES:

@@ -9,9 +9,9 @@ import secrets
 from collections.abc import Sequence
 
 from selfplay.oracle.secret_names import secret_name
+from selfplay.oracle.ways import FAR
 from selfplay.plain import syntax_tree
 
-FAR = 0
 WAYS = 7
 """How a value may be another: longer, altered in one place, in case, in white space, at its end, shorter, in order."""
 _RAISES = ("raises", "assertRaises", "assertRaisesRegex")
@@ -116,8 +116,9 @@ class _Claims(ast.NodeTransformer):
         if self._way % 2 and any(_name(item.context_expr) in _RAISES for item in node.items):
             self.found = True
             node.body = [ast.Pass()]
-            return node
-        return self._visited(node)
+        else:
+            self.generic_visit(node)
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
@@ -132,10 +133,6 @@ class _Claims(ast.NodeTransformer):
         else:
             at = 0 if len(node.args) == 1 or name == "assertIn" or _literal(node.args[0]) else 1
             node.args[at] = self._another(node.args[at], self._way if _of_equality(name) else FAR)
-        return node
-
-    def _visited(self, node: ast.With) -> ast.stmt:
-        self.generic_visit(node)
         return node
 
 

@@ -6,8 +6,9 @@ import secrets
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
 
-from selfplay.oracle.python_claims import FAR, WAYS, falsified, other_value
+from selfplay.oracle.python_claims import WAYS, falsified, other_value
 from selfplay.oracle.secret_names import secret_name, vocabulary
+from selfplay.oracle.ways import chosen
 from selfplay.plain import syntax_tree
 
 OTHERS = 4
@@ -39,7 +40,7 @@ def canaries(
         name = f"test_{secret_name(known, (text, *added))}"
         twins[name] = function.name
         added.append(_twin(_source(function, lines), function, owner, name, file))
-    for (function, owner), way in _chosen(wanted, most[1]):
+    for (function, owner), way in chosen(wanted, most[1], WAYS):
         false = falsified(_source(function, lines), other, way)
         if false and false not in made:
             made.add(false)
@@ -76,17 +77,6 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
             function.body.insert(at, syntax_tree(_failure(vocabulary(text))).body[0])
     _Without({id(function) for function, _ in found} - kept).visit(tree)
     return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
-
-
-def _chosen(tests: Sequence[_Test], most: int) -> list[tuple[_Test, int]]:
-    """Which tests claim something wrong, and in which way: as many tests as there are, the first far from the truth,
-    then in each other way."""
-    order = secrets.SystemRandom().sample(tests, len(tests))
-    ways = [FAR, *secrets.SystemRandom().sample(range(FAR + 1, WAYS), WAYS - 1)]
-    return [
-        (order[index % len(order)], ways[(index % len(order) + index // len(order)) % WAYS])
-        for index in range(min(most, WAYS * len(order)))
-    ]
 
 
 class _Without(ast.NodeTransformer):

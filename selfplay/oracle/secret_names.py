@@ -16,15 +16,15 @@ _CHOICE = secrets.SystemRandom()
 
 
 def vocabulary(text: str) -> tuple[str, ...]:
-    """The words of the test names in a file, with some that any suite could use."""
+    """The words of the test names in a file."""
     names = re.findall(r"\btest\w*", text)
     words = {word.lower() for name in names for word in re.findall(r"[A-Za-z]{3,12}", name)} - {"test", "tests"}
-    return tuple(sorted(words | set(_COMMON)))
+    return tuple(sorted(words))
 
 
 def secret_name(words: Collection[str], taken: Collection[str], odd: bool | None = None, joint: str = "_") -> str:
-    """A name of four such words that is in none of the texts `taken`; `odd` asks for this parity of its hash, `joint`
-    stands between the words."""
+    """A name of four of these words, and some that any suite could use, that is in none of the texts `taken`; `odd`
+    asks for this parity of its hash, `joint` stands between the words."""
     pool = sorted({*words, *_COMMON})
     while True:
         name = joint.join(_CHOICE.choice(pool) for _ in range(4))

@@ -84,7 +84,7 @@ def _shown(section: FilePatch, originals: Mapping[str, str], hidden: Sequence[st
 
 
 def _head(section: str) -> str:
-    return "".join(section[: section.index("\n@@ ") + 1])
+    return section[: section.index("\n@@ ") + 1]
 
 
 def _unified(before: list[str], after: list[str]) -> Iterator[str]:

@@ -31,7 +31,7 @@ from selfplay.roles.solver.collect import HandIn, collect
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.controls import CONTROLS, play_control
 from selfplay.rollout.parallel import RolloutError, in_parallel, on_stage
-from selfplay.rollout.players import Player
+from selfplay.rollout.players import Player, Say
 from selfplay.rollout.stage import stage_for
 from selfplay.rollout.stored import oracle_of, read_bug, task_of
 from selfplay.sandbox import Backend, Limits, SandboxError
@@ -82,9 +82,6 @@ def make_ready(run: Solving, folder: Path) -> Ready:
     )  # fmt: skip
     task = Task(solver_world(run.prepared), artifact, graded.extra)
     return Ready(bug, artifact, task, told, grader, thresholds.seconds)
-
-
-Say = Callable[[str], None]
 
 
 def ready_bugs(run: Solving, pool: Curriculum, say: Say) -> list[Ready]:

@@ -10,7 +10,7 @@ from selfplay.oracle import javascript_claims, javascript_tests
 from selfplay.oracle.javascript_code import call_at
 from selfplay.oracle.secret_names import is_odd
 
-WORDS = [("one plain word here", True), ("another plain word here", False)]
+WORDS = ["one plain word here", "another plain word here"]
 
 
 @pytest.mark.parametrize(
@@ -74,13 +74,12 @@ def outcomes(folder: Path, suite: str) -> dict[str, bool]:
 
 def test_twins_pass_false_claims_fail_and_canaries_follow_their_hash(tmp_path: Path) -> None:
     names = ["half of eight", "parts", "throws"]
-    words = [(word, is_odd(word)) for word, _ in WORDS]
-    made, twins, wrong = javascript_tests.canaries("half.test.js", SUITE, words, names, (16, 6))
+    made, twins, wrong = javascript_tests.canaries("half.test.js", SUITE, WORDS, names, (16, 6))
     said = outcomes(tmp_path, made)
     assert sorted(twins.values()) == sorted(names) and 4 <= len(wrong) <= 6
     assert {name: said[name] for name in (*names, *twins)} == dict.fromkeys((*names, *twins), True)
     assert {name: said[name] for name in wrong} == dict.fromkeys(wrong, False)
-    assert {word: said[word] for word, _ in words} == dict(words)
+    assert {word: said[word] for word in WORDS} == {word: is_odd(word) for word in WORDS}
     assert not any(name in SUITE for name in (*twins, *wrong))
 
 
