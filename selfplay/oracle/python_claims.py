@@ -14,6 +14,7 @@ from selfplay.plain import syntax_tree
 
 WAYS = 7
 """How a value may be another: longer, altered in one place, in case, in white space, at its end, shorter, in order."""
+CASES = 2
 _RAISES = ("raises", "assertRaises", "assertRaisesRegex")
 _UNLIKELY = (
     "BlockingIOError", "BufferError", "ChildProcessError", "EOFError", "InterruptedError", "MemoryError",
@@ -83,6 +84,19 @@ def falsified(source: str, other: str, way: int) -> str:
     claims = _Claims(other, way)
     changed = claims.visit(tree)
     return ast.unparse(ast.fix_missing_locations(changed)) + "\n" if claims.found else ""
+
+
+def with_few_cases(source: str) -> str:
+    """The test function with `CASES` of each list of cases that it is parametrised with and that is written out: each
+    case that fails is reported, which costs more than most tests, and one shows as much as thirty."""
+    tree = syntax_tree(source)
+    for function in tree.body:
+        for decorator in getattr(function, "decorator_list", []):
+            if _name(decorator) == "parametrize" and len(decorator.args) == 2 and not decorator.keywords:
+                cases = decorator.args[1]
+                if isinstance(cases, ast.List | ast.Tuple) and len(cases.elts) > CASES:
+                    cases.elts = secrets.SystemRandom().sample(cases.elts, CASES)
+    return ast.unparse(tree) + "\n"
 
 
 class _Claims(ast.NodeTransformer):

@@ -6,7 +6,7 @@ import secrets
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
 
-from selfplay.oracle.python_claims import WAYS, falsified, other_value
+from selfplay.oracle.python_claims import WAYS, falsified, other_value, with_few_cases
 from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.oracle.ways import chosen
 from selfplay.plain import syntax_tree
@@ -32,7 +32,7 @@ def canaries(
     lines = text.splitlines(keepends=True)
     end = _before_main(tree, len(lines))
     known, other = vocabulary(text), f"_{secret_name(vocabulary(text), (text,))}"
-    added = _canaries(words, known)
+    added = _canaries(words, known, _kinds(tree))
     twins: dict[str, str] = {}
     wrong, made = list[str](), set[str]()
     wanted = [(function, owner) for function, owner in _tests(tree) if _wanted(function, owner, path, fail_to_pass)]
@@ -45,7 +45,7 @@ def canaries(
         if false and false not in made:
             made.add(false)
             wrong.append(f"test_{secret_name(known, (text, *added))}")
-            added.append(_twin(false, function, owner, wrong[-1], file))
+            added.append(_twin(with_few_cases(false), function, owner, wrong[-1], file))
     secrets.SystemRandom().shuffle(added)  # their order tells nothing
     added.insert(0, other_value(other, known))
     head, tail = "".join(lines[:end]), "".join(lines[end:])
@@ -141,18 +141,26 @@ def _failure(words: Sequence[str]) -> str:
     return secrets.choice(forms)
 
 
-def _canaries(words: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Two tests a word, one in a class of unittest, one a function: they pass if the hash of the word is odd."""
+def _kinds(tree: ast.Module) -> tuple[bool, bool]:
+    """Does the file hold tests that are plain functions, and tests of classes that have a base, as unittest's have?"""
+    based = {owner is not None and bool(owner.bases) for _, owner in _tests(tree)}
+    return (False in based, True in based) if based else (True, True)
+
+
+def _canaries(words: Sequence[str], known: Sequence[str], kinds: tuple[bool, bool]) -> list[str]:
+    """For each kind of test that the file holds, a test a word: it passes if the hash of the word is odd.
+
+    Of each kind, since what makes one always pass need not touch the other; of no other, since each failure costs."""
     hashed, case, parity = (f"_{secret_name(known, ())}" for _ in range(3))
-    owner = "Test" + secret_name(known, ()).title().replace("_", "")
-    lines = [f"import hashlib as {hashed}, unittest as {case}", "", ""]
-    lines += [f"def {parity}(text):", f"    return int({hashed}.sha256(text.encode()).hexdigest(), 16) % 2", "", ""]
-    lines.append(f"class {owner}({case}.TestCase):")
+    asked = f"\nimport hashlib as {hashed}, unittest as {case}\n\n\ndef {parity}(text):\n"
+    asked += f"    return int({hashed}.sha256(text.encode()).hexdigest(), 16) % 2\n\n"
+    lines = ["", f"class Test{secret_name(known, ()).title().replace('_', '')}({case}.TestCase):"]
     for number, word in enumerate(words):
         check = f"self.assertEqual({parity}({word!r}), 1)" if number % 4 < 2 else f"{{1: 0}}[{parity}({word!r})]"
         lines += [f"    def test_{word}(self):", f"        {check}", ""]
     functions = [f"\n\ndef test_{word}():\n    assert {parity}({word!r})\n" for word in words]
-    return ["\n" + "\n".join(lines) + "\n", *functions]
+    cases = "\n".join(lines) + "\n" if kinds[1] else ""
+    return [asked + cases, *(functions if kinds[0] else ())]
 
 
 def _source(function: _Function, lines: Sequence[str]) -> str:

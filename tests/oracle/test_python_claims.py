@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from selfplay.oracle.python_claims import WAYS, falsified, other_value
+from selfplay.oracle.python_claims import CASES, WAYS, falsified, other_value, with_few_cases
 
 
 class Pair:
@@ -67,3 +67,14 @@ def test_claims_are_made_false(claim: str, lie: str) -> None:
 def test_another_exception_is_asked_for() -> None:
     made = falsified("with pytest.raises(ValueError):\n    f()\nself.assertRaises(KeyError, f)", "o", 2)
     assert "ValueError" not in made and "KeyError" not in made and made.count("f") >= 2
+
+
+def test_a_false_claim_is_made_for_few_cases() -> None:
+    told = "@pytest.mark.parametrize('n', [1, 2, 3, 4, 5])\n@pytest.mark.parametrize('m', (6, 7))\ndef f(n, m): pass\n"
+    made = with_few_cases(told)
+    assert len(set(re.findall("[1-5]", made))) == CASES and "(6, 7)" in made
+    for kept in (
+        "@p.parametrize('n', [1, 2, 3], ids=str)\ndef f(n):\n    pass\n",
+        "@x([1, 2, 3])\ndef f():\n    pass\n",
+    ):
+        assert with_few_cases(kept) == kept
