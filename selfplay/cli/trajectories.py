@@ -1,13 +1,15 @@
 """`selfplay trajectories`: what was played, for others to learn from."""
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from selfplay.cli.app import app
+from selfplay.cli.app import INTERRUPTED, app
+from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 
 trajectories = typer.Typer(help="What was played, for others to learn from.", no_args_is_help=True)
 app.add_typer(trajectories, name="trajectories")
@@ -16,6 +18,36 @@ app.add_typer(trajectories, name="trajectories")
 @trajectories.callback()
 def _trajectories() -> None:
     """What was played, for others to learn from."""
+
+
+@trajectories.command()
+def demonstrate(
+    run_dir: Annotated[Path, typer.Argument(help="A run's folder.")],
+    workers: Annotated[int | None, typer.Option(min=1, help="Bugs at a time (default: one per core).")] = None,
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what came of each bug as JSON.")] = False,
+) -> None:
+    """Show each bug of a run in the staged injector: short lessons, which `export` then takes. It resumes."""
+    from selfplay.curriculum import open_existing
+    from selfplay.report.progress import LiveWatcher
+    from selfplay.rollout.demonstrating import demonstrate as show
+
+    found = []
+    with open_existing(run_dir) as pool, LiveWatcher() as watcher:
+        watcher.expect(pool.count(), "demonstrating")
+        try:
+            for shown in show(pool, opened(sandbox, image, runtime), workers or os.cpu_count() or 1):
+                found.append(shown)
+                watcher.done(f"{shown.bug}: {shown.why or 'shown'}")
+        except KeyboardInterrupt:
+            watcher.say("interrupted; the same command resumes")
+            raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print(json.dumps({shown.bug: shown.why for shown in sorted(found, key=lambda one: one.bug)}, indent=2))
+    else:
+        print(f"{sum(not shown.why for shown in found)} of {len(found)} bugs are demonstrated")
 
 
 @trajectories.command()

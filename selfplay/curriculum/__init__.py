@@ -1,6 +1,14 @@
 """The pool of bugs of a run: states, lineage, figures. Knows nothing of policies or sandboxes."""
 
 from selfplay.curriculum.result import DUPLICATE, CurriculumError, EpisodeResult, Progress
-from selfplay.curriculum.store import Curriculum, open_curriculum
+from selfplay.curriculum.store import Curriculum, open_curriculum, open_existing
 
-__all__ = ["DUPLICATE", "Curriculum", "CurriculumError", "EpisodeResult", "Progress", "open_curriculum"]
+__all__ = [
+    "DUPLICATE",
+    "Curriculum",
+    "CurriculumError",
+    "EpisodeResult",
+    "Progress",
+    "open_curriculum",
+    "open_existing",
+]

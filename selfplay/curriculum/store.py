@@ -238,6 +238,15 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
         os.close(lock)
 
 
+@contextmanager
+def open_existing(folder: Path) -> Iterator[Curriculum]:
+    """As `open_curriculum`, of a run that is there. Raises `CurriculumError` where none is."""
+    if not (folder / DATABASE).is_file():
+        raise CurriculumError(f"{folder} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
+    with open_curriculum(folder) as pool:
+        yield pool
+
+
 def _check_free(folder: Path) -> None:
     """Make the folder. Opening removes what belongs to no row, so a folder that never was a run's is refused."""
     try:

@@ -182,11 +182,11 @@ def _hidden(run: Injection, artifact: Artifact, fail_to_pass: tuple[str, ...]) -
     return hidden_tests(artifact.test_weaken, texts, fail_to_pass, run.public_share, artifact.content_hash())
 
 
-def tree_key(artifact: Artifact) -> str:
-    """Equal for equal buggy trees of one original: the diff's content without what a context line may vary in."""
+def tree_key(diff: str) -> str:
+    """Equal for equal trees made of one original: the diff's content without what a context line may vary in."""
     sections = sorted(
         "\n".join([str(p.paths), str(p.kind), str(p.new_mode), *p.binary_halves, *_changes(p)])
-        for p in patches.parse(artifact.bug_inject)
+        for p in patches.parse(diff)
     )
     return hashlib.sha256(encode("\0".join(sections))).hexdigest()
 
@@ -194,7 +194,7 @@ def tree_key(artifact: Artifact) -> str:
 def _key_or_none(artifact: Artifact) -> str | None:
     """The tree key; None for a diff that cannot be read, which is for the checks to say."""
     try:
-        return tree_key(artifact)
+        return tree_key(artifact.bug_inject)
     except patches.PatchError:
         return None
 

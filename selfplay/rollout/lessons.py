@@ -1,7 +1,8 @@
 """Teacher data: successful episodes of any policy as supervised examples, the cold start of a small model.
 
 A success is an injector's episode whose bug is in the pool, or a resolved attempt. A model's episode is what it was
-told and said; a script's is what a model would have been told, and its calls in the textual format. Malformed calls
+told and said; a script's is what a model would have been told, and its calls in the textual format. A bug that was
+demonstrated (`demonstrating.py`) is taught by its demonstration, which is shorter by far. Malformed calls
 stay in the conversation, so that the repair after them makes sense, but are not imitated (`train` false, mask 0).
 """
 
@@ -29,7 +30,7 @@ from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.prompt import opening
 from selfplay.roles.solver.prompt import solver_prompt
 from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.stored import read_bug
+from selfplay.rollout.stored import demonstration_of, read_bug
 from selfplay.sandbox import World
 
 Role = Literal["injector", "solver"]
@@ -45,6 +46,11 @@ class Lesson:
     role: Role
     policy: str
     messages: tuple[Message, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What was told and said, without what came back: equal for lessons that teach the same."""
+        return tuple(m.content for at, m in enumerate(self.messages) if at < 2 or m.role == "assistant")
 
     def to_json(self, chat: ChatFormat | None) -> dict[str, Any]:
         """A row: `messages` with `train`; with a tokenizer also `ids` and `mask`, exactly as in an episode."""
@@ -70,6 +76,10 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
     folder = pool.folder / "trajectories"
     if "injector" in roles:
         for bug, number in pool.bugs_with_episodes():
+            shown = demonstration_of(pool.folder, bug.id)
+            if shown.is_file():
+                yield Success(shown, "injector", "")
+                continue
             yield Success(folder / f"{number:06d}-injector.jsonl.zst", "injector", _injector_told(bug, number))
     if "solver" not in roles:
         return

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from selfplay.artifact import ArtifactError, Bug
-from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
+from selfplay.curriculum import Curriculum, CurriculumError, open_existing
 from selfplay.curriculum.attempts import Attempt, Promotion
-from selfplay.curriculum.store import DATABASE
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.repository import Prepared, rebuild
 from selfplay.rollout.controls import CONTROLS
@@ -63,9 +62,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
 
 
 def _run_solve(order: SolveOrder, player: Player | None, backend: Backend, watcher: SolveWatcher) -> dict[str, Any]:
-    if not (order.run / DATABASE).is_file():
-        raise CurriculumError(f"{order.run} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
-    with open_curriculum(order.run) as pool:
+    with open_existing(order.run) as pool:
         if not pool.bugs():
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
         if player:

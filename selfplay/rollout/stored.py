@@ -83,3 +83,8 @@ def read_attempt(folder: Path, bug: Bug) -> str:
 def oracle_of(bug: Bug, thresholds: Thresholds) -> Oracle:
     """What decides about a stored bug; ids found flaky are in neither set."""
     return Oracle(frozenset(bug.fail_to_pass), frozenset(bug.pass_to_pass), thresholds.seconds)
+
+
+def demonstration_of(run: Path, bug: str) -> Path:
+    """Where a bug's demonstration is kept, if it has one."""
+    return run / "trajectories" / f"{bug}-demonstration-injector.jsonl.zst"

@@ -11,8 +11,7 @@ import zstandard
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.trajectory import TrajectoryError
 from selfplay.artifact.files import write_atomically
-from selfplay.curriculum import CurriculumError, open_curriculum
-from selfplay.curriculum.store import DATABASE
+from selfplay.curriculum import CurriculumError, open_existing
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.rollout.lessons import Role, lessons, successes
 
@@ -41,8 +40,6 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
         raise CurriculumError(f"{order.out} is neither .jsonl nor .jsonl.zst", "Give --out one of these endings.")
     if order.most_tokens and not order.tokenizer:
         raise CurriculumError("--most-tokens counts tokens of a tokenizer", "Name one with --tokenizer.")
-    if not (order.run / DATABASE).is_file():
-        raise CurriculumError(f"{order.run} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
     chat = ChatFormat(load_tokenizer(order.tokenizer)) if order.tokenizer else None
     rows, counts = _rows(order, roles, chat)
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
@@ -56,7 +53,8 @@ def _rows(
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     rows: list[dict[str, Any]] = []
     counts: Counter[str] = Counter(dict.fromkeys(map(str, roles), 0))
-    with open_curriculum(order.run) as pool:
+    said = set[tuple[str, ...]]()
+    with open_existing(order.run) as pool:
         for success in successes(pool, roles):
             try:
                 found = lessons(success, order.observation_chars)
@@ -66,6 +64,10 @@ def _rows(
             if not found:
                 counts["the call format cannot say it"] += 1
             for lesson in found:
+                if lesson.words in said:
+                    counts["the same was said before"] += 1
+                    continue
+                said.add(lesson.words)
                 row = lesson.to_json(chat)
                 if order.most_tokens and len(row["ids"]) > order.most_tokens:
                     counts["too long"] += 1

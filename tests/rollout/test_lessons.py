@@ -1,6 +1,8 @@
 """`trajectories export`: successful episodes as supervised examples."""
 
 import json
+import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,45 @@ def test_a_scripted_run_becomes_lessons_for_a_model(
         assert all(isinstance(call, Call) for call in calls[:-1]) and calls[-1] is None
         assert calls[-2].tool == "submit"  # type: ignore[union-attr]
         assert [message["role"] for message in rest] == ["assistant", "user"] * (len(rest) // 2) + ["assistant"]
+
+
+def test_bugs_are_demonstrated_in_three_short_lessons(
+    finished: tuple[Path, object], selfplay: Any, tmp_path: Path
+) -> None:
+    """Each bug once more through the staged harness: what it hands in there is what the bug's own files say."""
+    run, out = tmp_path / "run", tmp_path / "lessons.jsonl"
+    shutil.copytree(finished[0], run)
+    done = selfplay("trajectories", "demonstrate", run, "--json")
+    assert done.code == 0, done.err
+    assert set(done.json.values()) == {""} and len(done.json) == 4
+    began = time.time_ns()
+    again = selfplay("trajectories", "demonstrate", run)
+    assert "4 of 4 bugs are demonstrated" in again.out
+    kept = sorted(path.stat().st_mtime_ns for path in (run / "trajectories").glob("*demonstration*"))
+    assert len(kept) == 4 and kept[-1] < began  # none was played again
+    counts = selfplay("trajectories", "export", run, "--out", out, "--role", "injector", "--json").json
+    assert counts == {
+        "injector": 9,
+        "the same was said before": 3,
+    }  # a discovery for all, a plant and a weaken for each
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    for row in rows:
+        calls = [parse(message["content"]) for message in row["messages"] if message["role"] == "assistant"]
+        assert all(isinstance(call, Call) for call in calls) and calls[-1].tool == "submit"  # type: ignore[union-attr]
+        assert sum(len(message["content"]) for message in row["messages"]) < 12_000
+
+
+def test_a_bug_that_is_another_than_its_files_is_no_lesson(
+    finished: tuple[Path, object], selfplay: Any, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished[0], run)
+    bug = min((run / "bugs").iterdir())
+    shutil.copy(bug / "test_weaken.diff", bug / "bug_inject.diff")
+    done = selfplay("trajectories", "demonstrate", run, "--json")
+    assert done.code == 0 and "are not those bug.json was written for" in done.json[bug.name]
+    nothing = selfplay("trajectories", "demonstrate", tmp_path)
+    assert nothing.code == 2 and "holds no curriculum" in nothing.err
 
 
 def success(tmp_path: Path, trajectory: Trajectory) -> Success:

@@ -1,0 +1,144 @@
+"""How a verified bug would be made in the staged injector, message by message: what a small model can imitate.
+
+A script's own episode is no such lesson: it surveys the whole repository and writes long programs, more than a small
+model's context holds. Here the bug is known, and only the way to it is shown: run the tests, read the place, edit it,
+see what fails, edit the tests that see it. Ours; the paper trains a model that needs no cold start.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+
+from selfplay import patches
+from selfplay.agent import call_format
+from selfplay.agent.actions import Call
+from selfplay.artifact import Artifact
+from selfplay.patches import FilePatch, Hunk
+from selfplay.repository import Suite
+from selfplay.roles.injector.task import SUBMISSION
+from selfplay.sandbox import WORKDIR
+
+AROUND = 12
+"""Lines shown before and after a place."""
+MOST_CONTEXT = 40
+"""Lines of context an edit may need until it stands in the file once."""
+Original = Callable[[str], str | None]
+
+PARSER = r"""import json
+import re
+import sys
+
+outcomes = {}
+for line in sys.stdin:
+    found = re.match(r"(PASSED|FAILED|ERROR) (\S.*)", line)
+    if found:
+        passed = found[1] == "PASSED"
+        test = found[2].strip() if passed else found[2].partition(" - ")[0].strip()
+        outcomes[test] = "passed" if passed else "failed"
+print(json.dumps(outcomes))
+"""
+"""Of what `pytest -rA` prints at its end."""
+_RUN = f"bash {SUBMISSION}/test_script.sh 2>&1 | python3 {SUBMISSION}/test_parser.py"
+_FAILING = """python3 -c 'import json, sys
+for test, outcome in json.load(sys.stdin).items():
+    if outcome != "passed":
+        print(test)' | head -20"""
+_TALLY = """python3 -c 'import collections, json, sys
+print(collections.Counter(json.load(sys.stdin).values()))'"""
+
+
+class Undemonstrable(Exception):
+    """Why a bug cannot be shown in this way."""
+
+
+def demonstration(suite: Suite, artifact: Artifact, original: Original) -> tuple[tuple[str, ...], ...]:
+    """The messages of the three stages: discover, plant, weaken. `original`: a file's text, None where there is none.
+
+    Raises `Undemonstrable` for a suite that is not run by pytest, and changes that no edit can say."""
+    if suite.command:
+        raise Undemonstrable("its tests are run by a command of their own")
+    look = f"{_RUN} | {_FAILING}"
+    plant = (*_edits(artifact.bug_inject, original, "the code"), _bash("Which tests see it?", look))
+    weaken = (*_edits(artifact.test_weaken, original, "the tests"), _bash("Does one still fail?", look))
+    submit = _said("That is done.", Call("submit", {"folder": "."}))
+    return (tuple(_discover(suite)), (*plant, submit), (*weaken, submit))
+
+
+def _discover(suite: Suite) -> Iterator[str]:
+    options = " ".join(map(shlex.quote, ["-p", "no:cacheprovider", *suite.options]))
+    tests = " ".join(map(shlex.quote, suite.files))
+    left_out = "".join(f" \\\n  --deselect {shlex.quote(test)}" for test in suite.excluded)
+    whole = f"python3 -m pytest -q -rA --tb=no --color=no {options}{left_out} \\\n  {tests}\n"
+    files = {
+        "test_script.sh": f"#!/bin/bash\ncd {WORKDIR}\n{whole}",
+        "test_parser.py": PARSER,
+        "test_files.txt": "".join(f"{path}\n" for path in suite.files),
+    }
+    yield _bash("I look at what there is.", "ls; git ls-files | grep -i test | head -40")
+    yield _bash("The tests are pytest's. I run them.", f"python3 -m pytest -q --tb=no {options} {tests} | tail -5")
+    for name, content in files.items():
+        yield _said("", Call("create", {"path": f"{SUBMISSION}/{name}", "content": content}))
+    yield _bash("I try them out.", f"{_RUN} | {_TALLY}")
+    yield _said("They work.", Call("submit", {"paths": [f"{SUBMISSION}/{name}" for name in files]}))
+
+
+def _edits(diff: str, original: Original, what: str) -> Iterator[str]:
+    """Reading and changing each place that `diff` changes."""
+    for section in patches.parse(diff):
+        path = section.path
+        if section.kind == "deleted":
+            yield _bash(f"`{path}` goes.", f"git rm -q -- {shlex.quote(path)}")
+        elif section.kind == "added" and not section.binary and section.new_mode == "100644":
+            content = "".join(f"{line}\n" for line in section.added_lines)
+            yield _said(f"`{path}` is new.", Call("create", {"path": path, "content": content}))
+        elif section.kind == "modified" and not section.binary:
+            yield from _changes(section, original(path), what)
+        else:
+            raise Undemonstrable(f"{path} is not changed by edits")
+
+
+def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[str]:
+    if text is None:
+        raise Undemonstrable(f"the original of {section.path} cannot be read")
+    lines, moved = text.split("\n"), 0
+    for hunk in section.hunks:
+        first, last = hunk.old_start + moved, hunk.old_start + moved + hunk.old_count
+        window = f"{max(1, first - AROUND)},{last + AROUND}p"
+        yield _bash(f"I read {what} in `{section.path}`.", f"sed -n '{window}' {shlex.quote(section.path)}")
+        start, old, new = _replacement(lines, hunk, moved, section.path)
+        yield _said("", Call("edit", {"path": section.path, "old": "\n".join(old), "new": "\n".join(new)}))
+        lines[start : start + len(old)] = new
+        moved += hunk.new_count - hunk.old_count
+
+
+def _replacement(lines: Sequence[str], hunk: Hunk, moved: int, path: str) -> tuple[int, list[str], list[str]]:
+    """(index, old lines, new lines) of a hunk, with as much context as makes the old lines unmistakable."""
+    if any(line.startswith("\\") for line in hunk.lines):
+        raise Undemonstrable(f"{path} does not end with a line's end")
+    old, new = ([line[1:] for line in hunk.lines if line[0] in marks] for marks in (" -", " +"))
+    head = next(n for n, line in enumerate(hunk.lines) if line[0] != " ")
+    tail = next(n for n, line in enumerate(reversed(hunk.lines)) if line[0] != " ")
+    start = hunk.old_start + moved - (hunk.old_count > 0)
+    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
+    start += head
+    if list(lines[start : start + len(old)]) != old:
+        raise Undemonstrable(f"the diff of {path} does not fit the original")
+    text = "\n".join(lines)
+    for extra in range(1, MOST_CONTEXT):
+        before = list(lines[max(0, start - extra) : start])
+        after = list(lines[start + len(old) : start + len(old) + extra])
+        shown = [*before, *old, *after]
+        if text.count("\n".join(shown)) == 1:
+            return start - len(before), shown, [*before, *new, *after]
+    raise Undemonstrable(f"a change of {path} has no place of its own")
+
+
+def _bash(thought: str, command: str) -> str:
+    return _said(thought, Call("bash", {"command": command}))
+
+
+def _said(thought: str, call: Call) -> str:
+    """A message with one call. Raises `Undemonstrable` where the textual format cannot say it."""
+    try:
+        return f"{thought}\n\n{call_format.write(call)}".strip()
+    except call_format.Unspeakable as error:
+        raise Undemonstrable(str(error)) from error
