@@ -1,5 +1,6 @@
 """A known bug said in messages: the edits must make it, and nothing that cannot be said may be said wrongly."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from selfplay.agent.call_format import parse
 from selfplay.artifact import Artifact
 from selfplay.repository import Suite
-from selfplay.roles.injector.demonstration import PARSER, Undemonstrable, demonstration
+from selfplay.roles.injector.demonstration import Undemonstrable, demonstration, parser
 
 SUITE = Suite(("tests/test_a.py",), {"tests/test_a.py::test_a": 0.1}, failing=("tests/test_a.py::test_odd[a b]",))
 SAME = "    value = 1\n    return value\n\n\n"
@@ -87,6 +88,12 @@ def test_a_diff_of_another_file(tmp_path: Path) -> None:
 
 
 def test_the_parser_reads_pytest() -> None:
-    log = "...\nPASSED t.py::a[x - y]\nFAILED t.py::b - Error: no - really\nERROR t.py::c - Key\nXPASS t.py::d\n"
-    done = subprocess.run(["python3", "-c", PARSER], input=log, capture_output=True, text=True, check=True)
-    assert done.stdout == '{"t.py::a[x - y]": "passed", "t.py::b": "failed", "t.py::c": "failed"}\n'
+    log = "..\nPASSED t.py::a[x - y]\nFAILED t.py::b - Error: no - really\nERROR t.py::C - Key\nXPASS t.py::d\n"
+
+    def parsed(*left_out: str) -> object:
+        command = ["python3", "-c", parser(left_out)]
+        return json.loads(subprocess.run(command, input=log, capture_output=True, text=True, check=True).stdout)
+
+    everything = {"t.py::a[x - y]": "passed", "t.py::b": "failed", "t.py::C": "failed"}
+    assert parsed() == everything
+    assert parsed("t.py::C", "t.py::'e'") == {test: everything[test] for test in ("t.py::a[x - y]", "t.py::b")}
