@@ -20,8 +20,10 @@ from typing import Any
 
 from selfplay.agent.actions import Call, Malformed
 
-_OPEN = r"<tool:[ \t]*(?P<name>[A-Za-z_]{1,40})(?P<options>[^<>\n]{0,200})>(?:[ \t]+(?=\n))?"
+_TAG = r"<tool:[ \t]*(?P<name>[A-Za-z_]{1,40})(?P<options>[^<>\n]{0,200})>"
+_OPEN = rf"{_TAG}(?:[ \t]+(?=\n))?"
 OPEN = re.compile(_OPEN)
+CRLF = re.compile(rf"{_TAG}[ \t]*\r\n")
 OPEN_LINE = re.compile(rf"^[ \t]*{_OPEN}[ \t]*$", re.MULTILINE)
 CLOSE = "</tool>"
 CLOSE_LINE = re.compile(r"^[ \t]*</tool>", re.MULTILINE)
@@ -51,8 +53,9 @@ class _Bad(Exception):
 def parse(said: str, cut_off: bool = False) -> Call | Malformed | None:
     """The call a message holds; None when it holds none. `cut_off`: the message hit a token limit."""
     kept = said if len(said) <= MOST_SAID else said[:MOST_SAID] + "\n[... cut ...]"
+    text = said.replace("\r\n", "\n") if CRLF.search(said) else said  # ends its lines so, and means nothing by it
     try:
-        found = _find(without_thoughts(said), cut_off)
+        found = _find(without_thoughts(text), cut_off)
     except _Bad as why:
         return Malformed(kept, str(why))
     return Call(found[0], found[1], kept) if found else None

@@ -25,6 +25,9 @@ def solve(
     base_url: BaseUrl = None,
     api_key_env: ApiKeyEnv = None,
     option: PolicyOption = None,
+    name: Annotated[
+        str | None, typer.Option(help="File the attempts under this name, so that one model may play in several ways.")
+    ] = None,
     promote: Annotated[int, typer.Option(min=0, help="Make up to so many second-order bugs of each bug.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Attempts at a time; one per core if not given.")] = None,
     counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
@@ -38,7 +41,7 @@ def solve(
     from selfplay.rollout.solve_run import SolveOrder, run_solve
 
     options = policy_options(base_url, api_key_env, option)
-    order = SolveOrder(run_dir, attempts, policy, promote, workers, counterfactual, options)
+    order = SolveOrder(run_dir, attempts, policy, promote, workers, counterfactual, options, name)
     try:
         with LiveWatcher() as watcher:
             summary = run_solve(order, opened(sandbox, image, runtime), watcher)

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,19 +55,25 @@ class Curriculum:
 
     # -- the run's settings ------------------------------------------------------------------------------------
 
-    def settle(self, settings: dict[str, Any]) -> None:
+    def settle(self, settings: Mapping[str, Any]) -> None:
         """Record the settings that fix a run's bugs, or check that they are those recorded.
 
         They bind once an episode is stored: before that a mistyped source or a missing `--test` may be mended.
         Raises `CurriculumError` naming the first difference.
         """
-        for key, value in settings.items() if self.finished() else ():
-            row = self._db.execute("SELECT value FROM run WHERE key = ?", (key,)).fetchone()
-            if row is not None and json.loads(row[0]) != value:
-                raise CurriculumError(
-                    f"{self.folder} was made with {key} = {json.loads(row[0])!r}, not {value!r}",
-                    "Resume with the same settings, or give another --out.",
-                )
+        self._settle(settings, bool(self.finished()), "Resume with the same settings, or give another --out.")
+
+    def settle_attempts(self, policy: str, settings: Mapping[str, Any]) -> None:
+        """As `settle`, what fixes how `policy` attempts bugs: it binds once an attempt is stored."""
+        named = {f"{policy}: {key}": value for key, value in settings.items()}
+        hint = "Use the same options, or file these attempts under another --name."
+        self._settle(named, bool(self.attempts.finished(policy)), hint)
+
+    def _settle(self, settings: Mapping[str, Any], bound: bool, hint: str) -> None:
+        known = self.settings()
+        for key, value in settings.items() if bound else ():
+            if key in known and known[key] != value:
+                raise CurriculumError(f"{self.folder} was made with {key} = {known[key]!r}, not {value!r}", hint)
         with self._db:
             self._db.executemany(
                 "INSERT OR REPLACE INTO run VALUES (?, ?)", [(key, json.dumps(v)) for key, v in settings.items()]

@@ -69,7 +69,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     _refuse_out_in_source(order)
     with closing(player_named(order.policy, order.options)) as player, open_curriculum(order.out) as pool:
         _refuse_strategy(order)
-        pool.settle(_settings(order))
+        pool.settle({**_settings(order), **player.settings})
         player.check(watcher.say)
         prepared = prepare(
             order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say

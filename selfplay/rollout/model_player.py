@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from selfplay.agent import EpisodeLimits
@@ -53,6 +53,7 @@ class ModelPlayer:
         self.name, self.options = name, options
         self.episodes = options.episodes
         self.limits = EpisodeLimits(options.calls, options.seconds)
+        self.settings = {name: value for name, value in asdict(options).items() if name != "episodes"}
         self.loop = LoopThread()
         self._open = open_voice
         self._voice: Voice | None = None

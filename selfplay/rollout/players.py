@@ -27,7 +27,8 @@ class Player(Protocol):
     """One for a whole run, shared by its episodes; each gets a policy of its own.
 
     `loop`: where its policies live, None for one that plays in the caller's thread. `episodes`: how many it likes to
-    play at a time on it. `limits`: what each may use.
+    play at a time on it. `limits`: what each may use. `settings`: plain values that fix how it plays; a run that is
+    resumed with others would mix two policies.
     """
 
     name: str
@@ -40,6 +41,9 @@ class Player(Protocol):
 
     @property
     def limits(self) -> EpisodeLimits: ...
+
+    @property
+    def settings(self) -> Mapping[str, Any]: ...
 
     def check(self, say: Say = ...) -> None:
         """Make sure that it can play, and from now on say what it does for long. Raises `SelfplayError`."""
@@ -68,6 +72,7 @@ class ScriptedPlayer:
     loop: LoopThread | None = None
     episodes = 1
     limits = EpisodeLimits()
+    settings: Mapping[str, Any] = {}
 
     def __init__(self, name: str = "scripted") -> None:
         self.name = name

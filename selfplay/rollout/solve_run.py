@@ -22,7 +22,8 @@ from selfplay.sandbox import Backend
 @dataclass(frozen=True)
 class SolveOrder:
     """What the user asked for. `policy` names a player or a control (`gold`, `empty`); `per_parent` above 0 asks for
-    second-order bugs, at most so many a bug. `workers` None means one per core. `options` of the policy, by name."""
+    second-order bugs, at most so many a bug. `workers` None means one per core. `options` of the policy, by name.
+    `name`: what its attempts are filed under, the policy's own if None."""
 
     run: Path
     attempts: int = 8
@@ -31,6 +32,7 @@ class SolveOrder:
     workers: int | None = None
     counterfactual: bool = True
     options: Mapping[str, str] = field(default_factory=dict)
+    name: str | None = None
 
 
 class SolveWatcher(Protocol):
@@ -54,6 +56,8 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
 
     Raises `SelfplayError` for what the user can mend; what was stored is kept, and the same command resumes.
     """
+    if order.name in CONTROLS or (order.name and order.policy in CONTROLS):
+        raise CurriculumError("a control's attempts have the control's name, and no others do", "Give another --name.")
     with contextlib.ExitStack() as stack:
         player = None
         if order.policy not in CONTROLS:
@@ -66,6 +70,7 @@ def _run_solve(order: SolveOrder, player: Player | None, backend: Backend, watch
         if not pool.bugs():
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
         if player:
+            pool.settle_attempts(order.name or player.name, player.settings)
             player.check(watcher.say)
         prepared = _prepared(order.run, pool.bugs()[0], backend)
         try:
@@ -99,7 +104,7 @@ def _solving(
     return Solving(
         prepared=prepared,
         backend=backend,
-        policy=player.name if player else order.policy,
+        policy=order.name or (player.name if player else order.policy),
         player=player,
         trajectories=order.run / "trajectories",
         attempts=order.attempts,

@@ -158,9 +158,17 @@ def test_an_endpoint_that_goes_down_costs_no_attempt(selfplay: Any, finished: tu
     assert f"selfplay: {UNPLAYED} attempts in a row could not be played\n  The same command resumes." in done.err
     with serving(going_down(1000)) as (url, _):
         again = selfplay("solve", run, "--attempts", 1, "--base-url", url, *how)
+        colder = ["--attempts", 1, "--base-url", url, "--option", "temperature=0.5", *how]
+        refused = selfplay("solve", run, *colder)
+        named = selfplay("solve", run, "--name", "colder", *colder)
+        control = selfplay("solve", run, "--name", "gold", *colder)
     assert again.code == 0, again.err
     assert again.json["solving"]["openai:m"]["reasons"] == {"nothing-handed-in": 4}  # one of each bug
     assert "nothing was submitted (no_call)" in again.err
+    assert refused.code == 2 and "was made with openai:m: temperature = 1.0, not 0.5" in refused.err
+    assert "Use the same options, or file these attempts under another --name." in refused.err
+    assert named.code == 0 and set(named.json["solving"]) == {"openai:m", "colder"}
+    assert control.code == 2 and "a control's attempts have the control's name" in control.err
 
 
 def test_messages_are_drawn_by_the_seed_of_the_run_the_attempt_and_the_turn() -> None:

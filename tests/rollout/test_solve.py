@@ -4,7 +4,7 @@ import json
 import shutil
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -236,6 +236,7 @@ class Puppet:
     name = "puppet"
     loop = None
     limits = EpisodeLimits()
+    settings: Mapping[str, object] = {}
 
     def __init__(self, *scripts: Callable[[], Script]) -> None:
         self.scripts = scripts
