@@ -1,15 +1,16 @@
 """Does the solver's world hold a copy of the answer? Every world is searched for the lines the bug took away.
 
 Searched: the tree, git objects of every store (reachable or not), archives in archives, compressed files, compiled
-Python (by comparing functions, not names of files), the home and temporary folders, and what is installed. A line
-that the original's own code also has elsewhere gives nothing away in code, and does in a document. A finding is a
+Python (by comparing functions, not names of files), the home and temporary folders, and what is installed; lines also
+inside pickles and printed lists, backwards, and by rot13. A line that the original's own code also has elsewhere gives
+nothing away in code, unless all that the bug took away stands there together; and it does in a document. A finding is a
 place with at least a third of the lines that tell something; where those are one or two, lines around them must be
 there, too, since any program may hold one like them by chance.
 """
 
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 from selfplay import patches
 from selfplay.oracle import inside
 from selfplay.oracle.world import SolverWorld, Task, open_world
+from selfplay.patches.changes import changes
 from selfplay.plain import decode
 from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError
 
@@ -28,6 +30,8 @@ are shared by many packages."""
 FEW = 3
 COPY = 2 / 3
 """The share of a file's lines from which on another file that holds them is a copy of it."""
+RUN = 5
+"""Telling lines taken away together from which on the same lines together in another file are a copy."""
 SHORTEST = 10
 """Characters of the shortest line that tells something: shorter ones are `else:` and `return x`."""
 
@@ -80,7 +84,8 @@ def audit(world: SolverWorld) -> Audit:
         for where, kind, hit, around in json.loads(done.stdout)
         if kind == "compiled" or _tells(len(hit), total, around, len(wanted["context"]), _least(where, mounted))
     ]
-    return Audit(len(wanted["lines"]), tuple(sorted(found, key=lambda finding: finding.where)))
+    most = {finding.where: finding for finding in sorted(found, key=lambda finding: finding.share)}
+    return Audit(len(wanted["lines"]), tuple(most[where] for where in sorted(most)))
 
 
 def _least(where: str, mounted: list[str]) -> float:
@@ -103,7 +108,8 @@ def needles(task: Task) -> dict[str, Any]:
     lines = [line for line in removed if len(line) >= SHORTEST and line not in kept]
     originals = _texts(task)
     changed = {section.old_path for section in sections if section.old_path}
-    elsewhere = _elsewhere(originals, changed)
+    runs = [_telling(change.removed) for section in sections for hunk in section.hunks for change in changes(hunk)]
+    elsewhere = _elsewhere(originals, changed, [run for run in runs if len(run) >= RUN])
     left = {line for section in sections if section.old_path for line in _left(originals, section)}
     lines = [line for line in lines if line not in left]
     common = [index for index, line in enumerate(lines) if line in elsewhere]
@@ -117,20 +123,25 @@ def needles(task: Task) -> dict[str, Any]:
     return {"lines": lines, "common": common, "context": context, "python": python}
 
 
-def _elsewhere(originals: Mapping[str, str], changed: Collection[str]) -> set[str]:
-    """The lines of the files the bug leaves alone, less those that are copies of a file it changes: a build folder's,
-    say, or an archive's. They would excuse themselves."""
-    telling = [_telling(originals[path]) for path in changed if path in originals]
+def _elsewhere(originals: Mapping[str, str], changed: Collection[str], runs: Collection[Sequence[str]]) -> set[str]:
+    """The lines of the files the bug leaves alone, less those that are copies: of a file it changes (a build folder's,
+    say, or an archive's), or of one of the `runs` of lines it takes away. They would excuse themselves."""
+    known = [set(_telling(originals[path].split("\n"))) for path in changed if path in originals]
     found: set[str] = set()
     for path, text in originals.items():
-        lines = {line.strip() for line in text.split("\n")}
-        if path not in changed and not any(len(lines & known) > COPY * len(known) for known in telling if known):
-            found |= lines
+        if path in changed:
+            continue
+        lines = [line.strip() for line in text.split("\n")]
+        all_lines, told = set(lines), f"\n{chr(10).join(_telling(lines))}\n"
+        whole = any(len(all_lines & one) > COPY * len(one) for one in known if one)
+        if not whole and not any(f"\n{chr(10).join(run)}\n" in told for run in runs):
+            found |= all_lines
     return found
 
 
-def _telling(text: str) -> set[str]:
-    return {line.strip() for line in text.split("\n") if len(line.strip()) >= SHORTEST}
+def _telling(lines: Iterable[str]) -> list[str]:
+    """The lines that tell something, stripped, in their order."""
+    return [line.strip() for line in lines if len(line.strip()) >= SHORTEST]
 
 
 def _stem(path: str) -> str:

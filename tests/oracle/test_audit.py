@@ -1,11 +1,15 @@
 """Planted copies of the answer are found, each kind of them, and clean worlds raise no alarm."""
 
 import base64
+import codecs
 import gzip
 import html
 import io
 import json
+import marshal
+import pickle
 import py_compile
+import quopri
 import shutil
 import subprocess
 import tarfile
@@ -16,7 +20,8 @@ from pathlib import Path
 import hand_made
 import pytest
 
-from selfplay.oracle.audit import audit, audit_task
+from selfplay.artifact import Artifact
+from selfplay.oracle.audit import audit, audit_task, needles
 from selfplay.oracle.world import Task, open_world
 from selfplay.sandbox import Backend, World
 
@@ -72,6 +77,11 @@ PLANTED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "hexadecimal": ("prices.hex", lambda data: data.hex().encode()),
     "a self-extracting archive": ("install.sh", lambda data: b"#!/bin/sh\nexit\n" + _zip(data)),
     "a page with colours": ("page.html", lambda data: _each(data, "<span class='k'>{1}</span>")),
+    "a pickled list of lines": ("lines.pkl", lambda data: pickle.dumps(data.decode().split("\n"))),
+    "a printed list of lines": ("lines.out", lambda data: repr(data.decode().split("\n")).encode()),
+    "rot13": ("prices.rot", lambda data: codecs.encode(data.decode(), "rot13").encode()),
+    "backwards": ("prices.rev", lambda data: data[::-1]),
+    "a mail": ("prices.eml", lambda data: quopri.encodestring(data)),
     "a coverage page": ("cover/prices.html", lambda data: b"<pre>\n" + html.escape(data.decode()).encode()),
 }  # fmt: skip
 
@@ -112,6 +122,12 @@ def test_compiled_code_is_found_under_any_name(
     assert any(finding.where == "cache/prices.bin" for finding in found.findings), found
 
 
+def test_marshalled_code_is_found(backend: Backend, plant: Callable[[str, bytes], Task]) -> None:
+    code = compile(answer(), "x", "exec")
+    found = audit_task(backend, plant("cache/prices.bin", marshal.dumps(code)))
+    assert ("cache/prices.bin", "compiled") in {(finding.where, finding.kind) for finding in found.findings}
+
+
 @pytest.mark.parametrize(
     "leak",
     [
@@ -134,6 +150,19 @@ def test_a_clean_world_is_clean(backend: Backend, worlds: dict[str, World], lang
     found = audit_task(backend, Task(worlds[language], hand_made.artifact(language)))
     assert found.clean, found
     assert found.lines > 0
+
+
+@pytest.mark.parametrize(("pasted", "excused"), [(5, 0), (4, 4)])
+def test_a_lone_function_pasted_elsewhere_excuses_nothing(tmp_path: Path, pasted: int, excused: int) -> None:
+    """Five telling lines that stand together in another file of code are a copy; four are how this project writes."""
+    lines = [f"    first_value_{number} = compute({number})\n" for number in range(5)]
+    rest = "".join(f"another_line_{number} = {number}\n" for number in range(50))
+    (tmp_path / "a.py").write_text("def a():\n" + "".join(lines) + "    return 1\n" + rest.replace("another", "third"))
+    (tmp_path / "b.py").write_text(rest + "".join(lines[:pasted]) + "\n    done = True\n")
+    removed = "".join(f"-{line}" for line in lines)
+    diff = f"diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,7 +1,2 @@\n def a():\n{removed}     return 1\n"
+    wanted = needles(Task(World(tree=(tmp_path,)), Artifact("s", "p", ("t.py",), diff, "")))
+    assert (len(wanted["lines"]), len(wanted["common"])) == (5, excused)
 
 
 def test_the_compiled_cache_of_the_original_is_cleaned_away(

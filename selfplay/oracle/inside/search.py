@@ -37,6 +37,15 @@ AFTER = b"\"', "
 TAG = re.compile(rb"</?[a-zA-Z][^<>\n]*>")
 OWN = 3
 """So many roots are the tree and the solver's folders; the others are what is installed."""
+LEAST_TURNED, MOST_TURNED = 16, 4 * 1024 * 1024
+"""Bytes of a line that is looked for in other forms, and of what it is looked for in."""
+LETTERS = bytes(range(97, 123))
+ROT13 = bytes.maketrans(
+    LETTERS + LETTERS.upper(), (LETTERS[13:] + LETTERS[:13]) + (LETTERS[13:] + LETTERS[:13]).upper()
+)
+WORD = frozenset(LETTERS + LETTERS.upper() + b"_0123456789")
+MARSHALLED = b"\xe3"
+"""What code that was written by `marshal` alone begins with."""
 CODED = re.compile(rb"[A-Za-z0-9+/\r\n]{160,}={0,2}")
 
 
@@ -51,10 +60,28 @@ def functions(code, out):
     return out
 
 
+def turned(line):
+    """The line, and forms of it that are still text: backwards, by rot13, and as it stands in a mail."""
+    others = (line[::-1], line.translate(ROT13), line.replace(b"=", b"=3D"))
+    return [line, *(form for form in others if form != line)]
+
+
+def stands_in(line, data):
+    """Is it there, and not as the beginning or end of a longer word?"""
+    at = data.find(line)
+    while at >= 0:
+        around = data[at - 1 : at] + data[at + len(line) : at + len(line) + 1]
+        if not any(byte in WORD for byte in around):
+            return True
+        at = data.find(line, at + 1)
+    return False
+
+
 class Search:
     def __init__(self, wanted, installed):
         self.installed = installed
         self.lines = {line.encode("utf-8", "surrogateescape"): index for index, line in enumerate(wanted["lines"])}
+        self.forms = {index: turned(line) for line, index in self.lines.items() if len(line) >= LEAST_TURNED}
         self.common = set(wanted["common"])
         self.context = {line.encode("utf-8", "surrogateescape") for line in wanted["context"]}
         self.code = {}
@@ -87,17 +114,30 @@ class Search:
             hit -= self.common
         if hit:
             self.found.append([where, kind, sorted(hit), len(lines & self.context)])
-        if self.code and raw[2:4] == b"\r\n" and self.compiled(where, raw):
+        if self.code and (raw[2:4] == b"\r\n" or raw[:1] == MARSHALLED) and self.compiled(where, raw):
             self.found.append([where, "compiled", list(range(len(self.lines))), 0])
+        if not where.startswith(self.installed) and len(data) <= MOST_TURNED:
+            self.forms_of(where, kind, data)
         if depth < DEPTH:
             coded = () if where.startswith(self.installed) else decoded(data)
             for inner, content in (*unpacked(raw), *coded):
                 self.look(where + "!" + inner, inner or name.rpartition(".")[0], content, depth + 1)
 
+    def forms_of(self, where, kind, data):
+        """Lines that stand in something else, as in a pickle or a printed list, and lines in other forms."""
+        inside = {index for index, forms in self.forms.items() if stands_in(forms[0], data)}
+        if kind == "file":
+            inside -= self.common
+        if inside:
+            self.found.append([where, kind, sorted(inside), sum(line in data for line in self.context)])
+        turned = {index for index, forms in self.forms.items() if any(form in data for form in forms[1:])}
+        if turned:
+            self.found.append([where, "turned", sorted(turned), len(self.context)])
+
     def compiled(self, where, data):
         """Does compiled Python hold a function that was lost? A short one may be another program's: its path must
         name the module then."""
-        for start in (16, 12, 8):
+        for start in (0,) if data[:1] == MARSHALLED else (16, 12, 8):
             try:
                 code = marshal.loads(data[start:])
             except Exception:
