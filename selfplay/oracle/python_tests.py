@@ -142,9 +142,13 @@ def _failure(words: Sequence[str]) -> str:
 
 
 def _kinds(tree: ast.Module) -> tuple[bool, bool]:
-    """Does the file hold tests that are plain functions, and tests of classes that have a base, as unittest's have?"""
-    based = {owner is not None and bool(owner.bases) for _, owner in _tests(tree)}
-    return (False in based, True in based) if based else (True, True)
+    """May the file hold tests that are run as functions, and such as unittest runs? A class whose base does not say
+    may be either."""
+    owners = [owner for _, owner in _tests(tree)]
+    bases = [ast.unparse(base) for owner in owners if owner for base in owner.bases]
+    strange = not owners or any("TestCase" not in base for base in bases)
+    functions = any(owner is None or not owner.bases for owner in owners)
+    return functions or strange, bool(bases) or strange
 
 
 def _canaries(words: Sequence[str], known: Sequence[str], kinds: tuple[bool, bool]) -> list[str]:

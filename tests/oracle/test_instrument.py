@@ -22,13 +22,14 @@ def test_every_test_of_the_bug_has_a_twin_and_every_file_a_false_claim() -> None
 
 @pytest.mark.parametrize("text", [
     "import unittest\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, 1)\n",
+    "class TestA(Mine):\n    def test_a(self):\n        assert 1 == 1\n",
     "def test_a():\n    assert 1 == 1\n", "class TestA:\n    def test_a(self):\n        assert 1 == 1\n",
 ])  # fmt: skip
 def test_what_is_added_runs_in_whatever_order(text: str) -> None:
     """Each kind of test gets canaries of its kind: one that passes, one that fails."""
     for _ in range(20):
         made = with_canaries({"test_a.py": TestFile(text.encode())}, ["test_a.py::test_a"])
-        space: dict[str, object] = {}
+        space: dict[str, object] = {"Mine": object}
         exec(made.files["test_a.py"].content, space)
         assert len(made.must_pass) == len(made.must_fail) == 1
         named = [name for name in space if name == f"test_{made.must_fail[0]}"]
