@@ -2,17 +2,13 @@
 
 An episode's result is staged as soon as it is there (folder first, then row), so nothing finished is lost; bugs are
 taken from the staged results in the order of episode numbers, so the pool does not depend on which worker was quick.
-A folder without a row is a kill's leftover and is removed on opening; its episode is played again.
+A folder without a row is a kill's leftover and is removed on opening (`opening.py`); its episode is played again.
 """
 
-import errno
-import fcntl
 import json
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +16,6 @@ from selfplay.artifact import Bug, save, save_bug
 from selfplay.curriculum.attempts import Attempts
 from selfplay.curriculum.result import DUPLICATE, CurriculumError, EpisodeResult, bug_of_row
 
-DATABASE = "curriculum.sqlite"
-RESUME = "What was stored before is kept: mend it, and the same command resumes."
-OWN_FOLDERS = ("bugs", "staging", "original", "trajectories", "attempts")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS episodes (
@@ -192,7 +185,7 @@ class Curriculum:
     def _staging(self, number: int) -> Path:
         return self.folder / "staging" / f"{number:06d}"
 
-    def _recover(self) -> None:
+    def recover(self) -> None:
         """Remove what a kill left: staged folders without a row, bug folders without a row or a staged episode."""
         staged = {f"{number:06d}" for number in self.finished()}
         for folder in _folders(self.folder / "staging"):
@@ -210,75 +203,3 @@ class Curriculum:
 
 def _folders(parent: Path) -> Iterator[Path]:
     return (path for path in sorted(parent.iterdir()) if path.is_dir()) if parent.is_dir() else iter(())
-
-
-@contextmanager
-def open_curriculum(folder: Path) -> Iterator[Curriculum]:
-    """The pool of `folder`, made if absent, held by this process until the context ends.
-
-    Raises `CurriculumError` when another process holds it or its database is damaged.
-    """
-    _check_free(folder)
-    lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CurriculumError(
-                f"another process works on {folder}", "Wait for it, stop it, or give another --out."
-            ) from None
-        database = _connect(folder / DATABASE)
-        try:
-            curriculum = Curriculum(folder, database)
-            curriculum._recover()
-            yield curriculum
-        except sqlite3.Error as error:
-            raise CurriculumError(f"{folder / DATABASE}: {error}", RESUME) from error
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            raise CurriculumError(f"{error.strerror} while writing {error.filename or folder}", RESUME) from error
-        finally:
-            database.close()
-    finally:
-        os.close(lock)
-
-
-@contextmanager
-def open_existing(folder: Path) -> Iterator[Curriculum]:
-    """As `open_curriculum`, of a run that is there. Raises `CurriculumError` where none is."""
-    if not (folder / DATABASE).is_file():
-        raise CurriculumError(f"{folder} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
-    with open_curriculum(folder) as pool:
-        yield pool
-
-
-def _check_free(folder: Path) -> None:
-    """Make the folder. Opening removes what belongs to no row, so a folder that never was a run's is refused."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CurriculumError(f"{folder} cannot be used: {error.strerror}", "Give another --out.") from error
-    taken = [name for name in OWN_FOLDERS if (folder / name).exists()]
-    if taken and not (folder / DATABASE).exists():
-        raise CurriculumError(
-            f"{folder} holds {taken[0]}/ but no {DATABASE}: it is not a run's folder",
-            "Give another --out; nothing in it was touched.",
-        )
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path)
-    try:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = FULL")
-        database.executescript(SCHEMA)
-        damage = database.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if damage != "ok":
-            raise sqlite3.DatabaseError(damage)
-    except sqlite3.DatabaseError as error:
-        database.close()
-        raise CurriculumError(
-            f"{path} is not a curriculum: {error}", "Give another --out; the bugs beside it stay as they are."
-        ) from error
-    return database
