@@ -124,9 +124,10 @@ def _replacement(lines: Sequence[str], hunk: Hunk, moved: int, path: str) -> tup
     """(index, old lines, new lines) of a hunk, with as much context as makes the old lines unmistakable."""
     if any(line.startswith("\\") for line in hunk.lines):
         raise Undemonstrable(f"{path} does not end with a line's end")
-    old, new = ([line[1:] for line in hunk.lines if line[0] in marks] for marks in (" -", " +"))
-    head = next(n for n, line in enumerate(hunk.lines) if line[0] != " ")
-    tail = next(n for n, line in enumerate(reversed(hunk.lines)) if line[0] != " ")
+    body = [line or " " for line in hunk.lines]  # some write an empty line of context so
+    old, new = ([line[1:] for line in body if line[0] in marks] for marks in (" -", " +"))
+    head = next(n for n, line in enumerate(body) if line[0] != " ")
+    tail = next(n for n, line in enumerate(reversed(body)) if line[0] != " ")
     start = hunk.old_start + moved - (hunk.old_count > 0)
     old, new = old[head : len(old) - tail], new[head : len(new) - tail]
     start += head
