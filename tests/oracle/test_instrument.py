@@ -68,6 +68,16 @@ def test_tests_of_classes_in_classes_have_twins_and_those_of_missing_classes_har
     assert twins["test_a"] in vars(space["TestO"].TestI) and twins["test_n"] not in space
 
 
+def test_ids_may_name_files_from_a_folder_of_the_tree() -> None:
+    """As those of `cd backend && pytest` do: the file counted as none with an F2P test once."""
+    files = {f"{folder}/tests/test_a.py": TestFile(CLASS.encode()) for folder in ("backend", "front")}
+    small = {f"backend/tests/test_{n}.py": TestFile(b"def test_x():\n    assert 1\n") for n in range(9)}
+    made = with_canaries({**files, **small}, ["tests/test_a.py::TestA::test_a"])
+    assert made.twins and made.false_claims and files.keys() <= made.files.keys()
+    other = with_canaries(files, ["my_tests/test_a.py::TestA::test_a"])
+    assert not other.twins and not other.false_claims
+
+
 def test_what_is_too_deep_to_be_written_is_left() -> None:
     text = (CLASS + "        x = 1" + " + 1" * 900 + "\n").encode()
     made = with_canaries({"test_a.py": TestFile(text)}, ["test_a.py::TestA::test_a"])
