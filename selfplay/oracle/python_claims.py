@@ -78,19 +78,18 @@ def falsified(source: str, other: str, way: int) -> str:
 
     `other`: the function that gives another value of the same kind; `way`: how, where a claim is of equality."""
     try:
-        tree = syntax_tree(source)
+        claims = _Claims(other, way)
+        changed = claims.visit(syntax_tree(source))
+        return ast.unparse(ast.fix_missing_locations(changed)) + "\n" if claims.found else ""
     except (SyntaxError, ValueError, RecursionError):
         return ""
-    claims = _Claims(other, way)
-    changed = claims.visit(tree)
-    return ast.unparse(ast.fix_missing_locations(changed)) + "\n" if claims.found else ""
 
 
 def with_few_cases(source: str) -> str:
     """The test function with `CASES` of each list of cases that it is parametrised with and that is written out: each
     case that fails is reported, which costs more than most tests, and one shows as much as thirty."""
     tree = syntax_tree(source)
-    for function in tree.body:
+    for function in ast.walk(tree):
         for decorator in getattr(function, "decorator_list", []):
             if _name(decorator) == "parametrize" and len(decorator.args) == 2 and not decorator.keywords:
                 cases = decorator.args[1]

@@ -1,20 +1,35 @@
 """Python test files as trees: canaries and twins added, or every test made to fail. For pytest and unittest alike."""
 
 import ast
+import io
 import re
 import secrets
-import textwrap
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from selfplay.oracle.python_claims import WAYS, falsified, other_value, with_few_cases
 from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.oracle.ways import chosen
-from selfplay.plain import syntax_tree
+from selfplay.plain import encode, syntax_tree
 
 OTHERS = 4
 """How many tests of a file beside its F2P tests are kept to fail."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_Test = tuple[_Function, ast.ClassDef | None]
+
+
+@dataclass(frozen=True)
+class _Owner:
+    """The class a test stands in. `path`: how the file's own code gets at it, the classes around it included."""
+
+    node: ast.ClassDef
+    path: str
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+
+_Test = tuple[_Function, _Owner | None]
 
 
 def canaries(
@@ -29,7 +44,7 @@ def canaries(
     tree = _parsed(text)
     if tree is None:
         return "", {}, []
-    lines = text.splitlines(keepends=True)
+    lines = io.StringIO(text, newline="").readlines()  # as Python counts them: a form feed ends none
     end = _before_main(tree, len(lines))
     known, other = vocabulary(text), f"_{secret_name(vocabulary(text), (text,))}"
     added = _canaries(words, known, _kinds(tree))
@@ -62,7 +77,7 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
     """The file with a failure as the first thing each F2P test does, and a few others; the rest is gone.
 
     Gone, because a report of a failure costs more than most tests, and a test that is gone cannot pass either. What
-    is no Python stays as it is.
+    is no Python, or too deep to be written, stays as it is.
     """
     tree = _parsed(text)
     if tree is None:
@@ -76,7 +91,10 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
             at = 1 if ast.get_docstring(function) is not None and len(function.body) > 1 else 0
             function.body.insert(at, syntax_tree(_failure(vocabulary(text))).body[0])
     _Without({id(function) for function, _ in found} - kept).visit(tree)
-    return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
+    try:
+        return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
+    except RecursionError:
+        return text
 
 
 class _Without(ast.NodeTransformer):
@@ -93,17 +111,18 @@ class _Without(ast.NodeTransformer):
 
 
 def _parsed(text: str) -> ast.Module | None:
+    """From its bytes: only they may begin with a byte order mark, or say an encoding and be in it."""
     try:
-        return syntax_tree(text)
+        return syntax_tree(encode(text))
     except (SyntaxError, ValueError, RecursionError):
         return None
 
 
-def _tests(tree: ast.AST, owner: ast.ClassDef | None = None) -> Iterator[_Test]:
+def _tests(tree: ast.AST, owner: _Owner | None = None) -> Iterator[_Test]:
     """Every test function outside other functions, with the class it stands in."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ClassDef):
-            yield from _tests(node, node)
+            yield from _tests(node, _Owner(node, f"{owner.path}.{node.name}" if owner else node.name))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if node.name.startswith("test"):
                 yield node, owner
@@ -111,10 +130,10 @@ def _tests(tree: ast.AST, owner: ast.ClassDef | None = None) -> Iterator[_Test]:
             yield from _tests(node, owner)
 
 
-def _wanted(function: _Function, owner: ast.ClassDef | None, path: str, tests: Collection[str]) -> bool:
+def _wanted(function: _Function, owner: _Owner | None, path: str, tests: Collection[str]) -> bool:
     """Is this one of the tests, as far as their ids tell?"""
     for test in tests:
-        if "::" in test and not test.startswith(f"{path}::"):
+        if "::" in test and not _of_file(test.partition("::")[0], path):
             continue
         words = re.findall(r"\w+", test.split("[")[0])
         if function.name in words and (owner is None or owner.name in words):
@@ -122,11 +141,18 @@ def _wanted(function: _Function, owner: ast.ClassDef | None, path: str, tests: C
     return False
 
 
+def _of_file(named: str, path: str) -> bool:
+    """May an id's path be this file's? A suite that runs in a folder of the tree names its files from there."""
+    return f"/{path}".endswith(f"/{named}") or f"/{named}".endswith(f"/{path}")
+
+
 def _before_main(tree: ast.Module, default: int) -> int:
     """The line before `if __name__ == "__main__"`, which ends a file that is run as a program."""
-    for node in tree.body:
+    for node in reversed(tree.body):
         if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
             return node.lineno - 1
+        if isinstance(node, _Function | ast.ClassDef):  # what stands before it may need it
+            break
     return default
 
 
@@ -141,41 +167,49 @@ def _failure(words: Sequence[str]) -> str:
     return secrets.choice(forms)
 
 
-def _kinds(tree: ast.Module) -> tuple[bool, bool]:
-    """May the file hold tests that are run as functions, and such as unittest runs? A class whose base does not say
-    may be either."""
+def _kinds(tree: ast.Module) -> tuple[bool, bool, bool]:
+    """May the file hold tests that are functions, methods of plain classes, and such as unittest runs? A class whose
+    base does not say may be either of the latter; one that is not named as usual tells how no other may be named."""
     owners = [owner for _, owner in _tests(tree)]
-    bases = [ast.unparse(base) for owner in owners if owner for base in owner.bases]
+    bases = [ast.unparse(base) for owner in owners if owner for base in owner.node.bases]
+    plain = [owner.name.startswith("Test") for owner in owners if owner and not owner.node.bases]
     strange = not owners or any("TestCase" not in base for base in bases)
-    functions = any(owner is None or not owner.bases for owner in owners)
-    return functions or strange, bool(bases) or strange
+    return None in owners or not owners or not all(plain), any(plain) or strange, bool(bases) or strange
 
 
-def _canaries(words: Sequence[str], known: Sequence[str], kinds: tuple[bool, bool]) -> list[str]:
+def _canaries(words: Sequence[str], known: Sequence[str], kinds: tuple[bool, bool, bool]) -> list[str]:
     """For each kind of test that the file holds, a test a word: it passes if the hash of the word is odd.
 
     Of each kind, since what makes one always pass need not touch the other; of no other, since each failure costs."""
     hashed, case, parity = (f"_{secret_name(known, ())}" for _ in range(3))
     asked = f"\nimport hashlib as {hashed}, unittest as {case}\n\n\ndef {parity}(text):\n"
     asked += f"    return int({hashed}.sha256(text.encode()).hexdigest(), 16) % 2\n\n"
-    lines = ["", f"class Test{secret_name(known, ()).title().replace('_', '')}({case}.TestCase):"]
-    for number, word in enumerate(words):
-        check = f"self.assertEqual({parity}({word!r}), 1)" if number % 4 < 2 else f"{{1: 0}}[{parity}({word!r})]"
-        lines += [f"    def test_{word}(self):", f"        {check}", ""]
     functions = [f"\n\ndef test_{word}():\n    assert {parity}({word!r})\n" for word in words]
-    cases = "\n".join(lines) + "\n" if kinds[1] else ""
-    return [asked + cases, *(functions if kinds[0] else ())]
+    plain = [f"    def test_{word}(self):\n        assert {parity}({word!r})\n" for word in words]
+    checks = (f"self.assertEqual({parity}({word!r}), 1)" if number % 4 < 2 else f"{{1: 0}}[{parity}({word!r})]"
+              for number, word in enumerate(words))  # fmt: skip
+    cases = [f"    def test_{word}(self):\n        {check}\n" for word, check in zip(words, checks, strict=True)]
+    asked += _class(known, "", plain) if kinds[1] else ""
+    asked += _class(known, f"({case}.TestCase)", cases) if kinds[2] else ""
+    return [asked, *(functions if kinds[0] else ())]
+
+
+def _class(known: Sequence[str], bases: str, methods: Sequence[str]) -> str:
+    """A class of tests under a secret name."""
+    name = secret_name(known, ()).title().replace("_", "")
+    return f"\n\nclass Test{name}{bases}:\n" + "\n".join(methods) + "\n"
 
 
 def _source(function: _Function, lines: Sequence[str]) -> str:
+    """The function as code of its own. A method stays indented: what its strings hold begins where it begins."""
     first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
-    return textwrap.dedent("".join(lines[first - 1 : function.end_lineno]))
+    source = "".join(lines[first - 1 : function.end_lineno])
+    return f"if True:\n{source}" if source[:1].isspace() else source
 
 
-def _twin(source: str, function: _Function, owner: ast.ClassDef | None, name: str, file: str) -> str:
-    """Code that compiles a copy of the function as if it stood in another file."""
+def _twin(source: str, function: _Function, owner: _Owner | None, name: str, file: str) -> str:
+    """Code that compiles a copy of the function as if it stood in another file; none where its class is none."""
     source = re.sub(rf"\bdef\s+{function.name}\b", f"def {name}", source, count=1)
-    move = f"setattr({owner.name}, {name!r}, globals().pop({name!r}))\n" if owner else ""
-    return f"\ntry:\n    exec(compile({source!r}, {file!r}, 'exec'), globals())\nexcept Exception:\n    pass\n" + (
-        f"else:\n    {move}" if move else ""
-    )
+    move = f"    setattr({owner.path}, {name!r}, globals().pop({name!r}))\n" if owner else ""
+    made = f"\ntry:\n    exec(compile({source!r}, {file!r}, 'exec'), globals())\n{move}"
+    return f"{made}except Exception:\n    globals().pop({name!r}, None)\n"

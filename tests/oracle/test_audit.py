@@ -13,9 +13,11 @@ import quopri
 import shutil
 import subprocess
 import tarfile
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 
 import hand_made
 import pytest
@@ -49,6 +51,10 @@ def _each(data: bytes, form: str) -> bytes:
     return "\n".join(form.format(*one) for one in enumerate(data.decode().split("\n"), 1)).encode()
 
 
+def _lines(data: bytes) -> list[str]:
+    return data.decode().split("\n")
+
+
 PLANTED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "a rejected hunk's original": ("store/prices.py.orig", lambda data: data),
     "a reject": ("store/prices.py.rej", lambda data: b"-" + data.replace(b"\n", b"\n-")),
@@ -78,6 +84,12 @@ PLANTED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "a self-extracting archive": ("install.sh", lambda data: b"#!/bin/sh\nexit\n" + _zip(data)),
     "a page with colours": ("page.html", lambda data: _each(data, "<span class='k'>{1}</span>")),
     "a pickled list of lines": ("lines.pkl", lambda data: pickle.dumps(data.decode().split("\n"))),
+    "a pickled list of stripped lines": ("lines.p1", lambda data: pickle.dumps([*map(str.strip, _lines(data))], 1)),
+    "a pickle that is text": ("lines.p0", lambda data: pickle.dumps([*map(str.strip, _lines(data))], 0)),
+    "a printed list of lines after tabs": (
+        "tabs.out", lambda data: repr(["\t" + one.strip() for one in _lines(data)]).encode(),
+    ),
+    "a mail of long lines": ("long.eml", lambda data: quopri.encodestring(data.replace(b"    ", b" " * 60))),
     "a printed list of lines": ("lines.out", lambda data: repr(data.decode().split("\n")).encode()),
     "rot13": ("prices.rot", lambda data: codecs.encode(data.decode(), "rot13").encode()),
     "backwards": ("prices.rev", lambda data: data[::-1]),
@@ -113,6 +125,17 @@ def test_a_planted_copy_is_found(backend: Backend, plant: Callable[[str, bytes],
     assert all(0 < finding.share <= 1 for finding in found.findings)
 
 
+@pytest.mark.parametrize("store", ["git init -q --bare", "mkdir -p objects && touch HEAD"], ids=["a store", "no store"])
+def test_a_file_beside_git_objects_is_found(
+    backend: Backend, plant: Callable[[str, bytes], Task], tmp_path: Path, store: str
+) -> None:
+    """Git lists its objects alone, and nothing of a folder it takes for no store."""
+    task = plant("mirror/objects/prices.py", answer())
+    subprocess.run(store, shell=True, cwd=tmp_path / "tree" / "mirror", check=True)
+    hand_made.give(tmp_path / "tree", backend)
+    assert any(found.where == "mirror/objects/prices.py" for found in audit_task(backend, task).findings)
+
+
 def test_compiled_code_is_found_under_any_name(
     backend: Backend, plant: Callable[[str, bytes], Task], tmp_path: Path
 ) -> None:
@@ -122,10 +145,29 @@ def test_compiled_code_is_found_under_any_name(
     assert any(finding.where == "cache/prices.bin" for finding in found.findings), found
 
 
-def test_marshalled_code_is_found(backend: Backend, plant: Callable[[str, bytes], Task]) -> None:
-    code = compile(answer(), "x", "exec")
-    found = audit_task(backend, plant("cache/prices.bin", marshal.dumps(code)))
+@pytest.mark.parametrize("version", [2, marshal.version])
+@pytest.mark.parametrize("whole", [True, False], ids=["a module", "a function"])
+def test_marshalled_code_is_found(
+    backend: Backend, plant: Callable[[str, bytes], Task], whole: bool, version: int
+) -> None:
+    module = compile(answer(), "x", "exec")
+    (function,) = (part for part in module.co_consts if isinstance(part, CodeType) and part.co_name == "total")
+    found = audit_task(backend, plant("cache/prices.bin", marshal.dumps(module if whole else function, version)))
     assert ("cache/prices.bin", "compiled") in {(finding.where, finding.kind) for finding in found.findings}
+
+
+HOSTILE = {
+    "a number of thousands of digits": marshal.dumps(compile(f"def f():\n    return 0x{'f' * 5000}", "x", "exec")),
+    "a tuple of two billions": b"\xe3" + bytes(20) + b"(" + (2**31 - 1).to_bytes(4, "little"),
+    "digits and dots": b"1." * 100_000,
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_what_would_stop_the_search_does_not(backend: Backend, plant: Callable[[str, bytes], Task], kind: str) -> None:
+    started = time.monotonic()
+    assert audit_task(backend, plant("data.bin", HOSTILE[kind])).clean
+    assert time.monotonic() - started < 20  # a second or two; the dots took a hundred, the tuple the machine's memory
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ compiled here.
 """
 
 import base64
+import binascii
 import bz2
 import gzip
 import html
@@ -15,7 +16,9 @@ import json
 import lzma
 import marshal
 import os
+import pickletools
 import re
+import resource
 import stat
 import subprocess
 import sys
@@ -31,7 +34,7 @@ TELLING_CODE = 100
 DOCUMENTS = (".md", ".rst", ".txt", ".html", ".ipynb", ".adoc", ".tex", ".xml", ".json", ".csv", ".log", "")
 
 
-BEFORE = re.compile(rb"^(?:\s|[+<>#!*|;%-]|//|/\*|[\w./-]+[:-]\d+[:-]|\d+[\s:|.,)]|\[?[\"'])+")
+BEFORE = re.compile(rb"^(?:\s|[+<>#!*|;%-]|//|/\*|[\w./-]{1,200}[:-]\d+[:-]|\d+[\s:|.,)]|\[?[\"'])+")
 AFTER = b"\"', "
 """What stands around a line of code in a listing: comment signs, places, numbers, quotes."""
 TAG = re.compile(rb"</?[a-zA-Z][^<>\n]*>")
@@ -44,25 +47,34 @@ ROT13 = bytes.maketrans(
     LETTERS + LETTERS.upper(), (LETTERS[13:] + LETTERS[:13]) + (LETTERS[13:] + LETTERS[:13]).upper()
 )
 WORD = frozenset(LETTERS + LETTERS.upper() + b"_0123456789")
-MARSHALLED = b"\xe3"
-"""What code that was written by `marshal` alone begins with."""
+MARSHALLED = re.compile(rb"[\xe3c](?:.\0\0\0){3}", re.DOTALL)
+"""What code that was written by `marshal` alone begins with: small numbers, which no text holds."""
+MOST_MEMORY = 2 * 1024 * 1024 * 1024
+"""Bytes that marshalled data may ask for: five of them can say that billions follow, and memory is taken at once."""
+STORED = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}|pack-[0-9a-f]+\.(?:pack|idx|rev)|multi-pack-index|commit-graph")
+"""Files of a git store that git itself has read."""
+ESCAPED = (b"\\t", b"\\n", b"\\r")
+"""A letter before a line that is none."""
 CODED = re.compile(rb"[A-Za-z0-9+/\r\n]{160,}={0,2}")
 
 
 def functions(code, out):
     """What each function of compiled code is made of, without its place. Comprehensions and lambdas are alike in
     many programs and tell nothing."""
+    if code.co_name[:1] != "<":
+        plain = tuple(
+            hex(c) if type(c) is int else repr(c) for c in code.co_consts if not isinstance(c, types.CodeType)
+        )  # a number of thousands of digits is not written in tens
+        out.add((code.co_name, code.co_code, plain, code.co_names))
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType) and constant.co_name[:1] != "<":
-            plain = tuple(repr(c) for c in constant.co_consts if not isinstance(c, types.CodeType))
-            out.add((constant.co_name, constant.co_code, plain, constant.co_names))
+        if isinstance(constant, types.CodeType):
             functions(constant, out)
     return out
 
 
 def turned(line):
-    """The line, and forms of it that are still text: backwards, by rot13, and as it stands in a mail."""
-    others = (line[::-1], line.translate(ROT13), line.replace(b"=", b"=3D"))
+    """The line, and forms of it that are still text: backwards and by rot13."""
+    others = (line[::-1], line.translate(ROT13))
     return [line, *(form for form in others if form != line)]
 
 
@@ -70,7 +82,8 @@ def stands_in(line, data):
     """Is it there, and not as the beginning or end of a longer word?"""
     at = data.find(line)
     while at >= 0:
-        around = data[at - 1 : at] + data[at + len(line) : at + len(line) + 1]
+        before = b"" if data[max(0, at - 2) : at] in ESCAPED else data[at - 1 : at]
+        around = before + data[at + len(line) : at + len(line) + 1]
         if not any(byte in WORD for byte in around):
             return True
         at = data.find(line, at + 1)
@@ -114,14 +127,16 @@ class Search:
             hit -= self.common
         if hit:
             self.found.append([where, kind, sorted(hit), len(lines & self.context)])
-        if self.code and (raw[2:4] == b"\r\n" or raw[:1] == MARSHALLED) and self.compiled(where, raw):
+        if self.code and (raw[2:4] == b"\r\n" or MARSHALLED.match(raw)) and self.compiled(where, raw):
             self.found.append([where, "compiled", list(range(len(self.lines))), 0])
         if not where.startswith(self.installed) and len(data) <= MOST_TURNED:
             self.forms_of(where, kind, data)
         if depth < DEPTH:
             coded = () if where.startswith(self.installed) else decoded(data)
-            for inner, content in (*unpacked(raw), *coded):
+            for inner, content in unpacked(raw):
                 self.look(where + "!" + inner, inner or name.rpartition(".")[0], content, depth + 1)
+            for content in coded:
+                self.look(where + "!", name, content, depth + 1)
 
     def forms_of(self, where, kind, data):
         """Lines that stand in something else, as in a pickle or a printed list, and lines in other forms."""
@@ -137,15 +152,24 @@ class Search:
     def compiled(self, where, data):
         """Does compiled Python hold a function that was lost? A short one may be another program's: its path must
         name the module then."""
-        for start in (0,) if data[:1] == MARSHALLED else (16, 12, 8):
+        for start in (0,) if MARSHALLED.match(data) else (16, 12, 8):
             try:
-                code = marshal.loads(data[start:])
-            except Exception:
+                found = functions(loaded(data[start:]), set()) & self.code.keys()
+            except Exception:  # no code, or such as no compiler makes
                 continue
-            if isinstance(code, types.CodeType):
-                found = functions(code, set()) & self.code.keys()
+            else:
                 return any(len(lost[1]) >= TELLING_CODE or self.code[lost] in where for lost in found)
         return False
+
+
+def loaded(data):
+    """What `marshal` wrote, or an exception."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY if soft < 0 else min(soft, MOST_MEMORY), hard))
+    try:
+        return marshal.loads(data)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def unpacked(data):
@@ -174,20 +198,30 @@ def unpacked(data):
 
 
 def decoded(data):
-    """What stands in it as base64 or hexadecimal text."""
+    """What stands in it as base64 or hexadecimal text, in a mail or as strings of a pickle."""
+    if b"=3D" in data:
+        yield binascii.a2b_qp(data)
+    if data[:1] in (b"\x80", b"(", b"]") and data[-1:] == b"." and len(data) <= MOST_TURNED:
+        try:
+            texts = [found for _, found, _ in pickletools.genops(data) if isinstance(found, str)]
+            yield "\n".join(texts).encode("utf-8", "surrogateescape")
+        except Exception:
+            pass  # no pickle
     for found in itertools.islice(CODED.finditer(data), 100):
         text = b"".join(found[0].split()).decode()
         for decode in (base64.b64decode, bytes.fromhex):
             try:
-                yield "", decode(text)
+                yield decode(text)
             except ValueError:
                 continue
 
 
 def objects(folder, search):
-    """Every object of a git store, reachable or not, packed or loose."""
+    """Every object of a git store, reachable or not, packed or loose. Could git read it?"""
     command = ["git", "--git-dir", folder, "cat-file", "--batch-all-objects", "--batch", "--buffer"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
+    if done.returncode != 0:
+        return False
     data, at = done.stdout, 0
     while at < len(data):
         end = data.index(b"\n", at)
@@ -196,17 +230,21 @@ def objects(folder, search):
         if kind == b"blob" or kind == b"commit":
             search.look(folder + "#" + oid.decode()[:12], "x.code", content)
         at = end + 2 + int(size)
+    return True
 
 
 def main(roots):
     search = Search(json.load(sys.stdin), tuple(roots[OWN:]))
     for root in roots:
+        read = ()
         for here, folders, names in os.walk(root):
-            if "objects" in folders and "HEAD" in names:
-                objects(here, search)
-                folders.remove("objects")
+            if "objects" in folders and "HEAD" in names and objects(here, search):
+                read += (os.path.join(here, "objects", ""),)
+            stored = read and here.startswith(read)
             for name in names:
                 path = os.path.join(here, name)
+                if stored and STORED.fullmatch(name):
+                    continue
                 status = os.lstat(path)
                 if stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES:
                     try:
