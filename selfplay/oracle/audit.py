@@ -3,10 +3,10 @@
 Searched: the tree, git objects of every store (reachable or not), archives in archives, compressed files, compiled
 Python (by comparing functions, not names of files), the home and temporary folders, and what is installed; lines also
 inside pickles and printed lists, backwards, and by rot13 (these in what has at most 4 MiB; files above 64 MiB are
-not read). A line that the original's own code also has elsewhere gives nothing away in code, unless all that the bug
-took away stands there together; and it does in a document. A finding is a place with at least a third of the lines that
-tell something; where those are one or two, lines around them must be there, too, since any program may hold one like
-them by chance.
+not read, nor more than 1 GiB of what is packed). A line that the original's own code also has elsewhere gives nothing
+away in code, unless all that the bug took away stands there together; and it does in a document. A finding is a place
+with at least a third of the lines that tell something; where those are one or two, lines around them must be there,
+too, since any program may hold one like them by chance.
 """
 
 import json

@@ -24,6 +24,7 @@ _UNLIKELY = (
 
 def other_value(name: str, known: Sequence[str]) -> str:
     """Source of the function `name(value, way)`, which gives another value of the same kind."""
+    objects = f"_{secret_name(known, (name,))}"
     word, number, place = secret_name(known, ()), 2 + secrets.randbelow(90), secrets.randbelow(1000)
     return f"""
 
@@ -58,10 +59,10 @@ def {name}(value, way):
         return one if way and value else dict(value, **{{{word!r}: {number}}})
     if kind in (set, frozenset):
         return kind([*value][1:]) if way % 2 and value else value | {{{word!r}}}
-    return {name}_of_objects(value, way)
+    return {objects}(value, way)
 
 
-def {name}_of_objects(value, way):
+def {objects}(value, way):
     import copy
     try:
         found = copy.copy(value)

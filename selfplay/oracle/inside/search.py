@@ -29,6 +29,8 @@ import zlib
 
 MOST_BYTES = 64 * 1024 * 1024
 DEPTH = 3
+MOST_UNPACKED = 1024 * 1024 * 1024
+"""Bytes that are read out of archives, of all files together: a small one may hold any number."""
 TELLING_CODE = 100
 """Bytes of byte-code from which on two equal functions are copies and no coincidence."""
 DOCUMENTS = (".md", ".rst", ".txt", ".html", ".ipynb", ".adoc", ".tex", ".xml", ".json", ".csv", ".log", "")
@@ -93,6 +95,7 @@ def stands_in(line, data):
 class Search:
     def __init__(self, wanted, installed):
         self.installed = installed
+        self.left = MOST_UNPACKED
         self.lines = {line.encode("utf-8", "surrogateescape"): index for index, line in enumerate(wanted["lines"])}
         self.forms = {index: turned(line) for line, index in self.lines.items() if len(line) >= LEAST_TURNED}
         self.common = set(wanted["common"])
@@ -134,6 +137,9 @@ class Search:
         if depth < DEPTH:
             coded = () if where.startswith(self.installed) else decoded(data)
             for inner, content in unpacked(raw):
+                self.left -= len(content)
+                if self.left < 0:
+                    break
                 self.look(where + "!" + inner, inner or name.rpartition(".")[0], content, depth + 1)
             for content in coded:
                 self.look(where + "!", name, content, depth + 1)
@@ -245,15 +251,15 @@ def main(roots):
                 path = os.path.join(here, name)
                 if stored and STORED.fullmatch(name):
                     continue
-                status = os.lstat(path)
-                if stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES:
-                    try:
+                try:
+                    status = os.lstat(path)
+                    if stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES:
                         with open(path, "rb") as stream:
                             search.look(path, name, stream.read())
-                    except OSError:
-                        pass
-                elif stat.S_ISLNK(status.st_mode):
-                    search.look(path, "link", os.fsencode(os.readlink(path)))
+                    elif stat.S_ISLNK(status.st_mode):
+                        search.look(path, "link", os.fsencode(os.readlink(path)))
+                except OSError:
+                    continue
     json.dump(search.found, sys.stdout)
 
 
