@@ -149,6 +149,9 @@ def _bash(thought: str, command: str) -> str:
 def _said(thought: str, call: Call) -> str:
     """A message with one call. Raises `Undemonstrable` where the textual format cannot say it."""
     try:
-        return f"{thought}\n\n{call_format.write(call)}".strip()
+        message = f"{thought}\n\n{call_format.write(call)}".strip()
     except call_format.Unspeakable as error:
         raise Undemonstrable(str(error)) from error
+    if not isinstance(call_format.parse(message), Call):  # a file's name in the thought may look like a tag
+        raise Undemonstrable(f"{thought!r} hides the call after it")
+    return message
