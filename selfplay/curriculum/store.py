@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from selfplay.artifact import Bug, save, save_bug
@@ -56,14 +57,17 @@ class Curriculum:
         """
         self._settle(settings, bool(self.finished()), "Resume with the same settings, or give another --out.")
 
-    def settle_attempts(self, policy: str, settings: Mapping[str, Any]) -> None:
-        """As `settle`, what fixes how `policy` attempts bugs: it binds once an attempt is stored."""
-        named = {f"{policy}: {key}": value for key, value in settings.items()}
-        hint = "Use the same options, or file these attempts under another --name."
-        self._settle(named, bool(self.attempts.finished(policy)), hint)
+    def settle_attempts(self, name: str, settings: Mapping[str, Any]) -> None:
+        """As `settle`, what fixes the attempts filed under `name`: it binds once an attempt is stored. Attempts whose
+        `policy` nobody recorded (an earlier version's) are those of the policy of that name."""
+        named = {f"{name}: {key}": value for key, value in settings.items()}
+        hint = "Use the same policy and options, or file these attempts under another --name."
+        self._settle(named, bool(self.attempts.finished(name)), hint, {f"{name}: policy": name})
 
-    def _settle(self, settings: Mapping[str, Any], bound: bool, hint: str) -> None:
-        known = self.settings()
+    def _settle(
+        self, settings: Mapping[str, Any], bound: bool, hint: str, unrecorded: Mapping[str, Any] = MappingProxyType({})
+    ) -> None:
+        known = {**unrecorded, **self.settings()}
         for key, value in settings.items() if bound else ():
             if key in known and known[key] != value:
                 raise CurriculumError(f"{self.folder} was made with {key} = {known[key]!r}, not {value!r}", hint)

@@ -18,7 +18,7 @@ from selfplay.rollout.local import make_bugs
 from selfplay.rollout.parallel import RolloutError
 from selfplay.rollout.players import SCRIPTED, Player, player_named
 from selfplay.rollout.promotion import PER_PARENT
-from selfplay.rollout.solve_run import SolveWatcher, solve_pool
+from selfplay.rollout.solve_run import SolveWatcher, settle_attempts, solve_pool
 from selfplay.rollout.solving import Solving
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds
@@ -70,6 +70,8 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     with closing(player_named(order.policy, order.options)) as player, open_curriculum(order.out) as pool:
         _refuse_strategy(order)
         pool.settle({**_settings(order), **player.settings})
+        if order.order == 2:
+            settle_attempts(pool, player.name, player)
         player.check(watcher.say)
         prepared = prepare(
             order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say

@@ -15,7 +15,7 @@ from selfplay.agent.actions import Observation, Turn
 from selfplay.agent.conversation import NO_CALL, ChatConversation
 from selfplay.agent.hands import at_once
 from selfplay.agent.model import Message, Reply, Sampling
-from selfplay.agent.trajectory import save
+from selfplay.agent.trajectory import TrajectoryError, load, save
 from selfplay.artifact import Artifact, ArtifactError
 from selfplay.curriculum import Curriculum
 from selfplay.oracle.originals import original_texts
@@ -58,7 +58,7 @@ def demonstrate(pool: Curriculum, backend: Backend, workers: int) -> Iterator[Sh
     suite: Suite | None = None
     for bug, number in pool.bugs_with_episodes():
         folder, target = pool.folder / "bugs" / bug.id, demonstration_of(pool.folder, bug.id)
-        if target.is_file():
+        if _readable(target):
             yield Shown(bug.id)
             continue
         if suite is None:
@@ -68,6 +68,14 @@ def demonstrate(pool: Curriculum, backend: Backend, workers: int) -> Iterator[Sh
         jobs.append(_Job(folder, number, suite, prepared.world(history=True), target))
     for job, why in in_parallel(jobs, lambda job: _show(job, backend), workers, backend):
         yield Shown(job.folder.name, why)
+
+
+def _readable(path: Path) -> bool:
+    """Whether a demonstration is there; a damaged one is made again."""
+    try:
+        return bool(load(path))
+    except TrajectoryError:
+        return False
 
 
 def _show(job: _Job, backend: Backend) -> str:

@@ -70,7 +70,7 @@ def _run_solve(order: SolveOrder, player: Player | None, backend: Backend, watch
         if not pool.bugs():
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
         if player:
-            pool.settle_attempts(order.name or player.name, player.settings)
+            settle_attempts(pool, order.name or player.name, player)
             player.check(watcher.say)
         prepared = _prepared(order.run, pool.bugs()[0], backend)
         try:
@@ -79,6 +79,14 @@ def _run_solve(order: SolveOrder, player: Player | None, backend: Backend, watch
             summary = {**read_summary(order.run), **summarise(pool)}
             write_summary(order.run, summary)
     return summary
+
+
+def settle_attempts(pool: Curriculum, name: str, player: Player) -> None:
+    """Fix who makes the attempts filed under `name`, and how. Raises `CurriculumError` where others are there.
+
+    What only says how bugs are planted (`staged`) may differ."""
+    how = {key: value for key, value in player.settings.items() if key != "staged"}
+    pool.settle_attempts(name, {"policy": player.name, **how})
 
 
 def _prepared(run: Path, bug: Bug, backend: Backend) -> Prepared:

@@ -14,6 +14,7 @@ import pytest
 
 from selfplay.artifact import Artifact, Bug, load, load_bug
 from selfplay.curriculum import Curriculum, CurriculumError, EpisodeResult, open_curriculum
+from selfplay.curriculum.attempts import Attempt
 from selfplay.curriculum.summary import summarise, write_summary
 
 ARTIFACT = hand_made.artifact("python")
@@ -213,6 +214,14 @@ def test_settings_bind_once_an_episode_is_stored(tmp_path: Path) -> None:
         with pytest.raises(CurriculumError, match=f"{tmp_path} was made with seed = 0, not 1") as caught:
             pool.settle({"source": "right", "seed": 1})
         assert "Resume with the same settings, or give another --out." in caught.value.hint
+
+
+def test_attempts_of_an_earlier_version_are_those_of_the_policy_they_are_named_by(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.attempts.add(Attempt("bug", "scripted", 0, False, "empty", "", ""))
+        with pytest.raises(CurriculumError, match="scripted: policy = 'scripted', not 'openai:m'"):
+            pool.settle_attempts("scripted", {"policy": "openai:m"})
+        pool.settle_attempts("scripted", {"policy": "scripted"})
 
 
 def test_a_damaged_database_is_named(tmp_path: Path) -> None:

@@ -49,6 +49,9 @@ def test_bugs_are_demonstrated_in_three_short_lessons(
     assert "4 of 4 bugs are demonstrated" in again.out
     kept = sorted(path.stat().st_mtime_ns for path in (run / "trajectories").glob("*demonstration*"))
     assert len(kept) == 4 and kept[-1] < began  # none was played again
+    damaged = min((run / "trajectories").glob("*demonstration*"))
+    damaged.write_bytes(b"nonsense")
+    assert selfplay("trajectories", "demonstrate", run).code == 0 and damaged.read_bytes() != b"nonsense"
     counts = selfplay("trajectories", "export", run, "--out", out, "--role", "injector", "--json").json
     assert counts == {
         "injector": 9,

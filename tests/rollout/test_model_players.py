@@ -161,12 +161,16 @@ def test_an_endpoint_that_goes_down_costs_no_attempt(selfplay: Any, finished: tu
         colder = ["--attempts", 1, "--base-url", url, "--option", "temperature=0.5", *how]
         refused = selfplay("solve", run, *colder)
         named = selfplay("solve", run, "--name", "colder", *colder)
+        planting = selfplay("solve", run, "--attempts", 1, "--base-url", url, "--option", "staged=true", *how)
+        another = selfplay("solve", run, "--name", "colder", "--attempts", 1, "--policy", "scripted")
         control = selfplay("solve", run, "--name", "gold", *colder)
     assert again.code == 0, again.err
     assert again.json["solving"]["openai:m"]["reasons"] == {"nothing-handed-in": 4}  # one of each bug
     assert "nothing was submitted (no_call)" in again.err
     assert refused.code == 2 and "was made with openai:m: temperature = 1.0, not 0.5" in refused.err
-    assert "Use the same options, or file these attempts under another --name." in refused.err
+    assert "Use the same policy and options, or file these attempts under another --name." in refused.err
+    assert planting.code == 0, planting.err  # says how bugs are planted, and no bug is
+    assert another.code == 2 and "was made with colder: policy = 'openai:m', not 'scripted'" in another.err
     assert named.code == 0 and set(named.json["solving"]) == {"openai:m", "colder"}
     assert control.code == 2 and "a control's attempts have the control's name" in control.err
 

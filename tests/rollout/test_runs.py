@@ -99,6 +99,16 @@ def test_other_settings_are_refused(selfplay: Command, finished: tuple[Path, Don
     assert done.code == 2 and f"selfplay: {out} was made with seed = 3, not 4" in done.err
 
 
+def test_a_curriculum_of_order_2_does_not_go_on_with_attempts_of_others(
+    selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(finished[0], out)
+    assert selfplay("solve", out, "--policy", "naive", "--name", "scripted", "--attempts", 1).code == 0
+    done = selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 3, "--order", 2, "--attempts", 1)
+    assert done.code == 2 and "was made with scripted: policy = 'naive', not 'scripted'" in done.err
+
+
 @pytest.mark.parametrize(
     "options",
     [("--strategy", "removal", "--min-files", 2), ("--strategy", "direct"), ("--strategy", "history")],

@@ -97,6 +97,8 @@ def _edits(diff: str, original: Original, what: str) -> Iterator[str]:
         path = section.path
         if section.kind == "deleted":
             yield _bash(f"`{path}` goes.", f"git rm -q -- {shlex.quote(path)}")
+        elif any(line.startswith("\\") for hunk in section.hunks for line in hunk.lines):
+            raise Undemonstrable(f"{path} does not end with a line's end")
         elif section.kind == "added" and not section.binary and section.new_mode == "100644":
             content = "".join(f"{line}\n" for line in section.added_lines)
             yield _said(f"`{path}` is new.", Call("create", {"path": path, "content": content}))
@@ -122,8 +124,6 @@ def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[str]:
 
 def _replacement(lines: Sequence[str], hunk: Hunk, moved: int, path: str) -> tuple[int, list[str], list[str]]:
     """(index, old lines, new lines) of a hunk, with as much context as makes the old lines unmistakable."""
-    if any(line.startswith("\\") for line in hunk.lines):
-        raise Undemonstrable(f"{path} does not end with a line's end")
     body = [line or " " for line in hunk.lines]  # some write an empty line of context so
     old, new = ([line[1:] for line in body if line[0] in marks] for marks in (" -", " +"))
     head = next(n for n, line in enumerate(body) if line[0] != " ")
@@ -150,6 +150,9 @@ def _bash(thought: str, command: str) -> str:
 def _said(thought: str, call: Call) -> str:
     """A message with one call. Raises `Undemonstrable` where the textual format cannot say it."""
     try:
-        return f"{thought}\n\n{call_format.write(call)}".strip()
+        message = f"{thought}\n\n{call_format.write(call)}".strip()
     except call_format.Unspeakable as error:
         raise Undemonstrable(str(error)) from error
+    if not isinstance(call_format.parse(message), Call):  # a file's name in the thought may look like a tag
+        raise Undemonstrable(f"{thought!r} hides the call after it")
+    return message

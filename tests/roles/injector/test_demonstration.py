@@ -71,6 +71,22 @@ def test_what_no_edit_can_say(tmp_path: Path, before: str, after: str, said: str
         demonstration(SUITE, bug, {"src.py": before}.get)
 
 
+def test_a_new_file_without_a_last_line_end_is_not_said_with_one() -> None:
+    bug = (
+        "diff --git a/new.py b/new.py\nnew file mode 100644\n--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
+        "\\ No newline at end of file\n"
+    )
+    with pytest.raises(Undemonstrable, match=r"new.py does not end with a line's end"):
+        demonstration(SUITE, artifact(bug, ""), {}.get)
+
+
+@pytest.mark.parametrize("name", ["<think>.py", "<tool: bash>.py"])
+def test_a_file_named_like_a_tag(tmp_path: Path, name: str) -> None:
+    bug = artifact(diff(tmp_path, "x = 1\n", "x = 2\n", name), "")
+    with pytest.raises(Undemonstrable, match="hides the call after it"):
+        demonstration(SUITE, bug, {name: "x = 1\n"}.get)
+
+
 def test_a_rename_is_no_edit() -> None:
     bug = "diff --git a/a.py b/b.py\nsimilarity index 100%\nrename from a.py\nrename to b.py\n"
     with pytest.raises(Undemonstrable, match=r"b.py is not changed by edits"):
