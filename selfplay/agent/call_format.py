@@ -53,7 +53,8 @@ class _Bad(Exception):
 def parse(said: str, cut_off: bool = False) -> Call | Malformed | None:
     """The call a message holds; None when it holds none. `cut_off`: the message hit a token limit."""
     kept = said if len(said) <= MOST_SAID else said[:MOST_SAID] + "\n[... cut ...]"
-    text = said.replace("\r\n", "\n") if CRLF.search(said) else said  # ends its lines so, and means nothing by it
+    ended_so = said.count("\r\n") == said.count("\n") or CRLF.search(said)  # and means nothing by it
+    text = said.replace("\r\n", "\n") if ended_so else said
     try:
         found = _find(without_thoughts(text), cut_off)
     except _Bad as why:

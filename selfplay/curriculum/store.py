@@ -134,7 +134,7 @@ class Curriculum:
         return taken
 
     def _take(self, number: int, tree_key: str, bug: Bug) -> Bug | None:
-        if self._db.execute("SELECT 1 FROM bugs WHERE tree_key = ?", (tree_key,)).fetchone():
+        if self._db.execute("SELECT 1 FROM bugs WHERE tree_key = ? OR id = ?", (tree_key, bug.id)).fetchone():
             self._db.execute(
                 "UPDATE episodes SET status = 'duplicate', reason = ? WHERE number = ?", (DUPLICATE, number)
             )

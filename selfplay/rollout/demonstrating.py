@@ -53,7 +53,7 @@ class _Job:
 def demonstrate(pool: Curriculum, backend: Backend, workers: int) -> Iterator[Shown]:
     """Show every first-order bug of the run that was not shown yet, `workers` at a time, as they come.
 
-    Raises `SelfplayError` for a run whose original or environment is gone."""
+    Raises `SelfplayError` for a run whose original is gone and cannot be fetched again."""
     jobs: list[_Job] = []
     suite: Suite | None = None
     for bug, number in pool.bugs_with_episodes():

@@ -19,6 +19,7 @@ from selfplay.curriculum import DUPLICATE, EpisodeResult
 from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import hidden_tests
+from selfplay.patches.changes import changes
 from selfplay.plain import encode, shown
 from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.collect import collect
@@ -200,7 +201,7 @@ def _key_or_none(artifact: Artifact) -> str | None:
 
 
 def _changes(patch: patches.FilePatch) -> list[str]:
-    return [f"{h.old_start}{line}" for h in patch.hunks for line in h.lines if line[:1] in "+-"]
+    return [f"{one.start} {one.removed} {one.added}" for hunk in patch.hunks for one in changes(hunk)]
 
 
 def _figures(artifact: Artifact, validation: Validation) -> dict[str, Any]:

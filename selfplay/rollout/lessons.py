@@ -1,8 +1,8 @@
 """Teacher data: successful episodes of any policy as supervised examples, the cold start of a small model.
 
 A success is an injector's episode whose bug is in the pool, or a resolved attempt. A model's episode is what it was
-told and said; a script's is what a model would have been told, and its calls in the textual format. A bug that was
-demonstrated (`demonstrating.py`) is taught by its demonstration, which is shorter by far. Malformed calls
+told and said; a script's is what a model would have been told, and its calls in the textual format. A script's bug
+that was demonstrated (`demonstrating.py`) is taught by its demonstration alone, which is shorter by far. Malformed calls
 stay in the conversation, so that the repair after them makes sense, but are not imitated (`train` false, mask 0).
 """
 
@@ -79,7 +79,8 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
             shown = demonstration_of(pool.folder, bug.id)
             if shown.is_file():
                 yield Success(shown, "injector", "")
-                continue
+                if bug.policy.startswith("scripted"):
+                    continue
             yield Success(folder / f"{number:06d}-injector.jsonl.zst", "injector", _injector_told(bug, number))
     if "solver" not in roles:
         return

@@ -1,9 +1,10 @@
 """Players that are language models: one model for both roles, on an event loop of its own."""
 
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.conversation import Conversation, Style
@@ -49,11 +50,19 @@ class PlayOptions:
 class ModelPlayer:
     """Plays both roles with one model, which is opened on first need (or by `check`)."""
 
-    def __init__(self, name: str, open_voice: Callable[[], Awaitable[Voice]], options: PlayOptions) -> None:
+    def __init__(
+        self,
+        name: str,
+        open_voice: Callable[[], Awaitable[Voice]],
+        options: PlayOptions,
+        engine: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """`engine`: settings of the engine that change what the model says."""
         self.name, self.options = name, options
         self.episodes = options.episodes
         self.limits = EpisodeLimits(options.calls, options.seconds)
-        self.settings = {name: value for name, value in asdict(options).items() if name != "episodes"}
+        played = {name: value for name, value in asdict(options).items() if name != "episodes"}
+        self.settings = {**played, **engine}
         self.loop = LoopThread()
         self._open = open_voice
         self._voice: Voice | None = None

@@ -161,7 +161,8 @@ def _in_process(
         return TokenVoice(await open_model(model, wanted), chat)
 
     seeded = True if play.seeded is None else play.seeded
-    return ModelPlayer(f"{kind}:{model}", open_voice, replace(play, seeded=seeded))
+    engine = {"dtype": wanted.dtype, "context": wanted.context}
+    return ModelPlayer(f"{kind}:{model}", open_voice, replace(play, seeded=seeded), engine)
 
 
 def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:

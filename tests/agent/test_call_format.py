@@ -42,6 +42,7 @@ EDIT = "<tool: edit>\na.py\n<<<<<<< SEARCH\n  old\n=======\n  new\n>>>>>>> REPLA
         ("<tool: bash>\nls\n</tool>\n</tool>", "bash", {"command": "ls"}),
         ("<tool: bash timeout=5> \r\nls\r\npwd\r\n</tool>\r\n", "bash", {"command": "ls\npwd", "timeout": 5.0}),
         (EDIT.replace("\n", "\r\n"), "edit", {"path": "a.py", "old": "  old", "new": "  new"}),
+        (EDIT.replace(">\n", ">", 1).replace("\n", "\r\n"), "edit", {"path": "a.py", "old": "  old", "new": "  new"}),
         (EDIT.replace("  old", "  old\r"), "edit", {"path": "a.py", "old": "  old\r", "new": "  new"}),
         (EDIT.replace("old", "old\n=====").replace("new", "new\n====="), "edit",
          {"path": "a.py", "old": "  old\n=====", "new": "  new\n====="}),

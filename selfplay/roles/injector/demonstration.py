@@ -111,11 +111,13 @@ def _edits(diff: str, original: Original, what: str) -> Iterator[str]:
 def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[str]:
     if text is None:
         raise Undemonstrable(f"the original of {section.path} cannot be read")
+    if not text:
+        raise Undemonstrable(f"{section.path} is empty, and an edit needs something to replace")
     lines, moved = text.split("\n"), 0
     for hunk in section.hunks:
         first, last = hunk.old_start + moved, hunk.old_start + moved + hunk.old_count
         window = f"{max(1, first - AROUND)},{last + AROUND}p"
-        yield _bash(f"I read {what} in `{section.path}`.", f"sed -n '{window}' {shlex.quote(section.path)}")
+        yield _bash(f"I read {what} in `{section.path}`.", f"sed -n '{window}' -- {shlex.quote(section.path)}")
         start, old, new = _replacement(lines, hunk, moved, section.path)
         yield _said("", Call("edit", {"path": section.path, "old": "\n".join(old), "new": "\n".join(new)}))
         lines[start : start + len(old)] = new
