@@ -2,8 +2,8 @@
 
 A success is an injector's episode whose bug is in the pool, or a resolved attempt. A model's episode is what it was
 told and said; a script's is what a model would have been told, and its calls in the textual format. A script's bug
-that was demonstrated (`demonstrating.py`) is taught by its demonstration alone, which is shorter by far. Malformed calls
-stay in the conversation, so that the repair after them makes sense, but are not imitated (`train` false, mask 0).
+that was demonstrated (`demonstrating.py`) is taught by its demonstration alone, which is shorter by far. Malformed
+calls stay in the conversation, so that the repair after them makes sense, but are not imitated (`train` false, mask 0).
 """
 
 import math
