@@ -138,7 +138,8 @@ def _paths(lines: _Lines, first: str, fields: dict[str, str], names: tuple[str, 
     moved = [(unquote(fields[f"{verb} from"]), unquote(fields.get(f"{verb} to", ""))) for verb in _verbs(fields)]
     found = [pair for pair in choices if pair in moved] if moved else [pair for pair in choices if pair[0] == pair[1]]
     if len(found) != 1:
-        raise lines.error(f"{first[:200]!r} does not say which file it is about", "Names start with a/ and b/.")
+        hint = "The old name starts with a/, the new one with b/; `git diff -R` and `--no-prefix` write others."
+        raise lines.error(f"{first[:200]!r} does not say which file it is about", hint)
     old, new = found[0]
     expected = (
         "/dev/null" if "new file mode" in fields else f"a/{old}",

@@ -193,3 +193,10 @@ def test_a_diff_of_many_files_is_read_in_linear_time():
     start = perf_counter()
     assert [len(unit) for unit in units(one + many)] == [20_001]
     assert perf_counter() - start < 20
+
+
+@pytest.mark.parametrize("names", ["b/x.py a/x.py", "x.py x.py"])
+def test_names_of_other_settings_of_git_are_refused_with_what_writes_them(names: str) -> None:
+    with pytest.raises(PatchError, match="does not say which file") as caught:
+        parse(f"diff --git {names}\n--- x.py\n+++ x.py\n@@ -1 +1 @@\n-a\n+b\n")
+    assert "`git diff -R` and `--no-prefix` write others" in caught.value.hint
