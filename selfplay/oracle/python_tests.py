@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from selfplay.oracle.python_claims import WAYS, falsified, other_value, with_few_cases
 from selfplay.oracle.secret_names import secret_name, vocabulary
@@ -167,17 +168,26 @@ def _failure(words: Sequence[str]) -> str:
     return secrets.choice(forms)
 
 
-def _kinds(tree: ast.Module) -> tuple[bool, bool, bool]:
-    """May the file hold tests that are functions, methods of plain classes, and such as unittest runs? A class whose
-    base does not say may be either of the latter; one that is not named as usual tells how no other may be named."""
+class _Kinds(NamedTuple):
+    """What a file's tests may be: functions, methods of plain classes, methods that unittest runs."""
+
+    functions: bool
+    methods: bool
+    cases: bool
+
+
+def _kinds(tree: ast.Module) -> _Kinds:
+    """A class whose base does not say may be of either kind; one that is not named as usual tells nothing of how
+    another must be named, so functions stand for it."""
     owners = [owner for _, owner in _tests(tree)]
     bases = [ast.unparse(base) for owner in owners if owner for base in owner.node.bases]
     plain = [owner.name.startswith("Test") for owner in owners if owner and not owner.node.bases]
     strange = not owners or any("TestCase" not in base for base in bases)
-    return None in owners or not owners or not all(plain), any(plain) or strange, bool(bases) or strange
+    functions = None in owners or not owners or not all(plain)
+    return _Kinds(functions, methods=any(plain) or strange, cases=bool(bases) or strange)
 
 
-def _canaries(words: Sequence[str], known: Sequence[str], kinds: tuple[bool, bool, bool]) -> list[str]:
+def _canaries(words: Sequence[str], known: Sequence[str], kinds: _Kinds) -> list[str]:
     """For each kind of test that the file holds, a test a word: it passes if the hash of the word is odd.
 
     Of each kind, since what makes one always pass need not touch the other; of no other, since each failure costs."""
@@ -189,9 +199,9 @@ def _canaries(words: Sequence[str], known: Sequence[str], kinds: tuple[bool, boo
     checks = (f"self.assertEqual({parity}({word!r}), 1)" if number % 4 < 2 else f"{{1: 0}}[{parity}({word!r})]"
               for number, word in enumerate(words))  # fmt: skip
     cases = [f"    def test_{word}(self):\n        {check}\n" for word, check in zip(words, checks, strict=True)]
-    asked += _class(known, "", plain) if kinds[1] else ""
-    asked += _class(known, f"({case}.TestCase)", cases) if kinds[2] else ""
-    return [asked, *(functions if kinds[0] else ())]
+    asked += _class(known, "", plain) if kinds.methods else ""
+    asked += _class(known, f"({case}.TestCase)", cases) if kinds.cases else ""
+    return [asked, *(functions if kinds.functions else ())]
 
 
 def _class(known: Sequence[str], bases: str, methods: Sequence[str]) -> str:
