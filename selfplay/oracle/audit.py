@@ -33,8 +33,9 @@ COPY = 2 / 3
 """The share of a file's lines from which on another file that holds them is a copy of it."""
 RUN = 5
 """Telling lines taken away together from which on the same lines together in another file are a copy."""
-SHORTEST = 10
-"""Characters of the shortest line that tells something: shorter ones are `else:` and `return x`."""
+SHORTEST, LONGEST = 10, 200
+"""Characters of the shortest line that tells something: shorter ones are `else:` and `return x`; and of the longest
+that is one line of a program, and no list of lines."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,8 @@ def _tells(hits: int, total: int, around: int, context: int, least: float) -> bo
 
 
 def needles(task: Task) -> dict[str, Any]:
-    """What to search for: telling lines the bug took away, which of them the original's code has elsewhere, the
-    lines around them, and the Python files before and after."""
+    """What to search for: telling lines the bug took away, which of them the original's code has elsewhere, which are
+    but part of a line that is left or elsewhere, the lines around them, and the Python files before and after."""
     sections = patches.parse(task.artifact.bug_inject)
     given = [section for diff in task.extra for section in patches.parse(diff)]  # a failed attempt is part of the task
     kept = {line.strip() for section in (*sections, *given) for line in section.added_lines}
@@ -114,6 +115,8 @@ def needles(task: Task) -> dict[str, Any]:
     left = {line for section in sections if section.old_path for line in _left(originals, section)}
     lines = [line for line in lines if line not in left]
     common = [index for index, line in enumerate(lines) if line in elsewhere]
+    there = "\n".join(line for line in (*elsewhere, *left, *kept) if len(line) <= LONGEST)
+    partly = [index for index, line in enumerate(lines) if line in there]
     python = [
         (_stem(section.old_path), originals[section.old_path], "\n".join(_left(originals, section, strip=False)))
         for section in sections
@@ -121,7 +124,7 @@ def needles(task: Task) -> dict[str, Any]:
     ]
     around = {line[1:].strip() for s in sections for hunk in s.hunks for line in hunk.lines if line.startswith(" ")}
     context = sorted(line for line in around if len(line) >= SHORTEST)
-    return {"lines": lines, "common": common, "context": context, "python": python}
+    return {"lines": lines, "common": common, "partly": partly, "context": context, "python": python}
 
 
 def _elsewhere(originals: Mapping[str, str], changed: Collection[str], runs: Collection[Sequence[str]]) -> set[str]:

@@ -207,6 +207,17 @@ def test_a_lone_function_pasted_elsewhere_excuses_nothing(tmp_path: Path, pasted
     assert (len(wanted["lines"]), len(wanted["common"])) == (5, excused)
 
 
+def test_a_lost_line_that_is_part_of_one_that_is_left_is_no_copy(tmp_path: Path) -> None:
+    """Found on a real project: one lost line of three stood in another, longer one of the same file."""
+    lost = ["first = compute(things)", "second = first.and_more", "third = combine(first, second)"]
+    (tmp_path / "a.py").write_text("\n".join([*lost, f"if True and {lost[2]}:", "    last"]) + "\n")
+    (tmp_path / "lines.out").write_text(repr(lost) + "x" * 200)  # a list of lines excuses nothing
+    removed = "".join(f"-{line}\n" for line in lost)
+    diff = f"diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,4 +1,1 @@\n{removed} if True and {lost[2]}:\n"
+    wanted = needles(Task(World(tree=(tmp_path,)), Artifact("s", "p", ("t.py",), diff, "")))
+    assert (wanted["lines"], wanted["partly"]) == (lost, [2])
+
+
 def test_the_compiled_cache_of_the_original_is_cleaned_away(
     backend: Backend, plant: Callable[[str, bytes], Task]
 ) -> None:

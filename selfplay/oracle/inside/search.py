@@ -98,7 +98,7 @@ class Search:
         self.left = MOST_UNPACKED
         self.lines = {line.encode("utf-8", "surrogateescape"): index for index, line in enumerate(wanted["lines"])}
         self.forms = {index: turned(line) for line, index in self.lines.items() if len(line) >= LEAST_TURNED}
-        self.common = set(wanted["common"])
+        self.common, self.partly = set(wanted["common"]), set(wanted["partly"])
         self.context = {line.encode("utf-8", "surrogateescape") for line in wanted["context"]}
         self.code = {}
         for stem, before, after in wanted["python"]:
@@ -148,7 +148,7 @@ class Search:
         """Lines that stand in something else, as in a pickle or a printed list, and lines in other forms."""
         inside = {index for index, forms in self.forms.items() if stands_in(forms[0], data)}
         if kind == "file":
-            inside -= self.common
+            inside -= self.partly
         if inside:
             self.found.append([where, kind, sorted(inside), sum(line in data for line in self.context)])
         turned = {index for index, forms in self.forms.items() if any(form in data for form in forms[1:])}
