@@ -151,9 +151,9 @@ class Search:
             inside -= self.partly
         if inside:
             self.found.append([where, kind, sorted(inside), sum(line in data for line in self.context)])
-        turned = {index for index, forms in self.forms.items() if any(form in data for form in forms[1:])}
-        if turned:
-            self.found.append([where, "turned", sorted(turned), len(self.context)])
+        others = {index for index, forms in self.forms.items() if any(form in data for form in forms[1:])}
+        if others:
+            self.found.append([where, "turned", sorted(others), len(self.context)])
 
     def compiled(self, where, data):
         """Does compiled Python hold a function that was lost? A short one may be another program's: its path must
