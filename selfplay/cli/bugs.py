@@ -1,7 +1,6 @@
 """Commands on what a run made: `validate`, `show`, `grade`, `audit`."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +28,7 @@ def validate(
 
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import verdict_table
+    from selfplay.rollout.parallel import one_per_core
     from selfplay.rollout.revalidation import revalidate
     from selfplay.rollout.stored import bug_folders
 
@@ -36,7 +36,7 @@ def validate(
     with LiveWatcher() as watcher:
         watcher.expect(count, "checking")
         try:
-            for result in revalidate(path, backend, workers or os.cpu_count() or 1):
+            for result in revalidate(path, backend, one_per_core(workers)):
                 results.append(result)
                 if not as_json:
                     Console().print(verdict_table(result.id, result.verdicts))
@@ -87,14 +87,13 @@ def _grade_run(
     """Grade a file of predictions; returns whether all are resolved."""
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import grades_table
+    from selfplay.rollout.parallel import one_per_core
     from selfplay.rollout.predictions import grade_predictions, read_predictions
 
     diffs, grades = read_predictions(file), {}
     with LiveWatcher() as watcher:
         watcher.expect(len(diffs))
-        found = grade_predictions(
-            run, diffs, backend, workers=workers or os.cpu_count() or 1, counterfactual=counterfactual
-        )
+        found = grade_predictions(run, diffs, backend, workers=one_per_core(workers), counterfactual=counterfactual)
         for bug, graded in found:
             grades[bug] = graded
             watcher.done(f"{bug}: {graded.reason}")

@@ -1,7 +1,6 @@
 """`selfplay trajectories`: what was played, for others to learn from."""
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -33,12 +32,13 @@ def demonstrate(
     from selfplay.curriculum import open_existing
     from selfplay.report.progress import LiveWatcher
     from selfplay.rollout.demonstrating import demonstrate as show
+    from selfplay.rollout.parallel import one_per_core
 
     found = []
     with open_existing(run_dir) as pool, LiveWatcher() as watcher:
         watcher.expect(pool.count(), "demonstrating")
         try:
-            for shown in show(pool, opened(sandbox, image, runtime), workers or os.cpu_count() or 1):
+            for shown in show(pool, opened(sandbox, image, runtime), one_per_core(workers)):
                 found.append(shown)
                 watcher.done(f"{shown.bug}: {shown.why or 'shown'}")
         except KeyboardInterrupt:

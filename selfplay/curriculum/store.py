@@ -10,7 +10,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from selfplay.artifact import Bug, save, save_bug
@@ -55,22 +54,21 @@ class Curriculum:
         They bind once an episode is stored: before that a mistyped source or a missing `--test` may be mended.
         Raises `CurriculumError` naming the first difference.
         """
-        self._settle(settings, bool(self.finished()), "Resume with the same settings, or give another --out.")
+        hint = "Resume with the same settings, or give another --out."
+        self._settle(settings, self.settings() if self.finished() else {}, hint)
 
     def settle_attempts(self, name: str, settings: Mapping[str, Any]) -> None:
         """As `settle`, what fixes the attempts filed under `name`: it binds once an attempt is stored. Attempts whose
         `policy` nobody recorded (an earlier version's) are those of the policy of that name."""
         named = {f"{name}: {key}": value for key, value in settings.items()}
         hint = "Use the same policy and options, or file these attempts under another --name."
-        self._settle(named, bool(self.attempts.finished(name)), hint, {f"{name}: policy": name})
+        known = {f"{name}: policy": name, **self.settings()}
+        self._settle(named, known if self.attempts.finished(name) else {}, hint)
 
-    def _settle(
-        self, settings: Mapping[str, Any], bound: bool, hint: str, unrecorded: Mapping[str, Any] = MappingProxyType({})
-    ) -> None:
-        known = {**unrecorded, **self.settings()}
-        for key, value in settings.items() if bound else ():
-            if key in known and known[key] != value:
-                raise CurriculumError(f"{self.folder} was made with {key} = {known[key]!r}, not {value!r}", hint)
+    def _settle(self, settings: Mapping[str, Any], bound: Mapping[str, Any], hint: str) -> None:
+        for key, value in settings.items():
+            if key in bound and bound[key] != value:
+                raise CurriculumError(f"{self.folder} was made with {key} = {bound[key]!r}, not {value!r}", hint)
         with self._db:
             self._db.executemany(
                 "INSERT OR REPLACE INTO run VALUES (?, ?)", [(key, json.dumps(v)) for key, v in settings.items()]

@@ -130,17 +130,27 @@ def needles(task: Task) -> dict[str, Any]:
 def _elsewhere(originals: Mapping[str, str], changed: Collection[str], runs: Collection[Sequence[str]]) -> set[str]:
     """The lines of the files the bug leaves alone, less those that are copies: of a file it changes (a build folder's,
     say, or an archive's), or of one of the `runs` of lines it takes away. They would excuse themselves."""
-    known = [set(_telling(originals[path].split("\n"))) for path in changed if path in originals]
+    telling = [set(_telling(originals[path].split("\n"))) for path in changed if path in originals]
+    blocks = [_block(run) for run in runs]
     found: set[str] = set()
     for path, text in originals.items():
-        if path in changed:
-            continue
         lines = [line.strip() for line in text.split("\n")]
-        all_lines, told = set(lines), f"\n{chr(10).join(_telling(lines))}\n"
-        whole = any(len(all_lines & one) > COPY * len(one) for one in known if one)
-        if not whole and not any(f"\n{chr(10).join(run)}\n" in told for run in runs):
-            found |= all_lines
+        every = set(lines)
+        whole = any(len(every & known) > COPY * len(known) for known in telling if known)
+        if path not in changed and not whole and not (blocks and _holds(lines, blocks)):
+            found |= every
     return found
+
+
+def _holds(lines: Sequence[str], blocks: Iterable[str]) -> bool:
+    """Do the telling ones of these lines hold one of the blocks?"""
+    told = _block(_telling(lines))
+    return any(block in told for block in blocks)
+
+
+def _block(lines: Sequence[str]) -> str:
+    """Lines as a text in which neighbours stand together, each whole."""
+    return "\n".join(["", *lines, ""])
 
 
 def _telling(lines: Iterable[str]) -> list[str]:

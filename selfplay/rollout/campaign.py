@@ -15,7 +15,7 @@ from selfplay.repository.source import PathSource, parse_source
 from selfplay.rollout.cost import Meter
 from selfplay.rollout.injection import Injection, Mix
 from selfplay.rollout.local import make_bugs
-from selfplay.rollout.parallel import RolloutError
+from selfplay.rollout.parallel import RolloutError, one_per_core
 from selfplay.rollout.players import SCRIPTED, Player, player_named
 from selfplay.rollout.promotion import PER_PARENT
 from selfplay.rollout.solve_run import SolveWatcher, settle_attempts, solve_pool
@@ -86,7 +86,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         run = _injection(order, prepared, suite, backend, player)
         reason = "interrupted"
         try:
-            reason = make_bugs(run, pool, order.bugs, _workers(order), watcher.step, order.patience)
+            reason = make_bugs(run, pool, order.bugs, one_per_core(order.workers), watcher.step, order.patience)
             meter.lap("bugs")
             if order.order == 2 and pool.count():
                 solve_pool(_solving(order, prepared, backend, player), order.per_parent, pool, watcher)
@@ -158,12 +158,8 @@ def _solving(order: Order, prepared: Prepared, backend: Backend, player: Player)
         trajectories=order.out / "trajectories",
         attempts=order.attempts,
         seed=order.seed,
-        workers=_workers(order),
+        workers=one_per_core(order.workers),
     )
-
-
-def _workers(order: Order) -> int:
-    return order.workers or os.cpu_count() or 1
 
 
 def _facts(order: Order, prepared: Prepared, suite: Suite, reason: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ observations are real. What the harness does not take, or what makes another tre
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from selfplay.agent.conversation import NO_CALL, ChatConversation
 from selfplay.agent.hands import at_once
 from selfplay.agent.model import Message, Reply, Sampling
 from selfplay.agent.trajectory import TrajectoryError, load, save
-from selfplay.artifact import Artifact, ArtifactError
+from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import Curriculum
 from selfplay.oracle.originals import original_texts
 from selfplay.repository import Suite, measure_suite
@@ -27,7 +27,7 @@ from selfplay.roles.injector.staged import StagedInjector
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.rollout.injection import tree_key
 from selfplay.rollout.parallel import in_parallel
-from selfplay.rollout.stored import demonstration_of, prepared_for, read_bug
+from selfplay.rollout.stored import demonstration_of, injector_task_of, prepared_for, read_bug
 from selfplay.sandbox import Backend, Sandbox, World
 
 NAME = "demonstration"
@@ -54,18 +54,19 @@ def demonstrate(pool: Curriculum, backend: Backend, workers: int) -> Iterator[Sh
     """Show every first-order bug of the run that was not shown yet, `workers` at a time, as they come.
 
     Raises `SelfplayError` for a run whose original is gone and cannot be fetched again."""
-    jobs: list[_Job] = []
-    suite: Suite | None = None
+    todo: list[tuple[Bug, int]] = []
     for bug, number in pool.bugs_with_episodes():
-        folder, target = pool.folder / "bugs" / bug.id, demonstration_of(pool.folder, bug.id)
-        if _readable(target):
+        if _readable(demonstration_of(pool.folder, bug.id)):
             yield Shown(bug.id)
-            continue
-        if suite is None:
-            prepared = prepared_for(folder, bug, backend)
-            seconds = float(bug.thresholds["seconds"])
-            suite = measure_suite(prepared, backend, time_limit=seconds, command=pool.settings().get("test"))
-        jobs.append(_Job(folder, number, suite, prepared.world(history=True), target))
+        else:
+            todo.append((bug, number))
+    if not todo:
+        return
+    first, bugs = todo[0][0], pool.folder / "bugs"
+    prepared, seconds = prepared_for(bugs / first.id, first, backend), float(first.thresholds["seconds"])
+    suite = measure_suite(prepared, backend, time_limit=seconds, command=pool.settings().get("test"))
+    world = prepared.world(history=True)
+    jobs = [_Job(bugs / bug.id, n, suite, world, demonstration_of(pool.folder, bug.id)) for bug, n in todo]
     for job, why in in_parallel(jobs, lambda job: _show(job, backend), workers, backend):
         yield Shown(job.folder.name, why)
 
@@ -85,15 +86,11 @@ def _show(job: _Job, backend: Backend) -> str:
         stages = demonstration(job.suite, artifact, lambda path: original_texts(job.world, [path]).get(path))
     except (ArtifactError, Undemonstrable, patches.PatchError) as error:
         return str(error)
-    strategy: Any = bug.strategy
-    told = InjectorTask(
-        strategy, bug.seed, job.number, job.suite,
-        min_passing_tests=thresholds.min_passing_tests,
-        min_changed_files=thresholds.min_changed_files,
-        min_failing_tests=thresholds.min_failing_tests,
+    told = replace(
+        injector_task_of(bug, job.number, job.suite),
         seconds=thresholds.seconds,
         seed_location=patches.parse(artifact.bug_inject)[0].path,
-    )  # fmt: skip
+    )
     with backend.open(job.world) as sandbox:
         trajectory = run_episode(_Actor(told, stages), sandbox, "injector", hand_in=HANDED_IN)
         why = _otherwise(trajectory, artifact, sandbox)

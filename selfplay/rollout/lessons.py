@@ -26,11 +26,10 @@ from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
 from selfplay.repository import Suite
 from selfplay.roles.injector.prompt import injector_prompt
-from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.prompt import opening
 from selfplay.roles.solver.prompt import solver_prompt
 from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.stored import demonstration_of, read_bug
+from selfplay.rollout.stored import demonstration_of, injector_task_of, read_bug
 from selfplay.sandbox import World
 
 Role = Literal["injector", "solver"]
@@ -123,9 +122,7 @@ def tokens(messages: tuple[Message, ...], chat: ChatFormat) -> dict[str, list[in
 
 
 def _injector_told(bug: Bug, number: int) -> str:
-    least = {name: bug.thresholds[name] for name in ("min_passing_tests", "min_changed_files", "min_failing_tests")}
-    strategy: Any = bug.strategy
-    return injector_prompt(InjectorTask(strategy, bug.seed, number, Suite((), {}), **least))
+    return injector_prompt(injector_task_of(bug, number, Suite((), {})))
 
 
 def _solver_told(folder: Path) -> str:

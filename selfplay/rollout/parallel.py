@@ -4,6 +4,7 @@ A job whose sandbox was lost says nothing of the repository and is done again, a
 sandboxes, so that what still runs ends, and leaves what was stored.
 """
 
+import os
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -23,6 +24,11 @@ LOST_SANDBOXES = 5
 
 class RolloutError(SelfplayError):
     """The loop cannot go on."""
+
+
+def one_per_core(workers: int | None) -> int:
+    """How many jobs at a time, where nobody said it."""
+    return workers or os.cpu_count() or 1
 
 
 def in_parallel(jobs: Iterable[J], work: Callable[[J], R], workers: int, backend: Backend) -> Iterator[tuple[J, R]]:

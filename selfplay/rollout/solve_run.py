@@ -1,7 +1,6 @@
 """From a run's folder to attempts at its bugs and second-order bugs: what `selfplay solve` does, over values."""
 
 import contextlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from selfplay.curriculum.attempts import Attempt, Promotion
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.repository import Prepared, rebuild
 from selfplay.rollout.controls import CONTROLS
+from selfplay.rollout.parallel import one_per_core
 from selfplay.rollout.players import Player, player_named
 from selfplay.rollout.promotion import promote
 from selfplay.rollout.solving import Solving, ready_bugs, solve
@@ -117,7 +117,7 @@ def _solving(
         trajectories=order.run / "trajectories",
         attempts=order.attempts,
         seed=int(pool.settings().get("seed", 0)),
-        workers=order.workers or os.cpu_count() or 1,
+        workers=one_per_core(order.workers),
         counterfactual=order.counterfactual,
     )
 

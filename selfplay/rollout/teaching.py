@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +14,7 @@ from selfplay.agent.trajectory import TrajectoryError
 from selfplay.artifact.files import write_atomically
 from selfplay.curriculum import CurriculumError, open_existing
 from selfplay.policies.tokenizer import load_tokenizer
-from selfplay.rollout.lessons import Role, lessons, successes
+from selfplay.rollout.lessons import Lesson, Role, lessons, successes
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,22 @@ def _rows(
     rows: list[dict[str, Any]] = []
     counts: Counter[str] = Counter(dict.fromkeys(map(str, roles), 0))
     said = set[tuple[str, ...]]()
+    for lesson in _lessons(order, roles, counts):
+        if lesson.words in said:
+            counts["the same was said before"] += 1
+            continue
+        said.add(lesson.words)
+        row = lesson.to_json(chat)
+        if order.most_tokens and len(row["ids"]) > order.most_tokens:
+            counts["too long"] += 1
+            continue
+        rows.append(row)
+        counts[lesson.role] += 1
+    return rows, dict(counts)
+
+
+def _lessons(order: LessonOrder, roles: tuple[Role, ...], counts: Counter[str]) -> Iterator[Lesson]:
+    """What the successes of a run teach; those that teach nothing are counted."""
     with open_existing(order.run) as pool:
         for success in successes(pool, roles):
             try:
@@ -63,15 +80,4 @@ def _rows(
                 continue
             if not found:
                 counts["the call format cannot say it"] += 1
-            for lesson in found:
-                if lesson.words in said:
-                    counts["the same was said before"] += 1
-                    continue
-                said.add(lesson.words)
-                row = lesson.to_json(chat)
-                if order.most_tokens and len(row["ids"]) > order.most_tokens:
-                    counts["too long"] += 1
-                    continue
-                rows.append(row)
-                counts[lesson.role] += 1
-    return rows, dict(counts)
+            yield from found
