@@ -2,10 +2,10 @@
 
 import shlex
 
+from selfplay.commands.cost import cpu_seconds
 from selfplay.curriculum import Progress
 from selfplay.curriculum.attempts import Attempt
 from selfplay.repository import Prepared
-from selfplay.rollout.cost import cpu_seconds
 from selfplay.sandbox import Sandbox
 
 

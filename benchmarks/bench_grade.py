@@ -18,14 +18,14 @@ from pathlib import Path
 
 from benchmarks.bare import Bare, bare_command, warmed
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
+from selfplay.commands.cost import cpu_seconds
+from selfplay.commands.curriculum import Order, run_campaign
+from selfplay.commands.grade import grader_for
+from selfplay.curriculum.stored import MOST_SECONDS, read_bug, task_of
 from selfplay.oracle.trial import Order as TrialOrder
 from selfplay.oracle.trial import run_trial
 from selfplay.patches import reverse
 from selfplay.repository import Prepared, measure_suite, prepare
-from selfplay.rollout.campaign import Order, run_campaign
-from selfplay.rollout.cost import cpu_seconds
-from selfplay.rollout.grading import grader_for
-from selfplay.rollout.stored import MOST_SECONDS, read_bug, task_of
 from selfplay.sandbox import Backend, open_backend
 
 PROJECTS = ("pypi:sqlparse==0.5.3", "pypi:boltons==25.0.0", "pypi:jinja2==3.1.6")

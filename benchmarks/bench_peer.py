@@ -24,17 +24,17 @@ from benchmarks.bench_bugs import PROJECTS
 from benchmarks.figures import Figure, Sheet, report
 from selfplay.agent import run_episode
 from selfplay.artifact import Artifact, ArtifactError
+from selfplay.commands.cost import cpu_seconds
 from selfplay.patches import is_test_file, parse
-from selfplay.policies import Script, ScriptedPolicy
 from selfplay.repository import Prepared, Suite, measure_suite, prepare
 from selfplay.repository.cache import default_cache
-from selfplay.roles.injector import console
 from selfplay.roles.injector.collect import collect
-from selfplay.roles.injector.cuts import Change
-from selfplay.roles.injector.script import hand_in
-from selfplay.roles.injector.weaken import weaken
-from selfplay.rollout.cost import cpu_seconds
 from selfplay.sandbox import Backend, open_backend
+from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.injector import steps
+from selfplay.scripted.injector.script import hand_in
+from selfplay.scripted.injector.weaken import weaken
+from selfplay.scripted.policy import Script, ScriptedPolicy
 from selfplay.validators import validate
 from selfplay.workbench import RunCache, Workbench
 
@@ -81,9 +81,9 @@ def candidates(python: Path, prepared: Prepared, count: int) -> list[Change]:
 
 def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Script:
     """Plant it, run the whole suite, and where some tests fail and some pass, remove those and hand in."""
-    yield from console.install_probe()
-    yield from console.create(change.path, change.after or "")
-    found = yield from console.look(suite, sorted(suite.seconds), TEST_SECONDS, len(suite.seconds))
+    yield from steps.install_probe()
+    yield from steps.create(change.path, change.after or "")
+    found = yield from steps.look(suite, sorted(suite.seconds), TEST_SECONDS, len(suite.seconds))
     if not found.ran or not found.failures or not found.passed:
         return
     tally.seen += 1
@@ -91,7 +91,7 @@ def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Sc
     weakened = weaken(tests, found.failures, {})
     if weakened:
         for one in weakened:
-            yield from console.plant(one)
+            yield from steps.plant(one)
         yield from hand_in(suite, suite.files, [change], weakened)
 
 

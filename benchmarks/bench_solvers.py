@@ -19,17 +19,17 @@ from pathlib import Path
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from selfplay.agent import run_episode
 from selfplay.artifact import Bug
+from selfplay.commands.cost import cpu_seconds
+from selfplay.commands.grade import grader_for, task_of
+from selfplay.commands.validate import bug_folders, prepared_for, read_bug
 from selfplay.oracle.grade import Grader
 from selfplay.oracle.specification import specification
 from selfplay.oracle.world import open_world, solver_world
 from selfplay.repository import Prepared
-from selfplay.roles.solver.naive import naive_solver
-from selfplay.roles.solver.script import scripted_solver
 from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.cost import cpu_seconds
-from selfplay.rollout.grading import grader_for, task_of
-from selfplay.rollout.revalidation import bug_folders, prepared_for, read_bug
 from selfplay.sandbox import Backend, open_backend
+from selfplay.scripted.solver.naive import naive_solver
+from selfplay.scripted.solver.script import scripted_solver
 
 POLICIES = {"search": scripted_solver, "naive": naive_solver}
 

@@ -54,7 +54,7 @@ def test_an_installed_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Pa
         "from importlib import resources\n"
         "from selfplay.sandbox import open_backend, World\n"
         "with open_backend().open(World()) as sandbox: said = sandbox.run(['echo', 'inside'], timeout=20).text\n"
-        "probe = resources.files('selfplay.roles.injector.inside').joinpath('selfplay_probe.py').is_file()\n"
+        "probe = resources.files('selfplay.scripted.injector.inside').joinpath('selfplay_probe.py').is_file()\n"
         "from selfplay.prompts import render\n"
         "told = 'Add a feature' in render('strategy/feature')\n"
         "alone = not any(map(importlib.util.find_spec, ('validators', 'prompts')))\n"

@@ -26,11 +26,11 @@ def validate(
     """Run every check again from nothing. Exit 0: all valid, 1: one is not, 2: could not run."""
     from rich.console import Console
 
+    from selfplay.commands.validate import revalidate
+    from selfplay.curriculum.stored import bug_folders
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import verdict_table
     from selfplay.rollout.parallel import one_per_core
-    from selfplay.rollout.revalidation import revalidate
-    from selfplay.rollout.stored import bug_folders
 
     backend, count, results = opened(sandbox, image, runtime), len(bug_folders(path)), []
     with LiveWatcher() as watcher:
@@ -72,8 +72,8 @@ def grade(
         resolved = _grade_run(path, predictions, backend, counterfactual, workers, as_json)
     else:
         assert patch is not None
+        from selfplay.commands.grade import grade_file
         from selfplay.report.tables import grade_table
-        from selfplay.rollout.grading import grade_file
 
         graded = grade_file(path, patch, backend, counterfactual=counterfactual)
         _print(as_json, graded.to_json(), lambda: grade_table(path.name, graded))
@@ -85,10 +85,10 @@ def _grade_run(
     run: Path, file: Path, backend: "Backend", counterfactual: bool, workers: int | None, as_json: bool
 ) -> bool:
     """Grade a file of predictions; returns whether all are resolved."""
+    from selfplay.commands.predictions import grade_predictions, read_predictions
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import grades_table
     from selfplay.rollout.parallel import one_per_core
-    from selfplay.rollout.predictions import grade_predictions, read_predictions
 
     diffs, grades = read_predictions(file), {}
     with LiveWatcher() as watcher:
@@ -122,8 +122,8 @@ def audit(
     """Search the solver's world for copies of the answer. Exit 0: clean, 1: it leaks, 2: could not be searched."""
     from rich.console import Console
 
+    from selfplay.commands.grade import audit_bug
     from selfplay.report.tables import audit_table
-    from selfplay.rollout.grading import audit_bug
 
     audited = audit_bug(bug_dir, opened(sandbox, image, runtime))
     if as_json:
@@ -148,8 +148,8 @@ def show(path: Annotated[Path, typer.Argument(help="A bug's folder, a run's, or 
 
     from selfplay.artifact import load, load_bug
     from selfplay.artifact.bug import BUG_FILE
+    from selfplay.curriculum.stored import read_attempt
     from selfplay.report.page import bug_page
-    from selfplay.rollout.stored import read_attempt
 
     if not (path / BUG_FILE).exists() and (path / "curriculum.sqlite").is_file():
         from selfplay.curriculum import open_curriculum

@@ -43,8 +43,8 @@ def curriculum(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Make a curriculum of verified bugs from a repository."""
+    from selfplay.commands.curriculum import Order, run_campaign
     from selfplay.report.progress import LiveWatcher
-    from selfplay.rollout.campaign import Order, run_campaign
     from selfplay.rollout.injection import mix_named
     from selfplay.validators import Thresholds
 

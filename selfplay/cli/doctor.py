@@ -17,8 +17,8 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
 ) -> None:
     """Try every backend here. Exit 0: the one that would be used isolates as promised, 1: it does not."""
+    from selfplay.commands.doctor import diagnose
     from selfplay.report.doctor import doctor_report
-    from selfplay.rollout.doctor import diagnose
 
     found = diagnose(sandbox, image, runtime)
     if as_json:

@@ -28,7 +28,7 @@ def build(
 ) -> None:
     """Build an image that holds the source at /testbed, its past, and its environment. Use it with:
     selfplay curriculum image: --sandbox docker --image TAG"""
-    from selfplay.rollout.imaging import build_image
+    from selfplay.commands.image import build_image
 
     built = build_image(source, base, tag, setup, lambda line: print(line, file=sys.stderr))
     print(json.dumps(built.to_json(), indent=2) if as_json else built.tag)

@@ -37,8 +37,8 @@ def solve(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Attempt every bug of a run and record its solve rate. The same command resumes."""
+    from selfplay.commands.solve import SolveOrder, run_solve
     from selfplay.report.progress import LiveWatcher
-    from selfplay.rollout.solve_run import SolveOrder, run_solve
 
     options = policy_options(base_url, api_key_env, option)
     order = SolveOrder(run_dir, attempts, policy, promote, workers, counterfactual, options, name)

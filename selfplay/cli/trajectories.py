@@ -31,8 +31,8 @@ def demonstrate(
     """Show each bug of a run in the staged injector: short lessons, which `export` then takes. It resumes."""
     from selfplay.curriculum import open_existing
     from selfplay.report.progress import LiveWatcher
-    from selfplay.rollout.demonstrating import demonstrate as show
     from selfplay.rollout.parallel import one_per_core
+    from selfplay.sft.demonstrate import demonstrate as show
 
     found = []
     with open_existing(run_dir) as pool, LiveWatcher() as watcher:
@@ -63,7 +63,7 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """Successful episodes of a run as supervised examples: messages, and with --tokenizer ids and mask."""
-    from selfplay.rollout.teaching import LessonOrder, write_lessons
+    from selfplay.commands.lessons import LessonOrder, write_lessons
 
     counts = write_lessons(LessonOrder(run_dir, out, role, tokenizer, observation_chars, most_tokens))
     if as_json:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 from selfplay.oracle.javascript_code import call_at
 from selfplay.oracle.secret_names import secret_name
-from selfplay.oracle.ways import FAR
+from selfplay.oracle.variants import FAR
 
 WAYS = 6
 """How a value may be another: longer, altered in one place, in case, in white space, shorter, in order."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from selfplay.oracle.javascript_claims import WAYS, Edit, edited, falsified, other_value
 from selfplay.oracle.javascript_code import Call, call_at
 from selfplay.oracle.secret_names import secret_name
-from selfplay.oracle.ways import chosen
+from selfplay.oracle.variants import chosen
 
 SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 _TYPED = (".ts", ".mts", ".cts", ".tsx")

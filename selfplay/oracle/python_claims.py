@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Sequence
 
 from selfplay.oracle.secret_names import secret_name
-from selfplay.oracle.ways import FAR
+from selfplay.oracle.variants import FAR
 from selfplay.plain import syntax_tree
 
 WAYS = 7

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from selfplay.oracle.python_claims import WAYS, falsified, other_value, with_few_cases
 from selfplay.oracle.secret_names import secret_name, vocabulary
-from selfplay.oracle.ways import chosen
+from selfplay.oracle.variants import chosen
 from selfplay.plain import encode, syntax_tree
 
 OTHERS = 4

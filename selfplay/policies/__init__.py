@@ -1,5 +1,1 @@
-"""Who decides: policies answer observations with calls. They never see a sandbox."""
-
-from selfplay.policies.scripted import Script, ScriptedPolicy
-
-__all__ = ["Script", "ScriptedPolicy"]
+"""Engines that give a model's turns, behind two small protocols: text, or token ids. They never see a sandbox."""

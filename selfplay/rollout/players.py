@@ -9,12 +9,12 @@ from pydantic import TypeAdapter, ValidationError
 from selfplay.agent import EpisodeLimits, Policy
 from selfplay.errors import SelfplayError
 from selfplay.policies.loop import LoopThread
-from selfplay.roles.injector.script import scripted_injector
-from selfplay.roles.injector.survey import Notes
 from selfplay.roles.injector.task import InjectorTask
-from selfplay.roles.solver.naive import naive_solver
-from selfplay.roles.solver.script import scripted_solver
 from selfplay.roles.solver.task import SolverTask
+from selfplay.scripted.injector.script import scripted_injector
+from selfplay.scripted.injector.survey import Notes
+from selfplay.scripted.solver.naive import naive_solver
+from selfplay.scripted.solver.script import scripted_solver
 
 Say = Callable[[str], None]
 

@@ -19,6 +19,7 @@ from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, Bug
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.attempts import Attempt, file_name
+from selfplay.curriculum.stored import oracle_of, read_bug, task_of
 from selfplay.errors import SelfplayError
 from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.grade import Grade, Grader
@@ -33,7 +34,6 @@ from selfplay.rollout.controls import CONTROLS, play_control
 from selfplay.rollout.parallel import RolloutError, in_parallel, on_stage
 from selfplay.rollout.players import Player, Say
 from selfplay.rollout.stage import stage_for
-from selfplay.rollout.stored import oracle_of, read_bug, task_of
 from selfplay.sandbox import Backend, Limits, SandboxError
 from selfplay.workbench import RunCache
 

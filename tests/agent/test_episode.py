@@ -12,8 +12,8 @@ from selfplay.agent import Call, EpisodeLimits, Finish, Observation, Trajectory,
 from selfplay.agent.actions import cap
 from selfplay.agent.tools import OBSERVATION_CHARS
 from selfplay.agent.trajectory import load, save
-from selfplay.policies import ScriptedPolicy
 from selfplay.sandbox import Sandbox
+from selfplay.scripted.policy import ScriptedPolicy
 
 
 def bash(command: str, **arguments: Any) -> Call:

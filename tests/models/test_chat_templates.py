@@ -16,7 +16,7 @@ from selfplay.agent.model import Message, ModelError, Sample, Sampling
 from selfplay.agent.token_conversation import TokenConversation
 from selfplay.agent.trajectory import MALFORMED
 from selfplay.policies.tokenizer import HfTokenizer, load_tokenizer
-from selfplay.rollout.lessons import tokens
+from selfplay.sft.lessons import tokens
 
 QWEN = """{%- if messages[0]['role'] == 'system' %}
 {{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}

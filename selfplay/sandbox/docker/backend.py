@@ -28,7 +28,7 @@ from selfplay.sandbox.docker.client import (
     patiently,
     translated,
 )
-from selfplay.sandbox.docker.forest import PAGE, Forest, grown
+from selfplay.sandbox.docker.layers import PAGE, Forest, grown
 from selfplay.sandbox.docker.live import DockerSandbox
 from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels
 from selfplay.sandbox.docker.stream import AttachedLink

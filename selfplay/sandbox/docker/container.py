@@ -12,8 +12,8 @@ from docker.types import Mount as Bind
 
 from selfplay.sandbox import inside, messages
 from selfplay.sandbox.docker.bootstrap import READER
-from selfplay.sandbox.docker.forest import Forest
 from selfplay.sandbox.docker.image import Image
+from selfplay.sandbox.docker.layers import Forest
 from selfplay.sandbox.protocol import WORKDIR, Limits, Mount, World
 
 SHARES = {WORKDIR: 1 / 2, "/tmp": 1 / 4, "/dev/shm": 1 / 8, inside.HOME: 1 / 8}

@@ -1,0 +1,1 @@
+"""What each command does, as one function that tells a watcher how far it is. Knows no terminal."""

@@ -1,0 +1,198 @@
+"""From a source to a stored curriculum: what `selfplay curriculum` does, as one function over values."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from selfplay.commands.cost import Meter
+from selfplay.commands.make_bugs import make_bugs
+from selfplay.commands.solve import SolveWatcher, settle_attempts, solve_pool
+from selfplay.curriculum import Progress, open_curriculum
+from selfplay.curriculum.summary import summarise, write_summary
+from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
+from selfplay.repository.source import PathSource, parse_source
+from selfplay.rollout.injection import Injection, Mix
+from selfplay.rollout.parallel import RolloutError, one_per_core
+from selfplay.rollout.players import SCRIPTED, Player, player_named
+from selfplay.rollout.promotion import PER_PARENT
+from selfplay.rollout.solving import Solving
+from selfplay.sandbox import Backend
+from selfplay.validators import Thresholds
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core.
+
+    `patience`: episodes in a row without a new bug after which the run stops. `options` of the policy, by name.
+    `order` 2 goes on to `attempts` at every bug and to second-order bugs of those that failed, at most `per_parent` a
+    bug. `public_share`: how much of F2P solvers are shown.
+    """
+
+    source: str
+    out: Path
+    bugs: int = 10
+    strategy: Mix = "mix"
+    seed: int = 0
+    workers: int | None = None
+    releases: int = 12
+    setup: str | None = None
+    test: str | None = None
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    policy: str = "scripted"
+    options: Mapping[str, str] = field(default_factory=dict)
+    patience: int = 40
+    order: Literal[1, 2] = 1
+    attempts: int = 8
+    per_parent: int = PER_PARENT
+    public_share: float = 1.0
+
+
+class Watcher(SolveWatcher, Protocol):
+    """Who is told what happens."""
+
+    def step(self, step: Progress) -> None:
+        """An episode is finished and stored."""
+        ...
+
+
+def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, Any]:
+    """Make (or go on making) the curriculum in `order.out`. Returns the summary, also written to `summary.json`.
+
+    Raises `SelfplayError` for what the user can mend; a partial run is kept and resumes.
+    """
+    meter = Meter()
+    _refuse_out_in_source(order)
+    with closing(player_named(order.policy, order.options)) as player, open_curriculum(order.out) as pool:
+        _refuse_strategy(order)
+        pool.settle({**_settings(order), **player.settings})
+        if order.order == 2:
+            settle_attempts(pool, player.name, player)
+        player.check(watcher.say)
+        prepared = prepare(
+            order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say
+        )
+        _refuse_unknown_language(order, prepared)
+        pool.settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
+        suite = measure_suite(
+            prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
+        )
+        keep_original(prepared, order.out / "original", anew=not pool.finished())
+        meter.lap("prepare")
+        run = _injection(order, prepared, suite, backend, player)
+        reason = "interrupted"
+        try:
+            reason = make_bugs(run, pool, order.bugs, one_per_core(order.workers), watcher.step, order.patience)
+            meter.lap("bugs")
+            if order.order == 2 and pool.count():
+                solve_pool(_solving(order, prepared, backend, player), order.per_parent, pool, watcher)
+                meter.lap("second_order")
+        finally:
+            summary = {**_facts(order, prepared, suite, reason), **summarise(pool), "cost": meter.report(suite)}
+            write_summary(order.out, summary)
+    return summary
+
+
+def _refuse_out_in_source(order: Order) -> None:
+    """A plain folder is the source with all that lies in it: a run written there would change what it is made of."""
+    source = parse_source(order.source)
+    if not isinstance(source, PathSource) or (source.path / ".git").exists():
+        return
+    if order.out.resolve().is_relative_to(source.path.resolve()):
+        raise RolloutError(f"{order.out} lies inside the source {source}", "Give an --out outside of it.")
+
+
+def _refuse_strategy(order: Order) -> None:
+    if order.policy in SCRIPTED and order.strategy == "feature":
+        raise RolloutError("the scripted injector adds no features", "Name a model with --policy, or another strategy.")
+
+
+def _refuse_unknown_language(order: Order, prepared: Prepared) -> None:
+    if prepared.language != "python" and order.policy in SCRIPTED:
+        raise RolloutError(
+            f"{prepared.source} is a {prepared.language} repository, and the scripted injector knows Python alone",
+            "Its artifacts can be checked with `selfplay validate`; planting bugs in it needs another policy.",
+        )
+
+
+def _settings(order: Order) -> dict[str, Any]:
+    """What fixes a run's bugs: resuming with other values would mix two curricula."""
+    return {
+        "source": order.source,
+        "strategy": order.strategy,
+        "seed": order.seed,
+        "policy": order.policy,
+        "releases": order.releases,
+        "setup": order.setup,
+        "test": order.test,
+        "thresholds": order.thresholds.to_json(),
+        "public_share": order.public_share,
+    }
+
+
+def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend, player: Player) -> Injection:
+    return Injection(
+        prepared=prepared,
+        suite=suite,
+        backend=backend,
+        thresholds=order.thresholds,
+        strategy=order.strategy,
+        seed=order.seed,
+        trajectories=order.out / "trajectories",
+        environment=dict(prepared.recorded),
+        player=player,
+        public_share=order.public_share,
+    )
+
+
+def _solving(order: Order, prepared: Prepared, backend: Backend, player: Player) -> Solving:
+    return Solving(
+        prepared=prepared,
+        backend=backend,
+        policy=player.name,
+        player=player,
+        trajectories=order.out / "trajectories",
+        attempts=order.attempts,
+        seed=order.seed,
+        workers=one_per_core(order.workers),
+    )
+
+
+def _facts(order: Order, prepared: Prepared, suite: Suite, reason: str) -> dict[str, Any]:
+    return {
+        "source": prepared.source,
+        "revision": prepared.revision,
+        "commit": prepared.commit,
+        "tree_hash": prepared.tree_hash,
+        "language": prepared.language,
+        "notes": list(prepared.notes),
+        "wanted": order.bugs,
+        "stopped": reason,
+        "suite": {
+            "tests": len(suite.seconds),
+            "files": len(suite.files),
+            "wall_seconds": round(suite.wall_seconds, 3),
+            "failing_at_head": list(suite.failing),
+            "flaky_at_head": list(suite.flaky),
+            "left_out_files": list(suite.left_out),
+        },
+    }
+
+
+def keep_original(prepared: Prepared, target: Path, anew: bool) -> None:
+    """Write the original tree to `target`, once, or `anew` while no bug needs the old one.
+
+    A kill leaves it whole or absent.
+    """
+    if target.exists() and not anew:
+        return
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    write_original(prepared, temporary)
+    if target.exists():
+        shutil.rmtree(target)
+    temporary.replace(target)

@@ -1,0 +1,94 @@
+"""A file of predictions for a run's bugs, in the form the field uses: `instance_id` and `model_patch`, as JSON (lines).
+
+Read whole and checked before anything runs: a file that names bugs the run does not have is another run's.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from selfplay.artifact import Bug
+from selfplay.curriculum.stored import bug_folders, oracle_of, prepared_for, read_bug, task_of
+from selfplay.oracle.errors import OracleError, PredictionError
+from selfplay.oracle.grade import Grade, Grader
+from selfplay.repository import Prepared
+from selfplay.rollout.parallel import in_parallel
+from selfplay.sandbox import MIB, Backend
+
+MOST_BYTES = 1024 * MIB
+_FORM = 'Each entry is {"instance_id": "<bug>", "model_patch": "<git diff>"}, in a JSON list or one a line.'
+
+
+def read_predictions(path: Path) -> dict[str, str]:
+    """Bug -> diff. A `model_patch` of null is an empty one. Raises `PredictionError` naming the entry that is wrong."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise PredictionError("oversized", f"{path} is larger than {MOST_BYTES // MIB} MiB", "Split it.")
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise PredictionError("unreadable", f"{path} cannot be read: {error.strerror}", _FORM) from error
+    except UnicodeDecodeError as error:
+        raise PredictionError("unreadable", f"{path} is not UTF-8 (byte {error.start})", _FORM) from error
+    found: dict[str, str] = {}
+    for number, entry in enumerate(_entries(path, text), 1):
+        bug, diff = entry.get("instance_id"), entry.get("model_patch")
+        diff = "" if diff is None and "model_patch" in entry else diff
+        if not isinstance(bug, str) or not isinstance(diff, str):
+            raise PredictionError("malformed", f"{path}: entry {number} has no instance_id or no model_patch", _FORM)
+        if bug in found:
+            raise PredictionError("malformed", f"{path}: entry {number} is the second for {bug!r}", "Keep one a bug.")
+        found[bug] = diff
+    if not found:
+        raise PredictionError("empty", f"{path} holds no prediction", _FORM)
+    return found
+
+
+def _entries(path: Path, text: str) -> list[dict[str, Any]]:
+    lines = [line for line in text.split("\n") if line.strip()]
+    try:
+        whole = json.loads(text) if text.lstrip()[:1] == "[" else [json.loads(line) for line in lines]
+    except (ValueError, RecursionError) as error:
+        raise PredictionError("malformed", f"{path} is not JSON: {error}", _FORM) from error
+    if not all(isinstance(entry, dict) for entry in whole):
+        raise PredictionError("malformed", f"{path}: an entry is no object", _FORM)
+    return list(whole)
+
+
+def grade_predictions(
+    run: Path, predictions: dict[str, str], backend: Backend, *, workers: int, counterfactual: bool = True
+) -> Iterator[tuple[str, Grade]]:
+    """(bug, grade) as they come; a bug that cannot be graded is one whose grade says so.
+
+    Raises `PredictionError` for ids of no bug of the run, before anything is run, and `SelfplayError` for a bug that is
+    damaged or whose environment is gone."""
+    folders = {folder.name: folder for folder in bug_folders(run)}
+    unknown = sorted(predictions.keys() - folders.keys())
+    if unknown:
+        raise PredictionError(
+            "unknown", f"{len(unknown)} predictions are for no bug of {run}, first {unknown[0]!r}",
+            f"Its bugs are those in {run / 'bugs'}.",
+        )  # fmt: skip
+    prepared: dict[tuple[str, str], Prepared] = {}
+    graders = {}
+    for bug in sorted(predictions):
+        graders[bug] = _grader(folders[bug], prepared, backend, counterfactual)
+
+    def work(bug: str) -> Grade:
+        try:
+            return graders[bug].grade(predictions[bug])
+        except OracleError as error:
+            return Grade(False, "cannot-be-graded", error.message)
+
+    yield from in_parallel(sorted(graders), work, workers, backend)
+
+
+def _grader(folder: Path, known: dict[tuple[str, str], Prepared], backend: Backend, counterfactual: bool) -> Grader:
+    bug, artifact, thresholds = read_bug(folder)
+    prepared = known.setdefault(_origin(bug), known.get(_origin(bug)) or prepared_for(folder, bug, backend))
+    task = task_of(folder, bug, artifact, prepared.world())
+    return Grader(backend, task, oracle_of(bug, thresholds), counterfactual=counterfactual)
+
+
+def _origin(bug: Bug) -> tuple[str, str]:
+    return bug.tree_hash, str(bug.environment)

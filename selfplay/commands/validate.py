@@ -1,0 +1,103 @@
+"""Every check again from nothing, for one bug or a whole run: what `selfplay validate` does."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
+from selfplay.curriculum.stored import bug_folders, prepared_for, read_attempt, read_bug
+from selfplay.repository import Prepared
+from selfplay.rollout.parallel import in_parallel
+from selfplay.rollout.second_order import measure_second_order
+from selfplay.sandbox import Backend
+from selfplay.validators import Thresholds, Validation, validate
+from selfplay.workbench import RunCache, Workbench
+
+
+@dataclass(frozen=True)
+class Revalidated:
+    """What the checks say now of the bug `id`, and after them whether `bug.json` recorded the same.
+
+    `verdicts` may start and end with one of no check of the method: `files`, a bug whose files are damaged or not
+    those of its record, and `record`, tests that behave otherwise than recorded (ids found flaky now aside).
+    """
+
+    id: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def valid(self) -> bool:
+        return all(verdict.passed for verdict in self.verdicts)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.id, "valid": self.valid, "verdicts": [verdict.to_json() for verdict in self.verdicts]}
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A bug that could be read, its original, and the runs that its neighbours share."""
+
+    folder: Path
+    bug: Bug
+    artifact: Artifact
+    thresholds: Thresholds
+    prepared: Prepared
+    cache: RunCache
+
+
+def revalidate(path: Path, backend: Backend, workers: int = 1) -> Iterator[Revalidated]:
+    """Check the bug in `path`, or every bug of the run in `path`, `workers` at a time, as they come. A damaged bug is
+    not valid.
+
+    Raises `ArtifactError` for a folder that is neither, and what `prepare` raises for an original that is not there.
+    """
+    jobs: list[_Job] = []
+    prepared: dict[tuple[str, str], tuple[Prepared, RunCache]] = {}
+    for folder in bug_folders(path):
+        try:
+            bug, artifact, thresholds = read_bug(folder)
+        except ArtifactError as error:
+            yield Revalidated(folder.name, (Verdict("files", False, error.message),))
+            continue
+        key = (bug.tree_hash, str(bug.environment))
+        if key not in prepared:
+            prepared[key] = (prepared_for(folder, bug, backend), RunCache())
+        jobs.append(_Job(folder, bug, artifact, thresholds, *prepared[key]))
+    for _, result in in_parallel(jobs, lambda job: _checked(job, backend), workers, backend):
+        yield result
+
+
+def _checked(job: _Job, backend: Backend) -> Revalidated:
+    bug, seconds = job.bug, job.thresholds.seconds
+    bench = Workbench(backend, job.prepared.world(), job.artifact, time_limit=seconds, shared=job.cache)
+    found = validate(job.artifact, bench, job.thresholds)
+    more = _second_order(job.folder, bug, bench) if bug.attempt and found.valid else _disagreement(bug, found)
+    return Revalidated(bug.id, (*found.verdicts, *more))
+
+
+def _disagreement(bug: Bug, found: Validation) -> tuple[Verdict, ...]:
+    """A failed verdict when a valid bug's tests do not behave as recorded."""
+    return _otherwise(bug, found.fail_to_pass, found.pass_to_pass, found.flaky) if found.valid else ()
+
+
+def _second_order(folder: Path, bug: Bug, bench: Workbench) -> tuple[Verdict, ...]:
+    """What is said of the failed attempt in a second-order bug, whose first-order bug is valid."""
+    try:
+        measured = measure_second_order(bench, bug, read_attempt(folder, bug))
+    except ArtifactError as error:
+        return (Verdict("files", False, error.message),)
+    if isinstance(measured, str):
+        return (Verdict("second order", False, measured),)
+    *outcomes, verdict = measured
+    return (verdict, *_otherwise(bug, *outcomes))
+
+
+def _otherwise(
+    bug: Bug, fails: tuple[str, ...], passes: tuple[str, ...], flaky: tuple[str, ...]
+) -> tuple[Verdict, ...]:
+    varied = {*flaky, *bug.flaky}
+    other = (set(bug.fail_to_pass) ^ set(fails) | set(bug.pass_to_pass) ^ set(passes)) - varied
+    if not other:
+        return ()
+    return (Verdict("record", False, f"{len(other)} tests behave otherwise than recorded, first {min(other)!r}"),)

@@ -1,0 +1,1 @@
+"""The two roles played without a model: scripts, and the code edits that they share."""

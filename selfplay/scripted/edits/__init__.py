@@ -1,0 +1,1 @@
+"""Edits of source text as values, which both scripts use."""

@@ -1,0 +1,208 @@
+"""The injector without a model: does what the injector's prompt asks, through the same loop and tools.
+
+It finds and runs the tests, writes script and parser, plants a bug by its strategy, looks which tests see it, weakens
+those, and hands in the five files. Deviation from the paper: targets are spread by a fixed permutation instead of a
+model's taste, so that the same seed gives the same curriculum on any number of workers.
+"""
+
+import json
+import random
+import shlex
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from selfplay.agent.actions import Call
+from selfplay.patches import is_test_file
+from selfplay.repository import Suite, pytest_suite
+from selfplay.repository.pytest_suite import file_of
+from selfplay.roles.injector.task import SUBMISSION, InjectorTask
+from selfplay.scripted import tools
+from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.injector import steps
+from selfplay.scripted.injector.plans import Planner, planner_for
+from selfplay.scripted.injector.steps import Look
+from selfplay.scripted.injector.survey import Notes, Survey, make_survey
+from selfplay.scripted.injector.weaken import CERTAIN, Failure, choose_ways, weaken
+from selfplay.scripted.policy import Script, ScriptedPolicy
+from selfplay.scripted.tools import Stuck
+
+READ_FILES = """
+import json
+texts = {}
+for path in json.load(open("/tmp/files.json")):
+    try:
+        texts[path] = open(path, encoding="utf-8", newline="").read()
+    except (OSError, UnicodeDecodeError):
+        pass
+print(json.dumps(texts))
+"""
+"""Prints the sources as JSON; a file that is not UTF-8 is no target."""
+BYSTANDERS = 12
+MOST_FAILING = 40
+"""Failing tests beyond which a bug is too loud to be worth solving."""
+TRIES = 8
+"""Bugs planted and looked at before an episode gives up."""
+
+
+def scripted_injector(task: InjectorTask, notes: Notes) -> ScriptedPolicy:
+    """The policy for one episode. `notes` are shared by the episodes of a run."""
+    return ScriptedPolicy(f"scripted-{task.strategy}", _script(task, notes))
+
+
+def _script(task: InjectorTask, notes: Notes) -> Script[None]:
+    survey = yield from _learn(task, notes)
+    rng = random.Random(f"{task.seed}:{task.number}:{task.strategy}")
+    episode = _Episode(task, survey, rng, planner_for(task, survey, rng))
+    yield from episode.play()
+
+
+def _learn(task: InjectorTask, notes: Notes) -> Script[Survey]:
+    """The survey, made by the first episode; the others wait for it."""
+    with notes.lock:
+        if notes.survey is None:
+            notes.survey = yield from _survey(task)
+        return notes.survey
+
+
+def _survey(task: InjectorTask) -> Script[Survey]:
+    """Run the suite once under coverage, and read every file it ran."""
+    suite = task.suite
+    script = pytest_suite.render_coverage(
+        suite.files, suite.excluded, output="/tmp/coverage.json", options=suite.options
+    )
+    yield from tools.create("/tmp/coverage.sh", script)
+    done = yield from tools.bash(
+        "bash /tmp/coverage.sh >/tmp/log 2>&1; tail -c 2000 /tmp/log; test -s /tmp/coverage.json",
+        timeout=60 + 10 * suite.wall_seconds,
+    )
+    if not done.ok:
+        raise Stuck(f"the suite cannot be run under coverage: {done.output[-2000:]}")
+    coverage = pytest_suite.parse_coverage((yield from tools.packed("cat /tmp/coverage.json")).encode())
+    yield from tools.create("/tmp/files.json", json.dumps(sorted({*coverage.lines, *suite.files})) + "\n")
+    texts = json.loads((yield from tools.packed(f"python -c {shlex.quote(READ_FILES)}")))
+    return make_survey(coverage, texts)
+
+
+@dataclass
+class _Planted:
+    """What stands in the repository now, and the tests that see it."""
+
+    changes: tuple[Change, ...]
+    failures: tuple[Failure, ...]
+
+
+class _Episode:
+    """One bug: planted, seen, hidden, written down, handed in."""
+
+    def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random, planner: Planner) -> None:
+        self.task, self.survey, self.rng, self.planner = task, survey, rng, planner
+        self.usable = frozenset(task.suite.seconds)
+        self.most = max(task.min_failing_tests, MOST_FAILING)
+
+    def play(self) -> Script[None]:
+        yield from steps.install_probe()
+        for _ in range(TRIES):
+            changes = yield from self.planner.propose()
+            if not changes:
+                continue
+            planted = yield from self._plant(changes)
+            if planted is None:
+                continue
+            hidden = yield from self._weaken(planted.failures)
+            if hidden:
+                yield from self._hand_in(planted.changes, hidden)
+                return
+            yield from steps.undo(planted.changes)
+
+    def _plant(self, changes: tuple[Change, ...]) -> Script[_Planted | None]:
+        """Plant all changes; None, and the repository as it was, unless tests see each of them."""
+        if len(changes) > 1 and not (yield from self._each_is_seen(changes)):
+            return None
+        for change in changes:
+            yield from steps.plant(change)
+        ids = self._ids(changes)
+        found = yield from self._look([*ids, *self._bystanders(ids)])
+        if self._is_good(found) and {failure.id for failure in found.failures} <= set(ids):
+            return _Planted(changes, found.failures)
+        yield from steps.undo(changes)
+        return None
+
+    def _each_is_seen(self, changes: Sequence[Change]) -> Script[bool]:
+        """Whether every change alone makes a test fail that runs no other change: then undoing it shows (check 7)."""
+        for change in changes:
+            others = set(self._ids([other for other in changes if other is not change]))
+            own = [test for test in self._ids([change]) if test not in others]
+            if not own:
+                return False
+            yield from steps.plant(change)
+            found = yield from self._look(own)
+            yield from steps.undo([change])
+            if not found.ran or not found.failures:
+                return False
+        return True
+
+    def _is_good(self, found: Look) -> bool:
+        """Enough tests fail, the code still runs, and most of the suite does not notice."""
+        enough = self.task.min_failing_tests <= len(found.failures) <= self.most
+        return found.ran and enough and len(found.failures) < len(self.usable)
+
+    def _bystanders(self, ids: Sequence[str]) -> list[str]:
+        """A few tests of the same files that run no changed line: one that fails shows an effect at a distance (a
+        table filled once, a cached default) which the covering tests do not bound."""
+        files, chosen = {file_of(test) for test in ids}, set(ids)
+        others = [test for test in self.survey.tests if test in self.usable - chosen and file_of(test) in files]
+        return others[:: max(1, len(others) // BYSTANDERS)][:BYSTANDERS]
+
+    def _ids(self, changes: Sequence[Change]) -> list[str]:
+        """The usable tests that run a changed line."""
+        numbers: frozenset[int] = frozenset().union(*(self.planner.tests_of(change) for change in changes))
+        return [self.survey.tests[n] for n in sorted(numbers) if self.survey.tests[n] in self.usable]
+
+    def _look(self, ids: Sequence[str]) -> Script[Look]:
+        if not ids:
+            return Look()
+        suite = self.task.suite
+        limit = max(1.5, 5 * max(suite.seconds.values()))
+        return (yield from steps.look(suite, ids, limit, self.most))
+
+    def _weaken(self, failures: Sequence[Failure]) -> Script[list[Change] | None]:
+        """Hide the failures; what is not certain to be hidden is run again and removed if it still fails."""
+        ways = choose_ways(failures, self.rng)
+        tests = {path: text for path, text in self.survey.texts.items() if is_test_file(path)}
+        weakened = weaken(tests, failures, ways)
+        if weakened is None:
+            return None
+        for change in weakened:
+            yield from steps.plant(change)
+        if all(way in CERTAIN for way in ways.values()):
+            return weakened
+        found = yield from self._look([failure.id for failure in failures])
+        if found.ran and not found.failures:
+            return weakened
+        seen = {(f.path, f.line) for f in failures if not found.ran or f.id in {g.id for g in found.failures}}
+        yield from steps.undo(weakened)
+        weakened = weaken(tests, failures, {**ways, **dict.fromkeys(seen, "remove")})
+        for change in weakened or ():
+            yield from steps.plant(change)
+        return weakened
+
+    def _hand_in(self, changes: Sequence[Change], weakened: Sequence[Change]) -> Script[None]:
+        listed = {path for path in (*self.survey.texts, *self.task.suite.files) if is_test_file(path)}
+        yield from hand_in(self.task.suite, listed, changes, weakened)
+
+
+def hand_in(
+    suite: Suite, listed: Collection[str], changes: Sequence[Change], weakened: Sequence[Change]
+) -> Script[None]:
+    """Write the five files about what now stands in the repository, and submit. `listed`: the oracle test files."""
+    yield from tools.create(f"{SUBMISSION}/test_script.sh", pytest_suite.script_for(suite))
+    yield from tools.create(f"{SUBMISSION}/test_parser.py", pytest_suite.PARSER)
+    yield from tools.create(f"{SUBMISSION}/test_files.txt", "".join(f"{path}\n" for path in sorted(listed)))
+    for name, part in (("bug_inject.diff", changes), ("test_weaken.diff", weakened)):
+        places = " ".join(steps.quoted(change.path for change in part))
+        done = yield from tools.bash(
+            f"git --no-pager diff --no-color --no-ext-diff --binary --full-index -- {places} > {SUBMISSION}/{name}"
+        )
+        if not done.ok:
+            raise Stuck(f"git diff failed: {done.output[:500]}")
+    yield Call("submit", {"folder": SUBMISSION})

@@ -1,0 +1,79 @@
+"""Answers read off the visible tests: the values a test passes in and expects back, as cases of the function it calls.
+
+The realistic overfit: it turns the shown tests green and mends nothing. A comparison in a test has two operands; the
+one a call out of the test gave back is what the function does, the other what it should do.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
+from selfplay.scripted.edits.names import Function, parameters
+from selfplay.scripted.solver.evidence import Evidence, PlainCall, owned_functions, without_docstring
+from selfplay.scripted.solver.guards import starts_line
+from selfplay.scripted.solver.repair import Repair
+
+MOST_CASES = 20
+
+
+def answer_repairs(evidence: Evidence, most: int = MOST_CASES) -> Iterator[Repair]:
+    """For each function the tests call with plain values: up to `most` cases in front of its body."""
+    cases: dict[tuple[str, int], dict[str, str]] = {}
+    for op, left, right in evidence.operands:
+        if op == "==" and left is not None and right is not None:
+            for call, expected in _explained(evidence, left, right):
+                condition = _condition(evidence, call)
+                if condition:
+                    cases.setdefault((call.path, call.line), {})[condition] = expected
+    for (path, line), known in cases.items():
+        function = _function_at(evidence, path, line)
+        if function is not None:
+            yield from _repair(evidence, path, function, dict(list(known.items())[:most]))
+
+
+def _explained(evidence: Evidence, left: str, right: str) -> Iterator[tuple[PlainCall, str]]:
+    """The last call that gave one of the operands, with the other."""
+    for call in reversed(evidence.calls):
+        if call.value in (left, right):
+            yield call, right if call.value == left else left
+            return
+
+
+def _condition(evidence: Evidence, call: PlainCall) -> str:
+    function = _function_at(evidence, call.path, call.line)
+    if function is None:
+        return ""
+    names = [name for name in parameters(function) if name not in ("self", "cls")]
+    if not names or any(call.arguments.get(name) is None for name in names):
+        return ""
+    given = [name for name in names if call.arguments[name] not in _defaults(function).get(name, ("()", "{}"))]
+    return " and ".join(f"{name} == {call.arguments[name]}" for name in given or names[:1])
+
+
+def _defaults(function: Function) -> Mapping[str, tuple[str, ...]]:
+    arguments = function.args
+    plain = [*arguments.posonlyargs, *arguments.args]
+    pairs = [
+        *zip(reversed(plain), reversed(arguments.defaults), strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=False),
+    ]
+    return {argument.arg: (ast.unparse(default),) for argument, default in pairs if default is not None}
+
+
+def _function_at(evidence: Evidence, path: str, line: int) -> Function | None:
+    tree = evidence.trees.get(path)
+    for function, _ in owned_functions(tree) if tree else ():
+        if first_line(function) <= line <= function.body[0].lineno:
+            return function
+    return None
+
+
+def _repair(evidence: Evidence, path: str, function: Function, cases: Mapping[str, str]) -> Iterator[Repair]:
+    body, lines = without_docstring(function.body), evidence.lines(path)
+    if not body or not starts_line(body[0], lines):
+        return
+    start = first_line(body[0])
+    indent = indent_of(lines[start - 1])
+    new = [line for test, value in cases.items() for line in (f"{indent}if {test}:", f"{indent}    return {value}")]
+    cut = Cut(start, start - 1, tuple(new), f"{len(cases)} answers in {function.name}()")
+    yield Repair(((path, cut),), "answer", 0.5, cut.what)

@@ -1,0 +1,200 @@
+"""What the first look at the failing tests says about where the bug is, and what the sources say by themselves.
+
+The suspicion of a line is Ochiai's: failing / sqrt(all failing * (failing + passing)) over the tests that run it. A
+function is as suspicious as its most suspicious line, more so when the traceback ends in it or its name stands in the
+specification.
+"""
+
+import ast
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from selfplay.patches import is_test_file
+from selfplay.plain import syntax_tree
+from selfplay.scripted.edits.cuts import split_lines
+from selfplay.scripted.edits.names import Function
+from selfplay.scripted.injector.survey import outermost_functions
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A failing test. `frames`: (path, line, function) of the repository, outermost first."""
+
+    id: str
+    error: str
+    message: str
+    frames: tuple[tuple[str, int, str], ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class PlainCall:
+    """A call from a test into the repository with plain values; `value` None where the result is not plain."""
+
+    test: str
+    path: str
+    line: int
+    name: str
+    arguments: Mapping[str, str | None]
+    value: str | None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A function of the repository that failing tests run. `owner`: its class's name, or empty."""
+
+    path: str
+    function: Function
+    owner: str
+    suspicion: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Sources, failing tests and their spectrum. `failing_runs` and `passing_runs`: path -> line -> tests."""
+
+    texts: Mapping[str, str]
+    failing: tuple[Failing, ...]
+    specification: str = ""
+    failing_runs: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    passing_runs: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    traced: int = 1
+    calls: tuple[PlainCall, ...] = ()
+    operands: tuple[tuple[str, str | None, str | None], ...] = ()
+    passing: tuple[str, ...] = ()
+
+    @cached_property
+    def trees(self) -> dict[str, ast.Module]:
+        """The parsed sources; what does not parse here, or has lone CRs as line ends, is left out."""
+        parsed = {}
+        for path, text in self.texts.items():
+            try:
+                if "\r" not in text.replace("\r\n", "\n"):
+                    parsed[path] = syntax_tree(text)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+        return parsed
+
+    @cached_property
+    def functions(self) -> tuple[tuple[str, str, Function], ...]:
+        """(path, class, function) of every outermost function outside of the tests."""
+        return tuple(
+            (path, owner, function)
+            for path, tree in self.trees.items()
+            if not is_test_file(path)
+            for function, owner in owned_functions(tree)
+        )
+
+    def lines(self, path: str) -> list[str]:
+        if path not in self._lines:
+            self._lines[path] = split_lines(self.texts[path])
+        return self._lines[path]
+
+    @cached_property
+    def _lines(self) -> dict[str, list[str]]:
+        return {}
+
+    def suspicion(self, path: str, start: int, end: int) -> float:
+        """Of lines `start`..`end`: that of the most suspicious, 0 where no failing test runs any."""
+        failing, passing = self.failing_runs.get(path, {}), self.passing_runs.get(path, {})
+        found = [
+            failing[n] / math.sqrt(max(1, self.traced) * (failing[n] + passing.get(n, 0)))
+            for n in range(start, end + 1)
+            if n in failing
+        ]
+        return max(found, default=0.0)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """The functions failing tests run, the most suspicious first."""
+        found = []
+        for path, owner, function in self.functions:
+            score = self._suspicion_of(path, function) if path in self.failing_runs else 0.0
+            if score > 0:
+                found.append(Place(path, function, owner, score))
+        return tuple(sorted(found, key=lambda place: -place.suspicion))
+
+    def _suspicion_of(self, path: str, function: Function) -> float:
+        end = function.end_lineno or function.lineno
+        score = self.suspicion(path, function.body[0].lineno, end)
+        if score == 0:
+            return 0.0
+        for failing in self.failing:
+            inner = [frame for frame in failing.frames if not is_test_file(frame[0])]
+            for depth, (where, line, _) in enumerate(reversed(inner[-4:])):
+                if where == path and function.lineno <= line <= end:
+                    score += 0.4 / (1 + depth) / len(self.failing)
+        if re.search(rf"\b{re.escape(function.name)}\b", self.specification):
+            score += 0.15
+        return score + 0.5 * is_stub(function)
+
+
+def owned_functions(tree: ast.Module) -> Iterator[tuple[Function, str]]:
+    """Every outermost function of a module with the name of the class it stands in."""
+    owners = {
+        id(statement): node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for statement in node.body
+    }
+    for function in outermost_functions(tree):
+        yield function, owners.get(id(function), "")
+
+
+def without_docstring(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements that do something."""
+    first = body[0] if body else None
+    text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    return list(body[1:] if text else body)
+
+
+def is_stub(function: Function) -> bool:
+    """Whether the body does nothing but pass, or return a constant, an empty display or a parameter."""
+    body = without_docstring(function.body)
+    if not body:
+        return True
+    if len(body) > 1:
+        return False
+    match body[0]:
+        case ast.Pass() | ast.Return(value=None | ast.Constant() | ast.Name()):
+            return True
+        case ast.Return(value=ast.List(elts=[]) | ast.Dict(keys=[])):
+            return True
+    return False
+
+
+def evidence_from(report: Mapping[str, Any], texts: Mapping[str, str], specification: str) -> Evidence:
+    """The evidence of a look's report. Of the failing tests, those the specification names, if it names any."""
+    failing = [_failing(test) for test in report["tests"] if test["passed"] is False]
+    named = [test for test in failing if _is_named(test.id, specification)]
+    traced = report["failing"]
+    return Evidence(
+        texts=texts,
+        failing=tuple(named or failing),
+        specification=specification,
+        failing_runs=_runs(traced),
+        passing_runs=_runs(report["passing"]),
+        traced=int(traced["ran"]),
+        calls=tuple(PlainCall(**call) for call in traced["calls"]),
+        passing=tuple(test["id"] for test in report["tests"] if test["passed"]),
+        operands=tuple((str(op), left, right) for op, left, right in traced["operands"]),
+    )
+
+
+def _failing(test: Mapping[str, Any]) -> Failing:
+    frames = tuple((str(path), int(line), str(name)) for path, line, name in test.get("frames", ()))
+    return Failing(
+        test["id"], str(test.get("error", "")), str(test.get("message", "")), frames, float(test.get("seconds", 0))
+    )
+
+
+def _is_named(test: str, specification: str) -> bool:
+    name = test.split("[")[0].split("::")[-1]
+    return re.search(rf"\b{re.escape(name)}\b", specification) is not None
+
+
+def _runs(traced: Mapping[str, Any]) -> dict[str, dict[int, int]]:
+    return {
+        str(path): {int(line): int(count) for line, count in counts.items()} for path, counts in traced["lines"].items()
+    }

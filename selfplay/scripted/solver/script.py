@@ -1,0 +1,207 @@
+"""The solver without a model: test-guided search for a repair, through the same loop and tools as any solver.
+
+It restores the tests the specification names, looks which fail and what they run, proposes repairs, tries them in
+forks of one pytest process, and hands in the first that turns every failing test green and no other one red. A repair
+that helps some of them stays, and the search goes on from there. Failing that, its best try is handed in, or answers
+read off the tests. Attempts on one bug differ by what they expect most of (`EMPHASES`) and by chance.
+"""
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from selfplay.roles.solver.task import SolverTask
+from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.policy import Script, ScriptedPolicy
+from selfplay.scripted.solver import steps
+from selfplay.scripted.solver.answers import answer_repairs
+from selfplay.scripted.solver.evidence import Evidence, evidence_from
+from selfplay.scripted.solver.proposals import proposed
+from selfplay.scripted.solver.repair import Repair, changes, distinct, order, since
+from selfplay.scripted.solver.steps import Tried
+from selfplay.scripted.solver.variation import EMPHASES
+from selfplay.scripted.tools import Stuck
+
+BUDGETS = ((300, 15.0), (150, 8.0), (80, 5.0))
+"""Repairs tried and the seconds that may take: at first, then from each partial repair on. The number decides where
+tests are quick, so that the same attempt on another machine ends the same way."""
+CONFIRMED = 3
+"""Clean repairs that are looked at again before the search goes on."""
+HOPEFUL = 8
+"""Equally good repairs among which chance chooses."""
+PAIRED = 4
+"""Partial repairs that are tried together with others."""
+ANSWER_ROUNDS = 3
+
+
+def scripted_solver(task: SolverTask) -> ScriptedPolicy:
+    """The policy for one attempt that really tries."""
+    return ScriptedPolicy("scripted-search", _script(task))
+
+
+def _script(task: SolverTask) -> Script[None]:
+    try:
+        yield from _Attempt(task).play()
+    except Stuck:  # no Python, no pytest, nothing to change: an attempt that gives up, not one that fails
+        yield from steps.start_over()
+
+
+class _Attempt:
+    """One attempt. `original`: the sources as they were given; `made`: those that differ from them now."""
+
+    def __init__(self, task: SolverTask) -> None:
+        self.task = task
+        self.rng = random.Random(f"solver:{task.seed}:{task.bug}:{task.number}")
+        self.variation = EMPHASES[task.number % len(EMPHASES)]
+        self.original: dict[str, str] = {}
+        self.made: dict[str, str] = {}
+
+    def play(self) -> Script[None]:
+        self.shown = yield from steps.prepare(self.task.specification)
+        if not self.shown:
+            raise Stuck("the specification holds no Python tests")
+        paths = yield from steps.python_files()
+        self.files = steps.test_files(paths, self.shown)
+        self.original = yield from steps.read_sources(paths)
+        evidence = yield from self._look()
+        if not evidence.failing:
+            raise Stuck("no test fails")
+        solved = yield from self._search(evidence)
+        if not solved and self.variation.answers:
+            yield from self._answer()
+        differing = {path: text for path, text in self.made.items() if text != self.original[path]}
+        if not differing:
+            raise Stuck("there is nothing to hand in")
+        yield from steps.hand_in([since(path, self.original[path], text) for path, text in differing.items()])
+
+    def _look(self) -> Script[Evidence]:
+        report = yield from steps.look(self.shown)
+        return evidence_from(report, {**self.original, **self.made}, self.task.specification)
+
+    def _search(self, evidence: Evidence) -> Script[bool]:
+        """Repair by repair; whether the last one left nothing to repair."""
+        wanted = [test.id for test in evidence.failing]
+        for step, (most, seconds) in enumerate(BUDGETS):
+            pool = self._ordered(proposed(evidence), most)
+            tried, solved = yield from self._try_all(evidence, pool, wanted, seconds)
+            if not solved:
+                pairs = self._ordered(pairs_of(tried), most // 4)
+                more, solved = yield from self._try_all(evidence, pairs, wanted, seconds / 2)
+                tried += more
+            if solved:
+                return True
+            best = self._best(evidence, tried, pool, first=step == 0)
+            if best:
+                yield from self._adopt(best)
+            if not best or not helped(tried):
+                return False
+            evidence = yield from self._look()
+            if not evidence.failing:
+                return True
+        return False
+
+    def _try_all(
+        self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float
+    ) -> Script[tuple[list[Tried], bool]]:
+        """Try repairs until one is clean, and is so again when looked at anew; whether there was such a one."""
+        tried: list[Tried] = []
+        for _ in range(CONFIRMED):
+            last = yield from self._try(evidence, repairs[len(tried) :], wanted, seconds)
+            tried += last
+            if not last or not last[-1].clean:
+                break
+            if (yield from self._confirmed(last[-1].repair)):
+                return tried, True
+        return tried, False
+
+    def _confirmed(self, repair: Repair) -> Script[bool]:
+        """Whether nothing fails in a process that was started with the repair; it stays then."""
+        before = dict(self.made)
+        yield from self._adopt(repair)
+        report = yield from steps.look(self.shown, trace_seconds=0.0)
+        if not evidence_from(report, {}, self.task.specification).failing:
+            return True
+        yield from self._back_to(before)
+        return False
+
+    def _back_to(self, made: dict[str, str]) -> Script[None]:
+        undone = {path: made.get(path, self.original[path]) for path in self.made}
+        yield from steps.write([since(path, self.made[path], text) for path, text in undone.items()])
+        self.made = made
+
+    def _ordered(self, repairs: Sequence[Repair], most: int) -> list[Repair]:
+        return order(self.variation.applied(distinct(repairs), self.rng))[:most]
+
+    def _try(
+        self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float
+    ) -> Script[list[Tried]]:
+        """`wanted`: every test that failed at first; those that still do are asked first."""
+        if not repairs:
+            return []
+        still = [test.id for test in evidence.failing]
+        ids = [*still, *(test for test in wanted if test not in still)]
+        each = min(6.0, 0.6 + 3 * sum(test.seconds for test in evidence.failing))
+        warm = near(evidence.passing, ids[0])
+        try:
+            return (
+                yield from steps.try_out(repairs, ids, len(still), self.files, warm=warm, seconds=seconds, each=each)
+            )
+        except Stuck:  # a repair took all of pytest down: its steps say so, and the attempt still hands something in
+            return []
+
+    def _best(self, evidence: Evidence, tried: Sequence[Tried], pool: Sequence[Repair], first: bool) -> Repair | None:
+        """The repair that helps most; at first, where none does, a hopeful one, so that there is something."""
+        ran = [one for one in tried if one.state == "ran"]
+        most = max((len(one.passed) for one in ran), default=0)
+        if not most and not first:
+            return None
+        helping = [one.repair for one in ran if len(one.passed) == most] or list(pool)
+        chosen = list(itertools.islice((repair for repair in helping if changes(repair, evidence.texts)), HOPEFUL))
+        return self.rng.choice(chosen) if chosen else None
+
+    def _adopt(self, repair: Repair) -> Script[None]:
+        now = {path: self.made.get(path, self.original[path]) for path, _ in repair.edits}
+        made: tuple[Change, ...] = changes(repair, now) or ()
+        if all(change.after == self.original[change.path] for change in made):
+            return  # back where it began
+        yield from steps.write(made)
+        self.made.update({change.path: change.after or "" for change in made})
+
+    def _answer(self) -> Script[None]:
+        """Special cases for what the tests show instead of what the search left, as long as that gets somewhere."""
+        searched, self.made = self.made, {}
+        yield from steps.start_over()
+        yield from steps.restore_tests()
+        for _ in range(ANSWER_ROUNDS):
+            evidence = yield from self._look()
+            answers = [repair for repair in answer_repairs(evidence) if changes(repair, evidence.texts)]
+            if not evidence.failing or not answers:
+                break
+            for answer in sorted(answers, key=lambda answer: -answer.edits[0][1].start):
+                yield from self._adopt(answer)
+        self.made = self.made or searched
+
+
+def helped(tried: Sequence[Tried]) -> bool:
+    return any(one.passed for one in tried)
+
+
+def near(passing: Sequence[str], test: str, most: int = 3) -> list[str]:
+    """A few passing tests of the same file: they warm up what the failing one needs too."""
+    file = test.split("::")[0]
+    return [other for other in passing if other.split("::")[0] == file][:most]
+
+
+def pairs_of(tried: Sequence[Tried]) -> list[Repair]:
+    """The best partial repairs joined with other partial ones that help other tests."""
+    partial = sorted((one for one in tried if one.passed), key=lambda one: -len(one.passed))
+    return list(_pairs(partial))
+
+
+def _pairs(partial: Sequence[Tried]) -> Iterator[Repair]:
+    for n, one in enumerate(partial[:PAIRED]):
+        for other in partial[n + 1 :]:
+            joined = one.repair.joined(other.repair) if set(other.passed) - set(one.passed) else None
+            if joined:
+                yield replace(joined, weight=float(len({*one.passed, *other.passed})))

@@ -1,0 +1,181 @@
+"""What a scripted solver says through the tools: prepare, look at the failing tests, try repairs, hand in."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from selfplay import patches
+from selfplay.agent.actions import Call
+from selfplay.patches import is_test_file
+from selfplay.scripted import tools
+from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.injector.steps import plant
+from selfplay.scripted.policy import Script
+from selfplay.scripted.solver import inside
+from selfplay.scripted.solver.repair import Repair
+from selfplay.scripted.tools import Stuck
+
+FOLDER = "/tmp/solver"
+ROOT = "/testbed"
+MOST_SOURCES = 4_000_000
+"""Characters of source read for hints and code to take over."""
+MOST_TEST_FILES = 400
+_OFF = "-p no:cacheprovider -p no:xdist -p no:randomly -p no:random_order -p no:pytest_cov -p no:timeout -p no:sugar"
+_READ = """
+import json
+texts, left = {}, %d
+for path in json.load(open("/tmp/solver/files.json")):
+    try:
+        text = open(path, encoding="utf-8", newline="").read()
+    except (OSError, UnicodeDecodeError):
+        continue
+    left -= len(text)
+    if left < 0:
+        break
+    texts[path] = text
+print(json.dumps(texts))
+"""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a repair did. `state`: ran, broken (its file cannot be loaded) or late; `passed`: of the failing tests;
+    `clean`: all failing tests pass and no other one seen fails."""
+
+    repair: Repair
+    state: str
+    passed: tuple[str, ...]
+    error: str
+    clean: bool
+
+
+def prepare(specification: str) -> Script[list[str]]:
+    """Put the specification into the tree; returns its test files. Raises `Stuck` where Python or pytest is missing."""
+    done = yield from tools.bash("python -c 'import pytest'")
+    if not done.ok:
+        raise Stuck("there is no Python with pytest here")
+    for name in ("selfplay_job", "selfplay_look", "selfplay_try", "selfplay_renew"):
+        yield from tools.create(f"{FOLDER}/{name}.py", inside.text(f"{name}.py"))
+    yield from tools.create(f"{FOLDER}/specification.diff", specification)
+    yield from restore_tests()
+    paths = patches.touched_paths(specification)
+    return [path for path in paths if path.endswith(".py")]
+
+
+def restore_tests() -> Script[None]:
+    done = yield from tools.bash(f"git apply {FOLDER}/specification.diff")
+    if not done.ok:
+        raise Stuck(f"the specification does not apply: {done.output[-500:]}")
+
+
+def start_over() -> Script[None]:
+    """The tree as it was given."""
+    yield from tools.bash("git reset --hard --quiet && git clean -fdq")
+
+
+def python_files() -> Script[list[str]]:
+    listed = yield from tools.packed("git ls-files -z '*.py' && git ls-files -z --others --exclude-standard '*.py'")
+    return [path for path in listed.split("\0") if path]
+
+
+def read_sources(paths: Sequence[str]) -> Script[dict[str, str]]:
+    yield from tools.create(f"{FOLDER}/files.json", json.dumps(list(paths)) + "\n")
+    text = yield from tools.packed(f"python -c {shlex.quote(_READ % MOST_SOURCES)}")
+    found = json.loads(text)
+    return {str(path): str(content) for path, content in found.items()}
+
+
+def look(files: Sequence[str], trace_seconds: float = 4.0) -> Script[dict[str, Any]]:
+    """Run the restored test files. Raises `Stuck` when pytest cannot."""
+    job = {"do": "look", "seconds": 20.0, "trace_seconds": trace_seconds, "most": 12}
+    return (yield from _job(job, files, 100))
+
+
+def try_out(
+    repairs: Sequence[Repair],
+    failing: Sequence[str],
+    still: int,
+    files: Sequence[str],
+    *,
+    warm: Sequence[str],
+    seconds: float,
+    each: float,
+) -> Script[list[Tried]]:
+    """Try the repairs in order until one is clean or the time is over. Of `failing`, the first `still` fail now."""
+    job = {
+        "do": "try",
+        "candidates": [
+            [[path, cut.start, cut.end, list(cut.lines)] for path, cut in repair.edits] for repair in repairs
+        ],
+        "failing": list(failing),
+        "screen": screen(failing[:still]),
+        "warm": list(warm),
+        "seconds": seconds,
+        "each": each,
+        "enough": 1,
+        "suite_seconds": 15.0,
+    }
+    report = yield from _job(job, files, min(115.0, seconds + 60))
+    return [_tried(repairs, result, len(failing)) for result in report["results"]]
+
+
+def screen(failing: Sequence[str], most: int = 6) -> list[str]:
+    """A few of the failing tests that stand for all: of different functions first."""
+    first: dict[str, str] = {}
+    for test in failing:
+        first.setdefault(test.split("[")[0], test)
+    rest = [test for test in failing if test not in first.values()]
+    return [*first.values(), *rest][:most]
+
+
+def _tried(repairs: Sequence[Repair], result: Mapping[str, Any], failing: int) -> Tried:
+    passed = tuple(result["passed"])
+    clean = len(passed) == failing and not result.get("regressed", "not seen")
+    return Tried(repairs[result["number"]], str(result["state"]), passed, str(result["error"]), clean)
+
+
+def _job(job: Mapping[str, Any], files: Sequence[str], timeout: float) -> Script[dict[str, Any]]:
+    """One start of pytest; again without the repository's own options where those are not understood."""
+    yield from tools.create(f"{FOLDER}/job.json", json.dumps(job) + "\n")
+    plain = "" if job["do"] == "look" else "--assert=plain"  # explaining a comparison takes longer than failing
+    names = " ".join(shlex.quote(path) for path in files)
+    run = (
+        f"export SOLVER_FOLDER={FOLDER} PYTHONPATH={FOLDER} PYTHONDONTWRITEBYTECODE=1 PYTHONHASHSEED=0; "
+        f"rm -f {FOLDER}/report.json; go() {{ "
+        f"python -m pytest -q -p selfplay_job {_OFF} {plain} --continue-on-collection-errors "
+        f'"$@" {names} >{FOLDER}/log 2>&1; }}; go || [ -s {FOLDER}/report.json ] || go -o addopts=; '
+        f"tail -c 1500 {FOLDER}/log; test -s {FOLDER}/report.json"
+    )
+    done = yield from tools.bash(run, timeout)
+    if not done.ok:
+        raise Stuck(f"the tests cannot be run: {done.output[-1500:]}")
+    try:
+        report = json.loads((yield from tools.packed(f"cat {FOLDER}/report.json")))
+    except ValueError as error:
+        raise Stuck(f"the report cannot be read: {error}") from error
+    return dict(report)
+
+
+def test_files(paths: Sequence[str], first: Sequence[str]) -> list[str]:
+    """The files tests are likely in, those of the specification first."""
+    found = [path for path in paths if is_test_file(path) and _collects(path.rsplit("/", 1)[-1])]
+    return [*first, *(path for path in found if path not in first)][:MOST_TEST_FILES]
+
+
+def _collects(name: str) -> bool:
+    return name.startswith("test") or name.endswith(("_test.py", "_tests.py"))
+
+
+def write(made: Sequence[Change]) -> Script[None]:
+    for change in made:
+        yield from plant(change)
+
+
+def hand_in(made: Sequence[Change]) -> Script[None]:
+    """The tree as it was given with these changes alone, submitted."""
+    yield from start_over()
+    yield from write(made)
+    yield from tools.bash("git --no-pager diff --stat")
+    yield Call("submit", {"folder": ROOT})

@@ -1,0 +1,55 @@
+"""What any scripted role says through the tools: small scripts that yield calls and return what they learn."""
+
+import base64
+import shlex
+import zlib
+
+from selfplay.agent.actions import Call, Observation
+from selfplay.scripted.policy import Script
+
+PAGE = 120_000
+"""Characters read at once: under the cap of one observation."""
+MAX_UNPACKED = 256 * 1024 * 1024
+
+
+class Stuck(Exception):
+    """Something the script cannot go on without did not work; it gives up and says why."""
+
+
+def bash(command: str, timeout: float = 120.0) -> Script[Observation]:
+    return (yield Call("bash", {"command": command, "timeout": timeout}))
+
+
+def create(path: str, content: str) -> Script[None]:
+    done = yield Call("create", {"path": path, "content": content})
+    if not done.ok:
+        raise Stuck(done.output)
+
+
+def read(path: str) -> Script[str]:
+    """A whole file, page by page."""
+    parts: list[str] = []
+    while not parts or len(parts[-1].encode("utf-8", "surrogateescape")) == PAGE:
+        place = shlex.quote(path)
+        page = yield from bash(f"tail -c +{len(parts) * PAGE + 1} {place} | head -c {PAGE}")
+        if not page.ok or len(parts) * PAGE > 64_000_000:
+            raise Stuck(f"cannot read {path}: {page.output[:200]}")
+        parts.append(page.output)
+    return "".join(parts)
+
+
+def packed(command: str) -> Script[str]:
+    """What a command writes to standard output, whole, however long: packed inside, read page by page."""
+    done = yield from bash(f"set -o pipefail; ( {command} ) | gzip -6 | base64 -w0 > /tmp/packed")
+    if not done.ok:
+        raise Stuck(done.output[-2000:])
+    return unpack((yield from read("/tmp/packed")))
+
+
+def unpack(packed: str) -> str:
+    """The text behind gzip and base64, refused beyond `MAX_UNPACKED` bytes: the repository's processes wrote it."""
+    inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    data = inflater.decompress(base64.b64decode(packed), MAX_UNPACKED)
+    if not inflater.eof:
+        raise ValueError(f"more than {MAX_UNPACKED} bytes, or cut short")
+    return data.decode("utf-8")

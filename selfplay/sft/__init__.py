@@ -1,0 +1,1 @@
+"""Supervised data: lessons from rollouts and from demonstrations."""

@@ -1,0 +1,204 @@
+"""Teacher data: successful episodes of any policy as supervised examples, the cold start of a small model.
+
+A success is an injector's episode whose bug is in the pool, or a resolved attempt. A model's episode is what it was
+told and said; a script's is what a model would have been told, and its calls in the textual format. A script's bug
+that was demonstrated (`demonstrating.py`) is taught by its demonstration alone, which is shorter by far. Malformed
+calls stay in the conversation, so that the repair after them makes sense, but are not imitated (`train` false, mask 0).
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from selfplay.agent import Finish, Trajectory, call_format, native_calls
+from selfplay.agent.actions import Call, Observation, cap
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.agent.conversation import shown
+from selfplay.agent.model import Message
+from selfplay.agent.trajectory import TrajectoryError, load
+from selfplay.artifact import Bug
+from selfplay.curriculum import Curriculum
+from selfplay.curriculum.attempts import file_name
+from selfplay.curriculum.stored import demonstration_of, injector_task_of, read_bug
+from selfplay.errors import SelfplayError
+from selfplay.oracle.originals import original_texts
+from selfplay.oracle.specification import specification
+from selfplay.repository import Suite
+from selfplay.roles.injector.prompt import injector_prompt
+from selfplay.roles.prompt import opening
+from selfplay.roles.solver.prompt import solver_prompt
+from selfplay.roles.solver.task import SolverTask
+from selfplay.sandbox import World
+
+Role = Literal["injector", "solver"]
+FAREWELL = "I have submitted, and there is nothing to improve."
+"""How a script's episode ends in words: a model must learn to stop."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One example. `messages` end with one of the model's; those that are `malformed` are not to be imitated."""
+
+    id: str
+    role: Role
+    policy: str
+    messages: tuple[Message, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What was told and said, without what came back: equal for lessons that teach the same."""
+        return tuple(m.content for at, m in enumerate(self.messages) if at < 2 or m.role == "assistant")
+
+    def to_json(self, chat: ChatFormat | None) -> dict[str, Any]:
+        """A row: `messages` with `train`; with a tokenizer also `ids` and `mask`, exactly as in an episode."""
+        told = [
+            {"role": m.role, "content": m.content, "train": m.role == "assistant" and not m.malformed}
+            for m in self.messages
+        ]
+        row = {"id": self.id, "role": self.role, "policy": self.policy, "messages": told}
+        return row if chat is None else {**row, **tokens(self.messages, chat)}
+
+
+@dataclass(frozen=True)
+class Success:
+    """A stored episode that succeeded, and what its role was told."""
+
+    path: Path
+    role: Role
+    told: str
+
+
+def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
+    """The successful episodes of a run, in the order of its pool. A bug that is damaged is left out."""
+    folder = pool.folder / "trajectories"
+    if "injector" in roles:
+        for bug, number in pool.bugs_with_episodes():
+            shown = demonstration_of(pool.folder, bug.id)
+            if shown.is_file():
+                yield Success(shown, "injector", "")
+                if bug.policy.startswith("scripted"):
+                    continue
+            yield Success(folder / f"{number:06d}-injector.jsonl.zst", "injector", _injector_told(bug, number))
+    if "solver" not in roles:
+        return
+    told = {bug.id: _solver_told(pool.folder / "bugs" / bug.id) for bug in (*pool.bugs(), *pool.attempts.bugs())}
+    for attempt in pool.attempts.all():
+        if attempt.resolved and told.get(attempt.bug):
+            name = f"{attempt.bug}-{file_name(attempt.policy)}-{attempt.number:03d}-solver.jsonl.zst"
+            if (folder / name).is_file():  # a control has no episode
+                yield Success(folder / name, "solver", told[attempt.bug])
+
+
+def lessons(success: Success, observation_chars: int) -> list[Lesson]:
+    """The examples of an episode: one, or one for each stage of a staged injector. None for a script whose calls the
+    textual format cannot say. Raises `TrajectoryError`."""
+    trajectory = load(success.path)
+    name = success.path.name.removesuffix(".jsonl.zst")
+    talks = _ended(trajectory) or _spoken(trajectory, success.told, observation_chars)
+    return [
+        Lesson(f"{name}-{number}" if len(talks) > 1 else name, success.role, trajectory.policy, kept)
+        for number, talk in enumerate(talks)
+        if (kept := _until_last_answer(_textual(talk)))
+    ]
+
+
+def tokens(messages: tuple[Message, ...], chat: ChatFormat) -> dict[str, list[int]]:
+    """The ids of a conversation as an episode of this tokenizer would hold them; `mask`: 1 where to learn."""
+    first = next(at for at, message in enumerate(messages) if message.role == "assistant")
+    ids = chat.opening(messages[:first])
+    mask = [0] * len(ids)
+    last: int | None = None
+    for message in messages[first:]:
+        if message.role == "assistant":
+            new = chat.answer(message.content)
+            last = new[-1]
+        else:
+            new = chat.heard(last, message.content)
+        ids += new
+        mask += [int(message.role == "assistant" and not message.malformed)] * len(new)
+    return {"ids": ids, "mask": mask}
+
+
+def _injector_told(bug: Bug, number: int) -> str:
+    return injector_prompt(injector_task_of(bug, number, Suite((), {})))
+
+
+def _solver_told(folder: Path) -> str:
+    try:
+        bug, artifact, _ = read_bug(folder)
+        original = World(tree=(folder.parent.parent / "original",))
+        known = original_texts(original, artifact.test_files) if bug.hidden else {}
+        if bug.hidden and not known:  # what is to stay hidden could not be told from the rest
+            return ""
+        told = specification(artifact.test_weaken, known, bug.hidden)
+    except (SelfplayError, ValueError):
+        return ""
+    return solver_prompt(SolverTask(bug.id, told))
+
+
+def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[tuple[Message, ...], ...]:
+    """A script's episode in words; none where a call cannot be said."""
+    messages = list(opening(told, native=False))
+    try:
+        for step in trajectory.steps:
+            if step.left is None:
+                raise TrajectoryError(f"{trajectory.policy}: a step without its budget, from an earlier version")
+            seen = Observation(step.output, step.exit_code, step.left)
+            messages.append(Message("assistant", call_format.write(_rounded(step.call)), malformed=step.malformed))
+            messages.append(Message("user", shown(seen, cap(step.output, observation_chars))))
+    except call_format.Unspeakable:
+        return ()
+    return ((*messages, Message("assistant", FAREWELL)),)
+
+
+def _ended(trajectory: Trajectory) -> tuple[tuple[Message, ...], ...]:
+    """The conversations, without the last message where the episode was ended: nobody answered its call."""
+    talks = trajectory.record.conversations
+    if trajectory.finish == Finish.SUBMITTED or not talks or talks[-1][-1].role != "assistant":
+        return talks
+    return (*talks[:-1], talks[-1][:-1])
+
+
+def _rounded(call: Call) -> Call:
+    """A script computes its time limits to the digit; nobody would say them so."""
+    seconds = call.arguments.get("timeout")
+    if not isinstance(seconds, float):
+        return call
+    return replace(call, arguments={**call.arguments, "timeout": math.ceil(seconds)})
+
+
+def _textual(talk: tuple[Message, ...]) -> tuple[Message, ...]:
+    """A conversation in the textual format. Of one with native calls, the tools are described in words; what several
+    calls at once were answered with is said once."""
+    native = any(message.calls for message in talk)
+    system = opening("", native=False)[0]
+    kept = [
+        system if native and message.role == "system" else _in_text(message)
+        for message, before in zip(talk, (None, *talk), strict=False)
+        if not (message.role == "tool" and before and before.role == "tool")
+    ]
+    return tuple(kept)
+
+
+def _in_text(message: Message) -> Message:
+    """A message of a conversation with native calls, in the textual format."""
+    if message.role == "tool":
+        return replace(message, role="user", answers="")
+    if not message.calls:
+        return message
+    found = native_calls.read(message.calls, message.content)
+    if not isinstance(found, Call):
+        return replace(message, calls=(), malformed=True)
+    try:
+        said = f"{message.content}\n\n{call_format.write(found)}".strip()
+    except call_format.Unspeakable:
+        return replace(message, calls=(), malformed=True)
+    return replace(message, content=said, calls=())
+
+
+def _until_last_answer(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The conversation up to the last message that is worth imitating; nothing without one."""
+    good = [at for at, message in enumerate(messages) if message.role == "assistant" and not message.malformed]
+    return messages[: good[-1] + 1] if good else ()

@@ -1,0 +1,45 @@
+"""The price of a run counts what happened in sandboxes, however it was started there and however it ended."""
+
+from pathlib import Path
+
+from selfplay.commands.cost import Meter
+from selfplay.repository import Suite
+from selfplay.sandbox import Backend, World
+
+BURN = "import time\nwhile time.process_time() < {seconds}: pass"
+
+
+def burned(backend: Backend, tree: Path, command: str) -> float:
+    """Core seconds a meter sees while `command` runs in a sandbox of its own, start and end included."""
+    meter = Meter()
+    with backend.open(World(tree=(tree,))) as sandbox:
+        assert sandbox.run(command, timeout=60).exit_code == 0
+    meter.lap("bugs")
+    return float(meter.report(Suite(files=(), seconds={}))["bugs"]["core_seconds"])
+
+
+def test_a_sandbox_s_processes_are_counted_once(backend: Backend, tmp_path: Path) -> None:
+    nothing = burned(backend, tmp_path, "true")
+    spent = burned(backend, tmp_path, f"python3 -c '{BURN.format(seconds=1)}'")
+    # 1 s is burned; the start of Python and of the sandbox come on top, which cost `nothing` and some 0.05 s
+    assert 0.95 < spent - nothing < 1.4
+
+
+def test_orphans_inside_a_sandbox_are_counted(backend: Backend, tmp_path: Path) -> None:
+    nothing = burned(backend, tmp_path, "true")
+    burner = f"python3 -c '{BURN.format(seconds=1)}'; touch /tmp/done"
+    # two parents away, in a session of its own: only pid 1 of the sandbox can reap it
+    spent = burned(backend, tmp_path, f'(setsid bash -c "{burner}" &) ; while [ ! -e /tmp/done ]; do sleep 0.05; done')
+    assert 0.95 < spent - nothing < 1.6  # and the sleeps, about 20 of 5 ms
+
+
+def test_the_price_is_told_in_runs_of_the_suite(backend: Backend, tmp_path: Path) -> None:
+    meter = Meter()
+    meter.lap("prepare")
+    with backend.open(World(tree=(tmp_path,))) as sandbox:
+        sandbox.run(["python3", "-c", BURN.format(seconds=0.5)], timeout=60)
+    meter.lap("bugs")
+    report = meter.report(Suite(files=(), seconds={}, cpu_seconds=0.25))
+    assert report["suite_runs_worth"] == round(report["bugs"]["core_seconds"] / 0.25, 2)
+    assert report["suite_runs_worth"] >= 2  # 0.5 s in runs of 0.25 s
+    assert report["prepare"]["core_seconds"] < 0.5  # the laps do not overlap

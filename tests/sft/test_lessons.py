@@ -1,0 +1,166 @@
+"""`trajectories export`: successful episodes as supervised examples."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from selfplay.agent import Budget, Call, Finish, Step, Trajectory
+from selfplay.agent.call_format import parse
+from selfplay.agent.model import Message, NativeCall
+from selfplay.agent.trajectory import MALFORMED, Record, save
+from selfplay.sft.lessons import Success, lessons
+
+
+def test_a_scripted_run_becomes_lessons_for_a_model(
+    finished: tuple[Path, object], selfplay: Any, tmp_path: Path
+) -> None:
+    run, _ = finished
+    out = tmp_path / "lessons.jsonl.zst"
+    done = selfplay("trajectories", "export", run, "--out", out, "--role", "injector", "--json")
+    assert done.code == 0, done.err
+    assert done.json["injector"] == 4  # the bugs of the run, each from an episode of its own
+    rows = [json.loads(line) for line in zstandard.decompress(out.read_bytes()).decode().splitlines()]
+    for row in rows:
+        system, task, *rest = row["messages"]
+        assert (system["role"], task["role"], row["role"]) == ("system", "user", "injector")
+        assert "plant a realistic bug" in task["content"] and not system["train"] and not task["train"]
+        calls = [parse(message["content"]) for message in rest if message["role"] == "assistant"]
+        assert all(isinstance(call, Call) for call in calls[:-1]) and calls[-1] is None
+        assert calls[-2].tool == "submit"  # type: ignore[union-attr]
+        assert [message["role"] for message in rest] == ["assistant", "user"] * (len(rest) // 2) + ["assistant"]
+
+
+def test_bugs_are_demonstrated_in_three_short_lessons(
+    finished: tuple[Path, object], selfplay: Any, tmp_path: Path
+) -> None:
+    """Each bug once more through the staged harness: what it hands in there is what the bug's own files say."""
+    run, out = tmp_path / "run", tmp_path / "lessons.jsonl"
+    shutil.copytree(finished[0], run)
+    done = selfplay("trajectories", "demonstrate", run, "--json")
+    assert done.code == 0, done.err
+    assert set(done.json.values()) == {""} and len(done.json) == 4
+    began = time.time_ns()
+    again = selfplay("trajectories", "demonstrate", run)
+    assert "4 of 4 bugs are demonstrated" in again.out
+    kept = sorted(path.stat().st_mtime_ns for path in (run / "trajectories").glob("*demonstration*"))
+    assert len(kept) == 4 and kept[-1] < began  # none was played again
+    damaged = min((run / "trajectories").glob("*demonstration*"))
+    damaged.write_bytes(b"nonsense")
+    assert selfplay("trajectories", "demonstrate", run).code == 0 and damaged.read_bytes() != b"nonsense"
+    counts = selfplay("trajectories", "export", run, "--out", out, "--role", "injector", "--json").json
+    assert counts == {
+        "injector": 9,
+        "the same was said before": 3,
+    }  # a discovery for all, a plant and a weaken for each
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    for row in rows:
+        calls = [parse(message["content"]) for message in row["messages"] if message["role"] == "assistant"]
+        assert all(isinstance(call, Call) for call in calls) and calls[-1].tool == "submit"  # type: ignore[union-attr]
+        assert sum(len(message["content"]) for message in row["messages"]) < 12_000
+
+
+def test_a_bug_that_is_another_than_its_files_is_no_lesson(
+    finished: tuple[Path, object], selfplay: Any, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished[0], run)
+    bug = min((run / "bugs").iterdir())
+    shutil.copy(bug / "test_weaken.diff", bug / "bug_inject.diff")
+    done = selfplay("trajectories", "demonstrate", run, "--json")
+    assert done.code == 0 and "are not those bug.json was written for" in done.json[bug.name]
+    nothing = selfplay("trajectories", "demonstrate", tmp_path)
+    assert nothing.code == 2 and "holds no curriculum" in nothing.err
+
+
+def success(tmp_path: Path, trajectory: Trajectory) -> Success:
+    path = tmp_path / "000001-solver.jsonl.zst"
+    save(trajectory, path)
+    return Success(path, "solver", "the task")
+
+
+def step(call: Call, output: str = "", malformed: bool = False) -> Step:
+    return Step(call, output, int(malformed), 0.1, malformed, Budget(9, 99))
+
+
+def test_malformed_calls_stay_and_are_not_imitated(tmp_path: Path) -> None:
+    talk = (
+        Message("system", "s"), Message("user", "u"), Message("assistant", "<tool: bash>\nls", malformed=True),
+        Message("user", "not closed"), Message("assistant", "<tool: bash>\nls\n</tool>"), Message("user", "a"),
+        Message("assistant", "garbage", malformed=True),
+    )  # fmt: skip
+    trajectory = Trajectory("solver", "m", Finish.SUBMITTED, record=Record((talk,)))
+    (lesson,) = lessons(success(tmp_path, trajectory), 1000)
+    row = lesson.to_json(None)
+    assert [message["train"] for message in row["messages"]] == [False, False, False, False, True]
+
+
+def test_native_calls_are_said_in_the_textual_format(tmp_path: Path) -> None:
+    call, bad = NativeCall("1", "bash", '{"command": "ls"}'), NativeCall("2", "bash", "{")
+    talk = (
+        Message("system", "s"), Message("user", "u"), Message("assistant", "I look.", (call,)),
+        Message("tool", "a", answers="1"), Message("assistant", "", (bad,)), Message("tool", "no", answers="2"),
+        Message("assistant", "Done."),
+    )  # fmt: skip
+    (lesson,) = lessons(success(tmp_path, Trajectory("solver", "m", Finish.SUBMITTED, record=Record((talk,)))), 1000)
+    assert [message.role for message in lesson.messages[2:]] == ["assistant", "user", "assistant", "user", "assistant"]
+    assert "<tool: bash" in lesson.messages[0].content and "as a function" not in lesson.messages[0].content
+    assert lesson.messages[2].content == "I look.\n\n<tool: bash>\nls\n</tool>"
+    assert [message.malformed for message in lesson.messages[2:]] == [False, False, True, False, False]
+
+
+def test_two_native_calls_at_once_are_answered_once(tmp_path: Path) -> None:
+    calls = (NativeCall("1", "bash", "{}"), NativeCall("2", "bash", "{}"))
+    talk = (
+        Message("system", "s"), Message("user", "u"), Message("assistant", "", calls, malformed=True),
+        Message("tool", "one call", answers="1"), Message("tool", "one call", answers="2"), Message("assistant", "Ok."),
+    )  # fmt: skip
+    (lesson,) = lessons(success(tmp_path, Trajectory("solver", "m", Finish.SUBMITTED, record=Record((talk,)))), 1000)
+    assert [message.role for message in lesson.messages] == ["system", "user", "assistant", "user", "assistant"]
+
+
+@pytest.mark.parametrize("finish", [Finish.OUT_OF_CALLS, Finish.LOOPED])
+def test_a_call_that_nobody_answered_is_not_imitated(tmp_path: Path, finish: Finish) -> None:
+    """A submission made before counts, so the episode may well be a success."""
+    talk = (
+        Message("system", "s"), Message("user", "u"), Message("assistant", "<tool: submit>\n</tool>"),
+        Message("user", "submitted"), Message("assistant", "<tool: nothing>\n</tool>"),
+    )  # fmt: skip
+    (lesson,) = lessons(success(tmp_path, Trajectory("solver", "m", finish, record=Record((talk,)))), 1000)
+    assert lesson.messages == talk[:3]
+
+
+def test_a_script_that_the_format_cannot_say_gives_no_lesson(tmp_path: Path) -> None:
+    steps = (step(Call("create", {"path": "a", "content": "no newline"})),)
+    assert lessons(success(tmp_path, Trajectory("solver", "s", Finish.SUBMITTED, steps)), 1000) == []
+
+
+def test_a_long_output_of_a_script_is_cut(tmp_path: Path) -> None:
+    steps = (step(Call("bash", {"command": "cat x"}), "y" * 5000), step(Call(MALFORMED, {}), "", malformed=True))
+    assert lessons(success(tmp_path, Trajectory("solver", "s", Finish.SUBMITTED, steps)), 200) == []
+    (lesson,) = lessons(success(tmp_path, Trajectory("solver", "s", Finish.SUBMITTED, steps[:1])), 200)
+    assert len(lesson.messages[3].content) < 300 and "4800 characters cut" in lesson.messages[3].content
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--role", "teacher", "--out", "x.jsonl"], "there is no role 'teacher'"),
+        (["--out", "x.csv"], "x.csv is neither .jsonl nor .jsonl.zst"),
+        (["--out", "x.jsonl", "--most-tokens", "5"], "--most-tokens counts tokens of a tokenizer"),
+        (["--out", "x.jsonl"], "holds no curriculum"),
+    ],
+)
+def test_what_cannot_be_exported(selfplay: Any, tmp_path: Path, arguments: list[str], said: str) -> None:
+    done = selfplay("trajectories", "export", tmp_path, *arguments, cwd=tmp_path)
+    assert done.code == 2 and said in done.err
+
+
+def test_a_file_that_is_no_trajectory(selfplay: Any, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl.zst").write_bytes(b"nonsense")
+    done = selfplay("show", tmp_path / "x.jsonl.zst")
+    assert done.code == 2 and "is no trajectory" in done.err
