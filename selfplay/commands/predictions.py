@@ -13,7 +13,7 @@ from selfplay.curriculum.stored import bug_folders, oracle_of, prepared_for, rea
 from selfplay.oracle.errors import OracleError, PredictionError
 from selfplay.oracle.grade import Grade, Grader
 from selfplay.repository import Prepared
-from selfplay.rollout.parallel import in_parallel
+from selfplay.commands.looping import in_parallel
 from selfplay.sandbox import MIB, Backend
 
 MOST_BYTES = 1024 * MIB

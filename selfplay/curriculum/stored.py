@@ -2,7 +2,6 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
 from selfplay.artifact.bug import BUG_FILE
@@ -10,8 +9,7 @@ from selfplay.curriculum.attempts import ATTEMPT_FILE
 from selfplay.oracle.calibrate import Oracle
 from selfplay.oracle.world import Task
 from selfplay.plain import decode
-from selfplay.repository import Prepared, Suite, prepare, rebuild
-from selfplay.roles.injector.task import InjectorTask
+from selfplay.repository import Prepared, prepare, rebuild
 from selfplay.sandbox import Backend, World
 from selfplay.validators import Thresholds
 
@@ -90,10 +88,3 @@ def oracle_of(bug: Bug, thresholds: Thresholds) -> Oracle:
 def demonstration_of(run: Path, bug: str) -> Path:
     """Where a bug's demonstration is kept, if it has one."""
     return run / "trajectories" / f"{bug}-demonstration-injector.jsonl.zst"
-
-
-def injector_task_of(bug: Bug, number: int, suite: Suite) -> InjectorTask:
-    """The task whose episode `number` made this bug, as far as its record tells."""
-    least = {name: bug.thresholds[name] for name in ("min_passing_tests", "min_changed_files", "min_failing_tests")}
-    strategy: Any = bug.strategy
-    return InjectorTask(strategy, bug.seed, number, suite, **least)
