@@ -24,7 +24,7 @@ from selfplay.commands.grade import grader_for, task_of
 from selfplay.commands.validate import bug_folders, prepared_for, read_bug
 from selfplay.oracle.grade import Grader
 from selfplay.oracle.specification import specification
-from selfplay.oracle.world import open_world, solver_world
+from selfplay.oracle.world import open_world, prediction_of, solver_world
 from selfplay.repository import Prepared
 from selfplay.roles.solver.task import SolverTask
 from selfplay.sandbox import Backend, open_backend
@@ -62,7 +62,8 @@ def attempts_on(
                 began, used = time.monotonic(), cpu_seconds()
                 run_episode(POLICIES[policy](SolverTask(bug.id, shown, 0, number)), opened.sandbox, "solver")
                 seconds, core = time.monotonic() - began, cpu_seconds() - used
-                diff = opened.prediction().diff
+                changes = opened.changes()
+            diff = prediction_of(backend, world, changes).diff
             yield _graded(grader, bug, policy, diff, (seconds, core))
 
 

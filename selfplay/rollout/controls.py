@@ -5,7 +5,7 @@ They are played by `selfplay solve --policy gold` and `--policy empty`, and stor
 
 from selfplay import patches
 from selfplay.oracle.grade import Grade, Grader
-from selfplay.oracle.world import Task, open_world
+from selfplay.oracle.world import Task, open_world, prediction_of
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.staging import apply_diffs
 
@@ -20,7 +20,8 @@ def gold_patch(backend: Backend, task: Task, limits: Limits = Limits()) -> str:
     with open_world(backend, task, limits) as world:
         undo = [*reversed(task.extra), task.artifact.bug_inject]
         apply_diffs(world.sandbox, [patches.reverse(diff) for diff in undo])
-        return world.prediction().diff
+        changes = world.changes()
+    return prediction_of(backend, task, changes, limits).diff
 
 
 def play_control(name: str, backend: Backend, task: Task, grader: Grader, limits: Limits) -> tuple[str, Grade]:

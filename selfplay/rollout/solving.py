@@ -28,7 +28,7 @@ from selfplay.oracle.specification import specification
 from selfplay.oracle.world import Task, open_world, solver_world
 from selfplay.patches import PatchError, changed_lines
 from selfplay.repository import Prepared
-from selfplay.roles.solver.collect import HandIn, collect
+from selfplay.roles.solver.collect import HandIn, collect, hand_in
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.controls import CONTROLS, play_control
 from selfplay.rollout.parallel import RolloutError, in_parallel, on_stage
@@ -169,7 +169,12 @@ async def _play(run: Solving, ready: Ready, number: int, figures: dict[str, obje
     async with entered(hands, open_world(run.backend, ready.task, run.limits)) as world:
         trajectory = await play_episode(policy, world.sandbox, "solver", hands, player.limits)
         failed = trajectory.finish == Finish.POLICY_ERROR and player.loop is not None
-        handed_in = await hands.work(collect, trajectory, world, ready.artifact.test_files)
+        found = await hands.work(collect, trajectory, world)
+    if isinstance(found, HandIn):
+        handed_in = found
+    else:
+        restored = ready.artifact.test_files
+        handed_in = await hands.work(hand_in, run.backend, ready.task, found, restored, run.limits)
     name = f"{ready.bug.id}-{file_name(run.policy)}-{number:03d}-solver.jsonl.zst"
     await hands.work(save_trajectory, trajectory, run.trajectories / name)
     if failed:  # an endpoint that is down says nothing of what the model can do
