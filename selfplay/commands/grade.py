@@ -5,22 +5,23 @@ from pathlib import Path
 from selfplay.curriculum.stored import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.grade import Grade
 from selfplay.oracle.prediction import MAX_BYTES
 from selfplay.oracle.world import solver_world
 from selfplay.repository import Prepared
+from selfplay.rollout.grading import SharedGrader
 from selfplay.sandbox import Backend
 
 
 def grader_for(
     folder: Path, backend: Backend, *, prepared: Prepared | None = None, counterfactual: bool = True
-) -> Grader:
+) -> SharedGrader:
     """A grader for the bug in `folder`; `prepared` saves finding its environment again.
 
     Raises `SelfplayError` for a damaged bug, or one whose environment is gone and cannot be built again."""
     bug, artifact, thresholds = read_bug(folder)
     world = (prepared or prepared_for(folder, bug, backend)).world()
-    return Grader(
+    return SharedGrader(
         backend, task_of(folder, bug, artifact, world), oracle_of(bug, thresholds), counterfactual=counterfactual
     )
 

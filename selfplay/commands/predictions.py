@@ -11,8 +11,9 @@ from typing import Any
 from selfplay.artifact import Bug
 from selfplay.curriculum.stored import bug_folders, oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.errors import OracleError, PredictionError
-from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.grade import Grade
 from selfplay.repository import Prepared
+from selfplay.rollout.grading import SharedGrader
 from selfplay.rollout.parallel import in_parallel
 from selfplay.sandbox import MIB, Backend
 
@@ -83,11 +84,13 @@ def grade_predictions(
     yield from in_parallel(sorted(graders), work, workers, backend)
 
 
-def _grader(folder: Path, known: dict[tuple[str, str], Prepared], backend: Backend, counterfactual: bool) -> Grader:
+def _grader(
+    folder: Path, known: dict[tuple[str, str], Prepared], backend: Backend, counterfactual: bool
+) -> SharedGrader:
     bug, artifact, thresholds = read_bug(folder)
     prepared = known.setdefault(_origin(bug), known.get(_origin(bug)) or prepared_for(folder, bug, backend))
     task = task_of(folder, bug, artifact, prepared.world())
-    return Grader(backend, task, oracle_of(bug, thresholds), counterfactual=counterfactual)
+    return SharedGrader(backend, task, oracle_of(bug, thresholds), counterfactual=counterfactual)
 
 
 def _origin(bug: Bug) -> tuple[str, str]:

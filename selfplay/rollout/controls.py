@@ -4,8 +4,9 @@ They are played by `selfplay solve --policy gold` and `--policy empty`, and stor
 """
 
 from selfplay import patches
-from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.grade import Grade
 from selfplay.oracle.world import Task, open_world, prediction_of
+from selfplay.rollout.grading import SharedGrader
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.staging import apply_diffs
 
@@ -24,8 +25,8 @@ def gold_patch(backend: Backend, task: Task, limits: Limits = Limits()) -> str:
     return prediction_of(backend, task, changes, limits).diff
 
 
-def play_control(name: str, backend: Backend, task: Task, grader: Grader, limits: Limits) -> tuple[str, Grade]:
-    """(what was graded, its grade) of the control `name`. Raises as `gold_patch` and `Grader.grade` do."""
+def play_control(name: str, backend: Backend, task: Task, grader: SharedGrader, limits: Limits) -> tuple[str, Grade]:
+    """(what was graded, its grade) of the control `name`. Raises as `gold_patch` and `SharedGrader.grade` do."""
     if name == EMPTY:
         return "", grader.grade_untouched()
     diff = gold_patch(backend, task, limits)

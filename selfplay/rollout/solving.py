@@ -22,7 +22,7 @@ from selfplay.curriculum.attempts import Attempt, file_name
 from selfplay.curriculum.stored import oracle_of, read_bug, task_of
 from selfplay.errors import SelfplayError
 from selfplay.oracle.audit import Audit, audit_task
-from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.grade import Grade
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
 from selfplay.oracle.world import Task, open_world, solver_world
@@ -31,6 +31,7 @@ from selfplay.repository import Prepared
 from selfplay.roles.solver.collect import HandIn, collect, hand_in
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.controls import CONTROLS, play_control
+from selfplay.rollout.grading import SharedGrader
 from selfplay.rollout.parallel import RolloutError, in_parallel, on_stage
 from selfplay.rollout.players import Player, Say
 from selfplay.rollout.stage import stage_for
@@ -68,7 +69,7 @@ class Ready:
     artifact: Artifact
     task: Task
     specification: str
-    grader: Grader
+    grader: SharedGrader
     seconds: float
 
 
@@ -77,7 +78,7 @@ def make_ready(run: Solving, folder: Path) -> Ready:
     bug, artifact, thresholds = read_bug(folder)
     graded = task_of(folder, bug, artifact, run.prepared.world())
     told = specification(artifact.test_weaken, original_texts(graded.world, artifact.test_files), bug.hidden)
-    grader = Grader(
+    grader = SharedGrader(
         run.backend, graded, oracle_of(bug, thresholds), run.limits, counterfactual=run.counterfactual
     )  # fmt: skip
     task = Task(solver_world(run.prepared), artifact, graded.extra)
