@@ -22,11 +22,11 @@ from selfplay.artifact import Bug
 from selfplay.commands.cost import cpu_seconds
 from selfplay.commands.grade import grader_for, task_of
 from selfplay.commands.validate import bug_folders, prepared_for, read_bug
-from selfplay.oracle.grade import Grader
 from selfplay.oracle.specification import specification
-from selfplay.oracle.world import open_world, solver_world
+from selfplay.oracle.world import open_world, prediction_of, solver_world
 from selfplay.repository import Prepared
 from selfplay.roles.solver.task import SolverTask
+from selfplay.rollout.grading import SharedGrader
 from selfplay.sandbox import Backend, open_backend
 from selfplay.scripted.solver.naive import naive_solver
 from selfplay.scripted.solver.script import scripted_solver
@@ -62,11 +62,12 @@ def attempts_on(
                 began, used = time.monotonic(), cpu_seconds()
                 run_episode(POLICIES[policy](SolverTask(bug.id, shown, 0, number)), opened.sandbox, "solver")
                 seconds, core = time.monotonic() - began, cpu_seconds() - used
-                diff = opened.prediction().diff
+                changes = opened.changes()
+            diff = prediction_of(backend, world, changes).diff
             yield _graded(grader, bug, policy, diff, (seconds, core))
 
 
-def _graded(grader: Grader, bug: Bug, policy: str, diff: str, spent: tuple[float, float]) -> Attempt:
+def _graded(grader: SharedGrader, bug: Bug, policy: str, diff: str, spent: tuple[float, float]) -> Attempt:
     grade = grader.grade(diff)
     solved, reason = grade.resolved, grade.reason
     return Attempt(bug.id, bug.strategy, policy, solved, reason in ("failing-tests", "missing-tests"), reason, *spent)

@@ -85,5 +85,3 @@ async def _played(run: SolverRun, control: Control | None, ready: ReadyBug, numb
         diff, grade = await run.workers.run(play_control, control, lease, ready.task, grader, run.limits)
     key = SolverKey(ready.bug.id, run.policy, run.seed, number)
     return key, solver_outcome(grade, diff, time.monotonic() - started)
-
-

@@ -36,9 +36,7 @@ class Wanted:
     patience: int
 
 
-async def make_bugs(
-    run: InjectorRun, pool: Curriculum, wanted: Wanted, places: int, watch: Watch, meter: Meter
-) -> str:
+async def make_bugs(run: InjectorRun, pool: Curriculum, wanted: Wanted, places: int, watch: Watch, meter: Meter) -> str:
     """Play episodes until the pool holds enough bugs. Returns why it stopped.
 
     Raises `RolloutError` when sandboxes or the model keep failing.

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
+from selfplay.commands.looping import in_parallel
 from selfplay.curriculum.stored import bug_folders, prepared_for, read_attempt, read_bug
 from selfplay.repository import Prepared
-from selfplay.commands.looping import in_parallel
 from selfplay.rollout.second_order import measure_second_order
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds, Validation, validate

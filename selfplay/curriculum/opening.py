@@ -65,7 +65,9 @@ def read_pool(folder: Path) -> Iterator[Curriculum]:
         prepare_schema(database, folder / DATABASE)
         yield Curriculum(folder, database)
     except sqlite3.Error as error:
-        raise CurriculumError(f"{folder / DATABASE} is not a curriculum: {error}", "Its bugs/ stay as they are.") from error
+        raise CurriculumError(
+            f"{folder / DATABASE} is not a curriculum: {error}", "Its bugs/ stay as they are."
+        ) from error
     finally:
         database.close()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
 from selfplay.artifact.bug import BUG_FILE
 from selfplay.curriculum.attempts import ATTEMPT_FILE
-from selfplay.oracle.calibrate import Oracle
+from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.world import Task
 from selfplay.plain import decode
 from selfplay.repository import Prepared, prepare, rebuild

@@ -29,14 +29,14 @@ _SHELL = (".sh", ".bash", ".bats")
 
 @dataclass(frozen=True)
 class Instrumented:
-    """`files`: what to write. `must_pass`, `must_fail`: words that occur in the ids of those canaries. `twins`: word
+    """`files`: what to write. `must_pass`, `must_fail`: words that occur in the ids of those canaries. `copies`: word
     in a twin's id -> word in the id of the test it copies (its function's name). `false_claims`: words of twins that
     claim something wrong of the program, and fail where it is right."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     must_pass: tuple[str, ...] = ()
     must_fail: tuple[str, ...] = ()
-    twins: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, str] = field(default_factory=dict)
     false_claims: tuple[str, ...] = ()
 
 
@@ -68,7 +68,7 @@ def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]
             chosen.append(path)
     for number, path in enumerate(chosen):
         left = max(1, of_the_bug - number)
-        most = -((len(made.twins) - MOST_TWINS) // left), -((len(made.false_claims) - MOST_LIARS) // left)
+        most = -((len(made.copies) - MOST_TWINS) // left), -((len(made.false_claims) - MOST_LIARS) // left)
         made = _joined(made, _canaries(path, originals[path], fail_to_pass, most, number < of_the_bug))
     return made
 
@@ -78,7 +78,7 @@ def _joined(first: Instrumented, second: Instrumented) -> Instrumented:
         {**first.files, **second.files},
         first.must_pass + second.must_pass,
         first.must_fail + second.must_fail,
-        {**first.twins, **second.twins},
+        {**first.copies, **second.copies},
         first.false_claims + second.false_claims,
     )
 

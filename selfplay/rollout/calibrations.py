@@ -15,21 +15,29 @@ from selfplay.sandbox import Backend, Limits
 from selfplay.sandbox.workers import Workers
 
 
-def calibration_of(folder: Path, backend: Backend, task: Task, oracle: Oracle, limits: Limits) -> Calibration:
+def calibration_of(
+    folder: Path,
+    backend: Backend,
+    task: Task,
+    oracle: Oracle,
+    limits: Limits = Limits(),
+    *,
+    counterfactual: bool = True,
+) -> Calibration:
     """The calibration of the bug in `folder`: the stored one, or one made now and stored.
 
     Raises `OracleError` for a bug that cannot be graded, also where that is what was stored.
     """
     key = calibration_key(task, oracle, limits, backend)
     found = read_calibration(folder, key)
-    if found is None:
+    if found is None or (counterfactual and isinstance(found, Calibration) and found.impossible is None):
         try:
-            found = calibrate(backend, task, oracle, limits)
+            found = calibrate(backend, task, oracle, limits, counterfactual=counterfactual)
         except OracleError as error:
-            found = CalibrationFailure(error.message, error.hint)
+            found = CalibrationFailure.of(error)
         write_calibration(folder, key, found)
     if isinstance(found, CalibrationFailure):
-        raise OracleError(found.message, found.hint)
+        raise found.error()
     return found
 
 

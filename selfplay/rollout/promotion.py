@@ -52,9 +52,7 @@ def promote(
     return found
 
 
-def _promotion(
-    ready: ReadyBug, attempt: Attempt, seen: Set[str], prepared: Prepared, backend: Backend
-) -> Promotion:
+def _promotion(ready: ReadyBug, attempt: Attempt, seen: Set[str], prepared: Prepared, backend: Backend) -> Promotion:
     nothing = Promotion(attempt.bug, attempt.policy, attempt.number, _unfit(attempt))
     if nothing.status:
         return nothing

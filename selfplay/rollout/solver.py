@@ -121,7 +121,9 @@ async def calibrated(run: SolverRun, ready: ReadyBug, lease: Backend) -> Calibra
     return await run.calibrations.get(
         ready.bug.id,
         run.workers,
-        lambda: calibration_of(ready.folder, lease, ready.graded, ready.oracle, run.limits),
+        lambda: calibration_of(
+            ready.folder, lease, ready.graded, ready.oracle, run.limits, counterfactual=run.counterfactual
+        ),
     )
 
 
@@ -138,4 +140,3 @@ def solver_outcome(grade: Grade, diff: str, seconds: float, left_out: tuple[str,
     return SolverOutcome(
         grade.resolved, grade.reason, grade.detail, diff, seconds, left_out, grade.runs, grade.seconds, changed
     )
-

@@ -74,7 +74,9 @@ class Lease:
             if self._closed:
                 raise LeaseClosed("the lease of this sandbox has ended", "The run was stopped; it can be resumed.")
             if self._live is not None or self._starting:
-                raise SandboxError("a lease holds one sandbox at a time", "Close the first before the second is opened.")
+                raise SandboxError(
+                    "a lease holds one sandbox at a time", "Close the first before the second is opened."
+                )
             self._starting = True
         held: Sandbox | None = None
         try:

@@ -18,7 +18,7 @@ def test_every_test_of_the_bug_has_a_twin_and_every_file_a_false_claim() -> None
         for one in "abcdefgh"
     }
     made = with_canaries(files, [f"tests/test_{one}.py::test_of_{one}" for one in "abcdefgh"])
-    assert sorted(made.twins.values()) == [f"test_of_{one}" for one in "abcdefgh"]
+    assert sorted(made.copies.values()) == [f"test_of_{one}" for one in "abcdefgh"]
     assert len(made.false_claims) == MOST_LIARS and files.keys() <= made.files.keys()
     assert all(any(f"def {word}" in made.files[path].content.decode() for word in made.false_claims) for path in files)
 
@@ -54,7 +54,7 @@ def test_odd_files_have_canaries_twins_and_false_claims(content: bytes) -> None:
     made = with_canaries({"test_a.py": TestFile(content)}, ["test_a.py::TestA::test_a"])
     space: dict[str, object] = {}
     exec(made.files["test_a.py"].content, space)
-    (twin,) = made.twins
+    (twin,) = made.copies
     assert {twin, *made.false_claims} <= vars(space["TestA"]).keys() and made.false_claims and made.must_fail
 
 
@@ -64,7 +64,7 @@ def test_tests_of_classes_in_classes_have_twins_and_those_of_missing_classes_har
     made = with_canaries({"test_a.py": TestFile(text)}, ["test_a.py::TestO::TestI::test_a", "test_a.py::TestN::test_n"])
     space: dict[str, Any] = {}
     exec(made.files["test_a.py"].content, space)
-    twins = {copied: twin for twin, copied in made.twins.items()}
+    twins = {copied: twin for twin, copied in made.copies.items()}
     assert twins["test_a"] in vars(space["TestO"].TestI) and twins["test_n"] not in space
 
 
@@ -73,15 +73,15 @@ def test_ids_may_name_files_from_a_folder_of_the_tree() -> None:
     files = {f"{folder}/tests/test_a.py": TestFile(CLASS.encode()) for folder in ("backend", "front")}
     small = {f"backend/tests/test_{n}.py": TestFile(b"def test_x():\n    assert 1\n") for n in range(9)}
     made = with_canaries({**files, **small}, ["tests/test_a.py::TestA::test_a"])
-    assert made.twins and made.false_claims and files.keys() <= made.files.keys()
+    assert made.copies and made.false_claims and files.keys() <= made.files.keys()
     other = with_canaries(files, ["my_tests/test_a.py::TestA::test_a"])
-    assert not other.twins and not other.false_claims
+    assert not other.copies and not other.false_claims
 
 
 def test_what_is_too_deep_to_be_written_is_left() -> None:
     text = (CLASS + "        x = 1" + " + 1" * 900 + "\n").encode()
     made = with_canaries({"test_a.py": TestFile(text)}, ["test_a.py::TestA::test_a"])
-    assert made.must_fail and made.twins and not made.false_claims
+    assert made.must_fail and made.copies and not made.false_claims
     assert impossible({"test_a.py": TestFile(text)}, ["test_a.py::TestA::test_a"])["test_a.py"].content == text
 
 
@@ -112,7 +112,7 @@ def test_ids_without_paths_tell_the_file_by_the_names_in_it() -> None:
         "a.test.js": TestFile(b"test('one', () => {});\n"),
         "z.test.js": TestFile(b"// " + b"x" * 99_999 + b"\ntest('two', () => { assert.equal(1, 1); });\n"),
     }
-    assert set(with_canaries(files, ["two"]).twins.values()) == {"two"}
+    assert set(with_canaries(files, ["two"]).copies.values()) == {"two"}
 
 
 @pytest.mark.parametrize(

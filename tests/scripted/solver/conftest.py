@@ -7,14 +7,14 @@ from pathlib import Path
 import hand_made
 import pytest
 import tiny_repository
-from bench_fixtures import backend, worlds
+from bench_fixtures import lone_backend, worlds
 
 from selfplay.artifact import Artifact
 from selfplay.oracle.world import Task, solver_world
 from selfplay.repository import Prepared, prepare
 from selfplay.sandbox import Backend
 
-__all__ = ["backend", "worlds"]
+__all__ = ["lone_backend", "worlds"]
 Plant = Callable[..., Task]
 
 

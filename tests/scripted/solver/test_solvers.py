@@ -9,7 +9,7 @@ from scripted.solver.conftest import Plant
 from selfplay import patches
 from selfplay.agent import Finish, Trajectory, run_episode
 from selfplay.agent.episode import Policy
-from selfplay.oracle.world import Task, open_world
+from selfplay.oracle.world import Task, open_world, prediction_of
 from selfplay.roles.solver.task import SolverTask
 from selfplay.sandbox import Backend, World
 from selfplay.scripted.solver.naive import naive_solver
@@ -26,9 +26,10 @@ def played(backend: Backend, task: Task, policy: Policy) -> tuple[Trajectory, st
     """The trajectory, the prediction, and whether the hidden test passes with it."""
     with open_world(backend, task) as world:
         trajectory = run_episode(policy, world.sandbox, "solver")
-        diff = world.prediction().diff
+        changes = world.changes()
         test = f"cat >> {TESTS} <<'E'\n\n\n{DISCOUNT}E\npython -m pytest -q {TESTS} tests/test_words.py"
-        return trajectory, diff, world.sandbox.run(test, timeout=60).exit_code == 0
+        passes = world.sandbox.run(test, timeout=60).exit_code == 0
+    return trajectory, prediction_of(backend, task, changes).diff, passes
 
 
 def told(task: Task, number: int = 0, seed: int = 0) -> SolverTask:
@@ -82,4 +83,4 @@ def test_where_no_pytest_is_both_give_up_and_leave_nothing(backend: Backend, wor
         with open_world(backend, task) as world:
             trajectory = run_episode(policy, world.sandbox, "solver")
             assert trajectory.finish is Finish.GAVE_UP and trajectory.error == ""
-            assert world.prediction().diff == ""
+            assert prediction_of(backend, task, world.changes()).diff == ""
