@@ -12,7 +12,7 @@ import zstandard
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.trajectory import TrajectoryError
 from selfplay.artifact.files import write_atomically
-from selfplay.curriculum import CurriculumError, open_existing
+from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.sft.lessons import Lesson, Role, lessons, successes
 
@@ -71,7 +71,7 @@ def _rows(
 
 def _lessons(order: LessonOrder, roles: tuple[Role, ...], counts: Counter[str]) -> Iterator[Lesson]:
     """What the successes of a run teach; those that teach nothing are counted."""
-    with open_existing(order.run) as pool:
+    with read_pool(order.run) as pool:
         for success in successes(pool, roles):
             try:
                 found = lessons(success, order.observation_chars)

@@ -79,7 +79,9 @@ CREATE TABLE IF NOT EXISTS costs (             -- of all the times the run went 
 
 
 def prepare_schema(database: sqlite3.Connection, path: object) -> None:
-    """Make the tables, or bring those of an earlier version up to this one. Raises `CurriculumError` for a later one."""
+    """Make the tables, or bring those of an earlier version up to this one.
+
+    Raises `CurriculumError` for a later one."""
     found = int(database.execute("PRAGMA user_version").fetchone()[0])
     if found > VERSION:
         raise CurriculumError(

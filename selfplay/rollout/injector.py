@@ -46,7 +46,8 @@ def mix_named(name: str) -> Mix:
 class InjectorRun:
     """Everything the injector episodes of one repository share. `repository`: its name in the pool.
 
-    `is_known`: whether a tree key is that of a bug in the pool; such an artifact is a duplicate whatever the checks say.
+    `is_known`: whether a tree key is that of a bug in the pool; an artifact with one is a duplicate whatever the checks
+    say.
     """
 
     repository: str

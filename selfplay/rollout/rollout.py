@@ -79,16 +79,16 @@ class SolverOutcome:
 
 
 K = TypeVar("K", InjectorKey, SolverKey)
-O = TypeVar("O", InjectorOutcome, SolverOutcome)
+Out = TypeVar("Out", InjectorOutcome, SolverOutcome)
 
 
 @dataclass(frozen=True)
-class Rollout(Generic[K, O]):
+class Rollout(Generic[K, Out]):
     """One episode (`trajectory`) of a `task`, compared with those of its `group`, and its `outcome`."""
 
     trajectory: Trajectory
     task: K
-    outcome: O
+    outcome: Out
 
     @property
     def group(self) -> str:
