@@ -45,14 +45,22 @@ def grade_file(folder: Path, patch: Path, backend: Backend, *, counterfactual: b
         raise PredictionError(
             "unreadable", f"{patch} cannot be read: {error.strerror}", "Name a file with a diff."
         ) from error
+    return grade_patch(folder, data, backend, counterfactual=counterfactual)
+
+
+def grade_patch(folder: Path, patch: bytes, backend: Backend, *, counterfactual: bool = True) -> Grade:
+    """Grade a prediction for the bug in `folder`.
+
+    Raises `SelfplayError` for a damaged bug, one that cannot be graded, or one whose environment is gone."""
     bug, _, _ = read_bug(folder)
     found = gradable(folder, prepared_for(folder, bug, backend))
-    return grader_of(found, backend, counterfactual).grade(backend, data)
+    return grader_of(found, backend, counterfactual).grade(backend, patch)
 
 
 def audit_bug(folder: Path, backend: Backend, *, prepared: Prepared | None = None) -> Audit:
-    """Search the solver's world of the bug in `folder`. Raises `SelfplayError` for a damaged
-    bug, or one whose environment is gone and cannot be built again."""
+    """Search the solver's world of the bug in `folder`.
+
+    Raises `SelfplayError` for a damaged bug, or one whose environment is gone and cannot be built again."""
     bug, artifact, _ = read_bug(folder)
     world = solver_world(prepared or prepared_for(folder, bug, backend))
     return audit_task(backend, task_of(folder, bug, artifact, world))

@@ -142,9 +142,16 @@ class Sandbox(Protocol):
 
 
 class Backend(Protocol):
-    """Makes sandboxes. One backend object serves many threads."""
+    """Makes sandboxes. One backend object serves many threads.
 
-    name: str
+    `image_id`: what identifies the image whose programs run inside, empty where they are this machine's.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def image_id(self) -> str: ...
 
     def open(self, world: World, limits: Limits = Limits()) -> AbstractContextManager[Sandbox]:
         """A started sandbox, closed when the context ends. Raises `SandboxError`."""

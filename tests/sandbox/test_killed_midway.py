@@ -17,12 +17,11 @@ EPISODES = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from selfplay.sandbox import MIB, Limits, World, open_backend
-from selfplay.sandbox.pool import Pool
 
-pool = Pool(open_backend(sys.argv[1]))
+backend = open_backend(sys.argv[1])
 
 def episode(number):
-    with pool.open(World(), Limits(memory_bytes=64 * MIB)) as sandbox:
+    with backend.open(World(), Limits(memory_bytes=64 * MIB)) as sandbox:
         sandbox.run("(trap '' TERM HUP INT; setsid sleep 300 & sleep 300) & sleep 0.1", timeout=20)
         print(number, flush=True)
         sandbox.run("(trap '' TERM HUP INT; setsid sleep 300 & sleep 300) & sleep 0.2", timeout=20)
