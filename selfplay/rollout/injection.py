@@ -117,6 +117,8 @@ def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
 async def _play(
     run: Injection, number: int, strategy: Strategy, hands: Hands
 ) -> tuple[Trajectory, Artifact | None, str]:
+    if isinstance(run.player, ScriptedPlayer):
+        await hands.work(run.player.learn, run.prepared, run.suite, run.backend)
     policy = await hands.work(run.player.injector, injector_task(run, number, strategy))
     async with entered(hands, run.backend.open(run.prepared.world(history=True), run.limits)) as sandbox:
         trajectory = await play_episode(policy, sandbox, "injector", hands, run.player.limits, HANDED_IN)
