@@ -22,8 +22,9 @@ class Policy(Protocol):
 
     name: str
 
-    def act(self, observation: Observation | None) -> Turn:
-        """The next turn, given what the last one gave (None at first); None when there is nothing more to do."""
+    def act(self, observation: Observation | None) -> Any:
+        """The next turn, given what the last one gave (None at first), or a coroutine that returns it; None when there
+        is nothing more to do."""
         ...
 
 
@@ -53,7 +54,8 @@ class Here:
     """Everything in the calling thread: for a `Policy`, driven by `at_once`."""
 
     async def think(self, policy: Policy, observation: Observation | None, seconds: float) -> Turn:
-        return policy.act(observation)
+        turn: Any = policy.act(observation)
+        return asyncio.run(turn) if asyncio.iscoroutine(turn) else turn
 
     async def work(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return function(*args, **kwargs)

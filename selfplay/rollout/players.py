@@ -1,5 +1,6 @@
 """Who plays: a player gives every episode of a run its policy, for either role, by the name `--policy` takes."""
 
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, Protocol
@@ -9,10 +10,12 @@ from pydantic import TypeAdapter, ValidationError
 from selfplay.agent import EpisodeLimits, Policy
 from selfplay.errors import SelfplayError
 from selfplay.policies.loop import LoopThread
+from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.solver.task import SolverTask
+from selfplay.sandbox import Backend
 from selfplay.scripted.injector.script import scripted_injector
-from selfplay.scripted.injector.survey import Notes
+from selfplay.scripted.injector.survey import Survey, survey_of
 from selfplay.scripted.solver.naive import naive_solver
 from selfplay.scripted.solver.script import scripted_solver
 
@@ -76,13 +79,23 @@ class ScriptedPlayer:
 
     def __init__(self, name: str = "scripted") -> None:
         self.name = name
-        self._notes = Notes()
+        self._survey: Survey | None = None
+        self._say: Say = lambda line: None
+        self._surveying = threading.Lock()
 
     def check(self, say: Say = lambda line: None) -> None:
         """A script is always ready."""
+        self._say = say
+
+    def learn(self, prepared: Prepared, suite: Suite, backend: Backend) -> None:
+        """Make the survey its injector needs, once; whoever comes while it is made waits."""
+        with self._surveying:
+            if self._survey is None:
+                self._survey = survey_of(prepared, suite, backend, None, self._say)
 
     def injector(self, task: InjectorTask) -> Policy:
-        return scripted_injector(task, self._notes)
+        assert self._survey is not None, "learn() comes before the first episode"
+        return scripted_injector(task, self._survey)
 
     def solver(self, task: SolverTask) -> Policy:
         searches = task.number % 2 == 0 if self.name == "scripted" else self.name == "search"

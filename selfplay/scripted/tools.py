@@ -5,15 +5,11 @@ import shlex
 import zlib
 
 from selfplay.agent.actions import Call, Observation
-from selfplay.scripted.policy import Script
+from selfplay.scripted.policy import Script, Stuck
 
 PAGE = 120_000
 """Characters read at once: under the cap of one observation."""
 MAX_UNPACKED = 256 * 1024 * 1024
-
-
-class Stuck(Exception):
-    """Something the script cannot go on without did not work; it gives up and says why."""
 
 
 def bash(command: str, timeout: float = 120.0) -> Script[Observation]:

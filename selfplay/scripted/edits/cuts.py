@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from selfplay.plain import syntax_tree
 
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What `syntax_tree` raises for a text that this interpreter does not parse."""
+
 
 @dataclass(frozen=True)
 class Cut:
@@ -75,7 +78,7 @@ def change(path: str, text: str, cuts: Sequence[Cut]) -> Change | None:
     after = apply_cuts(text, cuts)
     try:
         same = ast.dump(syntax_tree(after)) == _program(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return None
     what = "; ".join(dict.fromkeys(cut.what for cut in cuts if cut.what))
     return None if same else Change(path, text, after, tuple(cuts), what)

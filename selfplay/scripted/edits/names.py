@@ -13,6 +13,19 @@ def parameters(function: Function) -> list[str]:
     return [a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *stars]]
 
 
+def outermost_functions(tree: ast.Module) -> list[Function]:
+    """Functions and methods not inside another function, in source order."""
+    found: list[Function] = []
+    queue: list[ast.AST] = [tree]
+    while queue:
+        for child in ast.iter_child_nodes(queue.pop(0)):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                found.append(child)
+            elif isinstance(child, ast.stmt | ast.excepthandler):
+                queue.append(child)
+    return sorted(found, key=lambda function: function.lineno)
+
+
 def bound_by(node: ast.AST) -> set[str]:
     """The names this one node binds (its children not counted)."""
     match node:

@@ -10,7 +10,6 @@ import shlex
 from collections.abc import Sequence
 from typing import Protocol
 
-from selfplay.patches import is_test_file
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts, change, split_lines
@@ -25,6 +24,7 @@ from selfplay.scripted.injector.history import (
     reverted_change,
     reverts,
 )
+from selfplay.scripted.injector.past import log_command, past_changes
 from selfplay.scripted.injector.removal import compose, removal_cuts
 from selfplay.scripted.injector.survey import Survey, Target
 from selfplay.scripted.policy import Script
@@ -195,18 +195,9 @@ class HistoryPlanner(_Base):
 
     def _past_changes(self) -> Script[list[tuple[str, str]]]:
         """(commit, path) pairs of the past, for code files tests reach, dealt like targets."""
-        done = yield from tools.bash(
-            f"git --no-pager log --no-merges --no-renames -n {self.task.commits} "
-            "--format=%x00%H --name-only -z -- '*.py'"
-        )
+        done = yield from tools.bash(log_command(self.task.commits))
         code = {target.path for target in self.survey.targets}
-        pairs: list[tuple[str, str]] = []
-        commit = ""
-        for field in done.output.replace("\n", "\0").split("\0"):
-            if len(field) in (40, 64) and all(c in "0123456789abcdef" for c in field):
-                commit = field
-            elif field in code and not is_test_file(field):
-                pairs.append((commit, field))
+        pairs = [(commit, path) for commit, path in past_changes(done.output) if path in code]
         random.Random(f"deal:{self.task.seed}").shuffle(pairs)
         return pairs
 

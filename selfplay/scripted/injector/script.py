@@ -5,9 +5,7 @@ those, and hands in the five files. Deviation from the paper: targets are spread
 model's taste, so that the same seed gives the same curriculum on any number of workers.
 """
 
-import json
 import random
-import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -21,22 +19,10 @@ from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.plans import Planner, planner_for
 from selfplay.scripted.injector.steps import Look
-from selfplay.scripted.injector.survey import Notes, Survey, make_survey
+from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.injector.weaken import CERTAIN, Failure, choose_ways, weaken
-from selfplay.scripted.policy import Script, ScriptedPolicy
-from selfplay.scripted.tools import Stuck
+from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 
-READ_FILES = """
-import json
-texts = {}
-for path in json.load(open("/tmp/files.json")):
-    try:
-        texts[path] = open(path, encoding="utf-8", newline="").read()
-    except (OSError, UnicodeDecodeError):
-        pass
-print(json.dumps(texts))
-"""
-"""Prints the sources as JSON; a file that is not UTF-8 is no target."""
 BYSTANDERS = 12
 MOST_FAILING = 40
 """Failing tests beyond which a bug is too loud to be worth solving."""
@@ -44,43 +30,14 @@ TRIES = 8
 """Bugs planted and looked at before an episode gives up."""
 
 
-def scripted_injector(task: InjectorTask, notes: Notes) -> ScriptedPolicy:
-    """The policy for one episode. `notes` are shared by the episodes of a run."""
-    return ScriptedPolicy(f"scripted-{task.strategy}", _script(task, notes))
+def scripted_injector(task: InjectorTask, survey: Survey) -> ScriptedPolicy:
+    """The policy for one episode. `survey` is shared by the episodes of a run."""
+    return ScriptedPolicy(f"scripted-{task.strategy}", _script(task, survey))
 
 
-def _script(task: InjectorTask, notes: Notes) -> Script[None]:
-    survey = yield from _learn(task, notes)
+def _script(task: InjectorTask, survey: Survey) -> Script[None]:
     rng = random.Random(f"{task.seed}:{task.number}:{task.strategy}")
-    episode = _Episode(task, survey, rng, planner_for(task, survey, rng))
-    yield from episode.play()
-
-
-def _learn(task: InjectorTask, notes: Notes) -> Script[Survey]:
-    """The survey, made by the first episode; the others wait for it."""
-    with notes.lock:
-        if notes.survey is None:
-            notes.survey = yield from _survey(task)
-        return notes.survey
-
-
-def _survey(task: InjectorTask) -> Script[Survey]:
-    """Run the suite once under coverage, and read every file it ran."""
-    suite = task.suite
-    script = pytest_suite.render_coverage(
-        suite.files, suite.excluded, output="/tmp/coverage.json", options=suite.options
-    )
-    yield from tools.create("/tmp/coverage.sh", script)
-    done = yield from tools.bash(
-        "bash /tmp/coverage.sh >/tmp/log 2>&1; tail -c 2000 /tmp/log; test -s /tmp/coverage.json",
-        timeout=60 + 10 * suite.wall_seconds,
-    )
-    if not done.ok:
-        raise Stuck(f"the suite cannot be run under coverage: {done.output[-2000:]}")
-    coverage = pytest_suite.parse_coverage((yield from tools.packed("cat /tmp/coverage.json")).encode())
-    yield from tools.create("/tmp/files.json", json.dumps(sorted({*coverage.lines, *suite.files})) + "\n")
-    texts = json.loads((yield from tools.packed(f"python -c {shlex.quote(READ_FILES)}")))
-    return make_survey(coverage, texts)
+    yield from _Episode(task, survey, rng, planner_for(task, survey, rng)).play()
 
 
 @dataclass

@@ -15,9 +15,8 @@ from typing import Any
 
 from selfplay.patches import is_test_file
 from selfplay.plain import syntax_tree
-from selfplay.scripted.edits.cuts import split_lines
-from selfplay.scripted.edits.names import Function
-from selfplay.scripted.injector.survey import outermost_functions
+from selfplay.scripted.edits.cuts import UNREADABLE, split_lines
+from selfplay.scripted.edits.names import Function, outermost_functions
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Evidence:
             try:
                 if "\r" not in text.replace("\r\n", "\n"):
                     parsed[path] = syntax_tree(text)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
+            except UNREADABLE:
                 continue
         return parsed
 

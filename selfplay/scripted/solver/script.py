@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from selfplay.roles.solver.task import SolverTask
 from selfplay.scripted.edits.cuts import Change
-from selfplay.scripted.policy import Script, ScriptedPolicy
+from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 from selfplay.scripted.solver import steps
 from selfplay.scripted.solver.answers import answer_repairs
 from selfplay.scripted.solver.evidence import Evidence, evidence_from
@@ -21,7 +21,6 @@ from selfplay.scripted.solver.proposals import proposed
 from selfplay.scripted.solver.repair import Repair, changes, distinct, order, since
 from selfplay.scripted.solver.steps import Tried
 from selfplay.scripted.solver.variation import EMPHASES
-from selfplay.scripted.tools import Stuck
 
 BUDGETS = ((300, 15.0), (150, 8.0), (80, 5.0))
 """Repairs tried and the seconds that may take: at first, then from each partial repair on. The number decides where

@@ -12,10 +12,9 @@ from selfplay.patches import is_test_file
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector.steps import plant
-from selfplay.scripted.policy import Script
+from selfplay.scripted.policy import Script, Stuck
 from selfplay.scripted.solver import inside
 from selfplay.scripted.solver.repair import Repair
-from selfplay.scripted.tools import Stuck
 
 FOLDER = "/tmp/solver"
 ROOT = "/testbed"
