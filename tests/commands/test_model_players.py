@@ -199,7 +199,7 @@ def test_an_option_that_is_no_pair(selfplay: Any, shop: Path, tmp_path: Path) ->
     assert done.code == 2 and "'fast' is not NAME=VALUE" in done.err
 
 
-@pytest.mark.parametrize(("kind", "said"), [("openai", "Install it: pip install 'selfplay[openai]'"), ("vllm", "")])
+@pytest.mark.parametrize(("kind", "said"), [("openai", "Install it: pip install 'selfplay-swe[openai]'"), ("vllm", "")])
 def test_a_policy_without_the_openai_client(kind: str, said: str) -> None:
     """Only endpoints need it; whoever asks for one is told how to get it."""
     code = f"""
@@ -224,4 +224,4 @@ def test_options_reach_what_they_are_for() -> None:
 
 def test_an_engine_that_is_not_installed_says_how_to_get_it(selfplay: Any, shop: Path, tmp_path: Path) -> None:
     done = selfplay("curriculum", shop, "--out", tmp_path / "r", "--policy", f"transformers:{tmp_path}")
-    assert done.code == 2 and "Install it: pip install 'selfplay[transformers]'" in done.err
+    assert done.code == 2 and "Install it: pip install 'selfplay-swe[transformers]'" in done.err
