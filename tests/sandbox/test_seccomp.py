@@ -94,14 +94,10 @@ def test_every_number_is_the_one_libseccomp_has(machine: str) -> None:
         pytest.skip("no libseccomp here (Debian: libseccomp2)")
     resolve = ctypes.CDLL(name).seccomp_syscall_resolve_name_arch
     resolve.argtypes, resolve.restype = [ctypes.c_uint32, ctypes.c_char_p], ctypes.c_int
-    ours = {}
-    for table in (system_calls.INSPECTED, system_calls.DENIED):
-        ours |= {line.split()[0]: None for line in table.split("\n") if line} | system_calls.numbers(table, machine)
-    theirs = {name: resolve(AUDIT[machine], name.encode()) for name in ours}
-    unknown = {name for name in theirs if theirs[name] == -1}
-    assert unknown <= {
-        "open_tree_attr"
-    }  # Linux 6.15, scripts/syscall.tbl
-    assert {name: number if number >= 0 else None for name, number in theirs.items() if name not in unknown} == {
-        name: number for name, number in ours.items() if name not in unknown
-    }
+    tables = (system_calls.INSPECTED, system_calls.DENIED)
+    names = [line.split()[0] for table in tables for line in table.split("\n") if line]
+    theirs = {name: resolve(AUDIT[machine], name.encode()) for name in names}
+    if theirs["open_tree_attr"] == -1:  # of Linux 6.15, newer than this libseccomp
+        theirs["open_tree_attr"] = 467  # scripts/syscall.tbl
+    ours = {name: number for table in tables for name, number in system_calls.numbers(table, machine).items()}
+    assert {name: number for name, number in theirs.items() if number >= 0} == ours
