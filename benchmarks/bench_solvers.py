@@ -20,8 +20,8 @@ from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from selfplay.agent import run_episode
 from selfplay.artifact import Bug
 from selfplay.commands.cost import cpu_seconds
-from selfplay.commands.grade import grader_for, task_of
-from selfplay.commands.validate import bug_folders, prepared_for, read_bug
+from selfplay.commands.grade import grader_for
+from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug, task_of
 from selfplay.oracle.grade import Grader
 from selfplay.oracle.specification import specification
 from selfplay.oracle.world import open_world, solver_world
