@@ -35,6 +35,7 @@ from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.script import hand_in
 from selfplay.scripted.injector.weaken import weaken
 from selfplay.scripted.policy import Script, ScriptedPolicy
+from selfplay.scripted.tools import create
 from selfplay.validators import validate
 from selfplay.workbench import RunCache, Workbench
 
@@ -79,10 +80,10 @@ def candidates(python: Path, prepared: Prepared, count: int) -> list[Change]:
     ]
 
 
-def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Script:
+def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Script[None]:
     """Plant it, run the whole suite, and where some tests fail and some pass, remove those and hand in."""
     yield from steps.install_probe()
-    yield from steps.create(change.path, change.after or "")
+    yield from create(change.path, change.after or "")
     found = yield from steps.look(suite, sorted(suite.seconds), TEST_SECONDS, len(suite.seconds))
     if not found.ran or not found.failures or not found.passed:
         return

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     )
 
 __version__ = "0.1.0"
+DISTRIBUTION = "selfplay-swe"
+"""What `pip install` calls this package: `selfplay` on the package index is another project's."""
 __all__ = [
     "Curriculum",
     "Grade",

@@ -2,10 +2,12 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,35 @@ class Done:
 
 
 @dataclass(frozen=True)
+class Running:
+    """A command that goes on. Tests wait for what it says, never for a time."""
+
+    process: subprocess.Popen[str]
+
+    def until(self, text: str) -> str:
+        """The first line of its progress that holds the text; fails when it ends without one."""
+        assert self.process.stderr is not None
+        said = []
+        for line in self.process.stderr:
+            said.append(line)
+            if text in line:
+                return line
+        raise AssertionError(f"ended without a line with {text!r}:\n{''.join(said)}")
+
+    def pause(self) -> None:
+        """Stop it where it is, so that it cannot end before the test has done what it is about."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def ends_by(self, how: signal.Signals) -> tuple[int, str]:
+        """Send the signal, paused or not; its exit code, and the progress that was not read yet."""
+        assert self.process.stderr is not None
+        self.process.send_signal(how)
+        self.process.send_signal(signal.SIGCONT)
+        said = self.process.stderr.read()
+        return self.process.wait(), said
+
+
+@dataclass(frozen=True)
 class Command:
     """The `selfplay` command, with a cache of its own."""
 
@@ -40,6 +71,15 @@ class Command:
         return subprocess.Popen(
             argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True, cwd=cwd
         )
+
+    @contextmanager
+    def running(self, *arguments: object, cwd: Path | None = None) -> Iterator[Running]:
+        """The command in the background; killed when the block is left before it has ended."""
+        with self.start(*arguments, cwd=cwd) as process:
+            try:
+                yield Running(process)
+            finally:
+                process.kill()
 
     def __call__(self, *arguments: object, cwd: Path | None = None) -> Done:
         with self.start(*arguments, cwd=cwd) as process:

@@ -8,6 +8,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
+from selfplay import DISTRIBUTION
 from selfplay.agent.model import ModelError
 from selfplay.plain import well_formed
 
@@ -99,5 +100,5 @@ def imported(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ModelError(
-            f"{module} is not installed: {error}", f"Install it: pip install 'selfplay[{extra}]'"
+            f"{module} is not installed: {error}", f"Install it: pip install '{DISTRIBUTION}[{extra}]'"
         ) from error

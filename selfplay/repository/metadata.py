@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.plain import syntax_tree
+from selfplay.repository import poetry
 
 
 @dataclass
@@ -50,24 +51,28 @@ def read_metadata(tree: Path) -> Metadata:
 
 def _pyproject(document: Mapping[str, Any], metadata: Metadata) -> None:
     project, tool = _table(document, "project"), _table(document, "tool")
-    poetry, flit = _table(tool, "poetry"), _table(_table(tool, "flit"), "metadata")
-    if "build-system" in document or project or poetry:
+    poetry_table, flit = _table(tool, "poetry"), _table(_table(tool, "flit"), "metadata")
+    if "build-system" in document or project or poetry_table:
         metadata.declared = True
-        metadata.installable = bool(project.get("name") or poetry.get("name") or flit or "build-system" in document)
-        if poetry.get("package-mode") is False and not project:
+        metadata.installable = bool(
+            project.get("name") or poetry_table.get("name") or flit or "build-system" in document
+        )
+        if poetry_table.get("package-mode") is False and not project:
             metadata.installable = False
-    metadata.name = _text(project.get("name") or poetry.get("name") or flit.get("dist-name") or flit.get("module"))
+    metadata.name = _text(
+        project.get("name") or poetry_table.get("name") or flit.get("dist-name") or flit.get("module")
+    )
     metadata.requires_python = _text(project.get("requires-python") or flit.get("requires-python"))
-    metadata.version = _text(project.get("version") or poetry.get("version"))
+    metadata.version = _text(project.get("version") or poetry_table.get("version"))
     metadata.dependencies = _strings(project.get("dependencies"))
     metadata.extras = (
-        *_table(project, "optional-dependencies"), *_table(poetry, "extras"), *_table(flit, "requires-extra")
+        *_table(project, "optional-dependencies"), *_table(poetry_table, "extras"), *_table(flit, "requires-extra")
     )  # fmt: skip
     metadata.groups = tuple(_table(document, "dependency-groups"))
     where = _table(_table(_table(tool, "setuptools"), "packages"), "find").get("where")
     root = _text(_table(_table(tool, "setuptools"), "package-dir").get(""))
     metadata.package_root = root or (_strings(where)[0] if _strings(where) else None)
-    _poetry(poetry, metadata)
+    _poetry(poetry_table, metadata)
     for name, group in _table(_table(tool, "pdm"), "dev-dependencies").items():
         metadata.group_packages[name] = tuple(item for item in _strings(group) if not item.startswith("-e"))
     for name, env in _table(_table(tool, "hatch"), "envs").items():
@@ -79,45 +84,20 @@ def _pyproject(document: Mapping[str, Any], metadata: Metadata) -> None:
             )
 
 
-def _poetry(poetry: Mapping[str, Any], metadata: Metadata) -> None:
-    main = _table(poetry, "dependencies")
+def _poetry(declared: Mapping[str, Any], metadata: Metadata) -> None:
+    main = _table(declared, "dependencies")
     if isinstance(main.get("python"), str) and metadata.requires_python is None:
-        metadata.requires_python = _poetry_python(main["python"])
-    metadata.dependencies += _poetry_requirements({k: v for k, v in main.items() if not _optional(v)})
-    groups = {name: _table(group, "dependencies") for name, group in _table(poetry, "group").items()}
-    if old := _table(poetry, "dev-dependencies"):
+        metadata.requires_python = poetry.python_range(main["python"])
+    metadata.dependencies += poetry.requirements({k: v for k, v in main.items() if not _optional(v)})
+    groups = {name: _table(group, "dependencies") for name, group in _table(declared, "group").items()}
+    if old := _table(declared, "dev-dependencies"):
         groups["dev"] = {**groups.get("dev", {}), **old}
     for name, table in groups.items():
-        metadata.group_packages[name] = _poetry_requirements(table)
+        metadata.group_packages[name] = poetry.requirements(table)
 
 
 def _optional(constraint: Any) -> bool:
     return isinstance(constraint, dict) and constraint.get("optional") is True
-
-
-def _poetry_requirements(table: Mapping[str, Any]) -> tuple[str, ...]:
-    """Poetry's constraints as PEP 508 requirements; paths and what cannot be read are skipped."""
-    from poetry.core.factory import Factory  # slow to import, and few projects need it
-
-    found = []
-    for name, constraint in table.items():
-        for one in constraint if isinstance(constraint, list) else [constraint]:
-            if name == "python" or (isinstance(one, dict) and {"path", "git", "url"} & set(one)):
-                continue
-            try:
-                found.append(Factory.create_dependency(name, one).to_pep_508(with_extras=False))
-            except Exception:  # whatever a malformed table raises: it is data of a stranger's
-                continue
-    return tuple(found)
-
-
-def _poetry_python(constraint: str) -> str | None:
-    from poetry.core.constraints.version import parse_constraint
-
-    try:
-        return str(parse_constraint(constraint)).split("||")[-1].strip()
-    except Exception:
-        return None
 
 
 def _setup_cfg(config: configparser.RawConfigParser, metadata: Metadata) -> None:

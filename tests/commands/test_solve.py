@@ -162,25 +162,17 @@ def test_order_two_in_one_command_and_again(selfplay: Command, shop: Path, tmp_p
     assert fewer.code == 0 and fewer.json["solving"] == done.json["solving"], fewer.err
 
 
-def started(selfplay: Command, run: Path) -> None:
-    """Start to solve, and kill it once an attempt is stored."""
-    with selfplay.start("solve", run, "--attempts", 2, "--policy", "naive") as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if " naive " in line:
-                break
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-
-
 def test_a_kill_loses_no_attempt_and_counts_none_twice(selfplay: Command, run: Path) -> None:
-    started(selfplay, run)
+    """Killed once an attempt is stored, with so many to go that none is the last before the kill comes."""
+    with selfplay.running("solve", run, "--attempts", 4, "--policy", "naive") as solving:
+        solving.until(" naive ")
+        solving.ends_by(signal.SIGKILL)
     kept = attempts(run)
-    assert 1 <= len(kept) < 4
-    done = selfplay("solve", run, "--attempts", 2, "--policy", "naive", "--json")
+    assert 1 <= len(kept) < 8  # two bugs
+    done = selfplay("solve", run, "--attempts", 4, "--policy", "naive", "--json")
     assert done.code == 0, done.err
-    assert len(attempts(run)) == 4 and [a for a in attempts(run) if a in kept] == kept
-    assert done.json["solving"]["naive"]["order_1"]["attempts"] == 4
+    assert len(attempts(run)) == 8 and [a for a in attempts(run) if a in kept] == kept
+    assert done.json["solving"]["naive"]["order_1"]["attempts"] == 8
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -120,10 +119,32 @@ with open_curriculum(Path({folder!r})) as pool:
     print("open", flush=True)
     for one in episodes(1):
         if one.number not in pool.finished():
+            sys.stdin.readline()
             pool.stage(one)
-        pool.take(20)
+            pool.take(20)
+            print("stored", flush=True)
     print("done", flush=True)
 """
+
+
+def killed_while_storing(code: str, whole: int, delay: float) -> bool:
+    """Let it store so many episodes, then kill it at some moment of the next; False when it had come to its end.
+
+    It stores nothing unasked, so it is never further than the episode it is killed in, however late the kill comes.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdin is not None and child.stdout is not None
+        said = [child.stdout.readline()]
+        while said[-1] != "done\n" and said.count("stored\n") < whole:
+            print(file=child.stdin, flush=True)
+            said.append(child.stdout.readline())
+        if said[-1] != "done\n":
+            print(file=child.stdin, flush=True)
+            time.sleep(delay)
+        child.kill()
+    return said[-1] != "done\n"
 
 
 def test_a_kill_at_any_moment_leaves_a_pool_that_goes_on(tmp_path: Path) -> None:
@@ -136,12 +157,7 @@ def test_a_kill_at_any_moment_leaves_a_pool_that_goes_on(tmp_path: Path) -> None
     folder, rng, kills = tmp_path / "killed", random.Random(0), 0
     code = CHILD.format(tests=str(Path(hand_made.__file__).parent), here=str(Path(__file__).parent), folder=str(folder))
     for _ in range(60):
-        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-        assert child.stdout is not None and child.stdout.readline() == "open\n"
-        time.sleep(rng.uniform(0, 0.03))
-        child.send_signal(signal.SIGKILL)
-        finished = "done" in child.stdout.read()
-        child.wait(timeout=20)
+        finished = not killed_while_storing(code, whole=rng.randrange(1, 4), delay=rng.uniform(0, 0.01))
         kills += not finished
         with open_curriculum(folder) as pool:
             check_whole(pool)
