@@ -2,7 +2,7 @@
 
 import sys
 
-from selfplay.cli import curriculum, solve, bugs, trajectories, model, image, doctor  # noqa: F401  # isort: skip  (as --help shows them)
+from selfplay.cli import curriculum, solve, bugs, trajectories, model, image, machine  # noqa: F401  # isort: skip  (as --help shows them)
 from selfplay.cli.app import app
 from selfplay.errors import SelfplayError
 from selfplay.plain import printable

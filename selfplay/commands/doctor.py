@@ -6,7 +6,7 @@ from typing import Any
 
 from selfplay.repository.cache import default_cache
 from selfplay.sandbox.backends import BACKENDS
-from selfplay.sandbox.doctor import Examined, advice, examine
+from selfplay.sandbox.examine import Examined, advice, examine
 from selfplay.sandbox.machine import Machine, free_disk_bytes, machine
 from selfplay.sandbox.protocol import IsolationUnavailable
 

@@ -10,7 +10,7 @@ from rich.text import Text
 GB = 1e9
 
 
-def doctor_report(found: dict[str, Any]) -> RenderableType:
+def diagnosis_page(found: dict[str, Any]) -> RenderableType:
     """The page, from the diagnosis as plain JSON."""
     parts: list[RenderableType] = [facts(found)]
     for number, one in enumerate((found["used"], *found["others"])):

@@ -18,7 +18,7 @@ def doctor(
 ) -> None:
     """Try every backend here. Exit 0: the one that would be used isolates as promised, 1: it does not."""
     from selfplay.commands.doctor import diagnose
-    from selfplay.report.doctor import doctor_report
+    from selfplay.report.diagnosis import diagnosis_page
 
     found = diagnose(sandbox, image, runtime)
     if as_json:
@@ -26,5 +26,5 @@ def doctor(
     else:
         from rich.console import Console
 
-        Console().print(doctor_report(found.to_json()))
+        Console().print(diagnosis_page(found.to_json()))
     raise typer.Exit(0 if found.used.works else 1)
