@@ -19,12 +19,13 @@ from selfplay.repository.source import PathSource, parse_source
 from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun, Mix
 from selfplay.rollout.many import RolloutError, one_per_core, rare_collections
-from selfplay.rollout.players import SCRIPTED, Player, player_named
+from selfplay.rollout.players import SCRIPTED, Player, ScriptedPlayer, player_named
 from selfplay.rollout.promotion import PER_PARENT
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
+from selfplay.scripted.injector.survey import survey_of
 from selfplay.validators import Thresholds
 
 
@@ -82,7 +83,8 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
         prepared, suite = _prepared(order, pool, backend, watcher)
-        player.prepare(prepared, suite, backend, watcher.say)
+        if order.policy in SCRIPTED:
+            player = ScriptedPlayer(order.policy, survey_of(prepared, suite, backend, say=watcher.say))
         meter.lap("prepare")
         reason = "interrupted"
         try:
