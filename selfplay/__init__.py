@@ -6,6 +6,8 @@ start at once.
 
 from typing import TYPE_CHECKING, Any
 
+from selfplay.version import VERSION
+
 if TYPE_CHECKING:
     from selfplay.api import (
         Curriculum,
@@ -21,9 +23,7 @@ if TYPE_CHECKING:
         solve_bugs,
     )
 
-__version__ = "0.1.0"
-DISTRIBUTION = "selfplay-swe"
-"""What `pip install` calls this package: `selfplay` on the package index is another project's."""
+__version__ = VERSION
 __all__ = [
     "Curriculum",
     "Grade",

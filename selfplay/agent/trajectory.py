@@ -7,6 +7,7 @@ have none, are read, fields that only a later version knows are left out.
 
 import json
 from array import array
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -100,10 +101,11 @@ class EpisodeFigures:
     usage: Usage
 
 
-def save(trajectory: Trajectory, path: Path) -> None:
-    """Write the trajectory as JSON lines, atomically; packed where the name ends with `.zst`."""
+def save(trajectory: Trajectory, path: Path, rollout: Mapping[str, Any] | None = None) -> None:
+    """Write the trajectory as JSON lines, atomically; packed where the name ends with `.zst`. `rollout`: what the
+    first line says of the rollout it is part of."""
     fields = {name: getattr(trajectory, name) for name in trajectory.__dataclass_fields__ if name != "steps"}
-    head = {"format": FORMAT, **fields}
+    head = {"format": FORMAT, **({"rollout": rollout} if rollout else {}), **fields}
     head["record"] = {k: v for k, v in _plain(trajectory.record).items() if k != "segments"}
     segments = [{**_plain(segment)} for segment in trajectory.record.segments]
     lines = [head, *(asdict(step) for step in trajectory.steps), *segments]

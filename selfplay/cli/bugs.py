@@ -30,7 +30,7 @@ def validate(
     from selfplay.curriculum.stored import bug_folders
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import verdict_table
-    from selfplay.rollout.parallel import one_per_core
+    from selfplay.rollout.many import one_per_core
 
     backend, count, results = opened(sandbox, image, runtime), len(bug_folders(path)), []
     with LiveWatcher() as watcher:
@@ -88,7 +88,7 @@ def _grade_run(
     from selfplay.commands.predictions import grade_predictions, read_predictions
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import grades_table
-    from selfplay.rollout.parallel import one_per_core
+    from selfplay.rollout.many import one_per_core
 
     diffs, grades = read_predictions(file), {}
     with LiveWatcher() as watcher:
@@ -152,10 +152,10 @@ def show(path: Annotated[Path, typer.Argument(help="A bug's folder, a run's, or 
     from selfplay.report.page import bug_page
 
     if not (path / BUG_FILE).exists() and (path / "curriculum.sqlite").is_file():
-        from selfplay.curriculum import open_curriculum
+        from selfplay.curriculum import read_pool
         from selfplay.curriculum.summary import read_summary, summarise
 
-        with open_curriculum(path) as pool:
+        with read_pool(path) as pool:
             print_run({**read_summary(path), **summarise(pool)}, path, as_json=False)
         return
     bug = load_bug(path)

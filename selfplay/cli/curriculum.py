@@ -45,7 +45,7 @@ def curriculum(
     """Make a curriculum of verified bugs from a repository."""
     from selfplay.commands.curriculum import Order, run_campaign
     from selfplay.report.progress import LiveWatcher
-    from selfplay.rollout.injection import mix_named
+    from selfplay.rollout.injector import mix_named
     from selfplay.validators import Thresholds
 
     thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)

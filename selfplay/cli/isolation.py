@@ -15,8 +15,7 @@ RuntimeOption = Annotated[str | None, typer.Option("--runtime", help="Docker: a 
 
 
 def opened(sandbox: str, image: str | None, runtime: str | None) -> "Backend":
-    """The backend that was asked for, with admission: no more live sandboxes than this machine holds."""
+    """The backend that was asked for."""
     from selfplay.sandbox import open_backend
-    from selfplay.sandbox.pool import Pool
 
-    return Pool(open_backend(sandbox, image, runtime))
+    return open_backend(sandbox, image, runtime)

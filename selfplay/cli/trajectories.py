@@ -29,14 +29,14 @@ def demonstrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of each bug as JSON.")] = False,
 ) -> None:
     """Show each bug of a run in the staged injector: short lessons, which `export` then takes. It resumes."""
+    from selfplay.commands.demonstrate import demonstrate as show
     from selfplay.curriculum import open_existing
     from selfplay.report.progress import LiveWatcher
-    from selfplay.rollout.parallel import one_per_core
-    from selfplay.sft.demonstrate import demonstrate as show
+    from selfplay.rollout.many import one_per_core
 
     found = []
     with open_existing(run_dir) as pool, LiveWatcher() as watcher:
-        watcher.expect(pool.count(), "demonstrating")
+        watcher.expect(pool.episodes.count(), "demonstrating")
         try:
             for shown in show(pool, opened(sandbox, image, runtime), one_per_core(workers)):
                 found.append(shown)

@@ -8,9 +8,9 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from selfplay import DISTRIBUTION
 from selfplay.agent.model import ModelError
 from selfplay.plain import well_formed
+from selfplay.version import DISTRIBUTION
 
 WHERE_MODELS_ARE = "Name a folder that holds a model (selfplay model fetch smollm2 makes one), or a hub's name."
 

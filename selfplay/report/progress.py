@@ -5,8 +5,8 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from selfplay.curriculum import Attempt
 from selfplay.curriculum import Progress as Step
-from selfplay.curriculum.attempts import Attempt
 from selfplay.report.tables import safe, short
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from selfplay import __version__, patches
+from selfplay import patches
 from selfplay.artifact import Artifact, Bug
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import hidden_tests
@@ -15,6 +15,7 @@ from selfplay.patches.changes import changes
 from selfplay.plain import encode
 from selfplay.repository import Prepared
 from selfplay.validators import Thresholds, Validation
+from selfplay.version import VERSION
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def bug_of(origin: Origin, strategy: str, policy: str, artifact: Artifact, valid
         verdicts=tuple(verdict.to_json() for verdict in validation.verdicts),
         environment=dict(origin.environment),
         policy=policy,
-        versions={"selfplay": __version__, "python": platform.python_version()},
+        versions={"selfplay": VERSION, "python": platform.python_version()},
     )
 
 

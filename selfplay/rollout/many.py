@@ -66,15 +66,15 @@ async def many(
                 job = again.popleft() if again else next_job(len(running))
                 if job is None:
                     break
-                task = asyncio.ensure_future(play(job))
+                task: asyncio.Future[R] = asyncio.ensure_future(play(job))
                 running[task] = job
                 task.add_done_callback(done.put_nowait)
             if not running:
                 return
-            task = await done.get()
-            job = running.pop(task)
+            ended = await done.get()
+            job = running.pop(ended)
             try:
-                result = task.result()
+                result = ended.result()
             except (SandboxError, ModelDown) as error:
                 failures.count(error)
                 again.append(job)

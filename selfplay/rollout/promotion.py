@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
-from selfplay import __version__
 from selfplay.artifact import Bug
 from selfplay.artifact.bug import FailedAttempt
 from selfplay.curriculum.records import PROMOTED, REPEATED, Attempt, Promotion
@@ -24,6 +23,7 @@ from selfplay.repository import Prepared
 from selfplay.rollout.second_order import Measured, measure_second_order
 from selfplay.rollout.solver import ReadyBug
 from selfplay.sandbox import Backend, SandboxError
+from selfplay.version import VERSION
 from selfplay.workbench import Workbench
 
 PER_PARENT = 4
@@ -106,6 +106,6 @@ def _bug(parent: Bug, attempt: Attempt, measured: Measured) -> Bug:
             "flaky": flaky,
             "verdicts": (*parent.verdicts, said.to_json()),
             "policy": attempt.policy,
-            "versions": {**parent.versions, "selfplay": __version__},
+            "versions": {**parent.versions, "selfplay": VERSION},
         }
     )

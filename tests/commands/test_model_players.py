@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from recorded import messages, playing, serving
+from selfplay.rollout.solving import UNPLAYED
 
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.conversation import ChatConversation
@@ -21,7 +22,6 @@ from selfplay.commands.make_bugs import UNANSWERED
 from selfplay.errors import SelfplayError
 from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.players import player_named
-from selfplay.rollout.solving import UNPLAYED
 
 
 class Listens:

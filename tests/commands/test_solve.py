@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import tiny_repository
 from run_fixtures import Command, Done
+from selfplay.rollout.solving import Ready, Solving, ready_bugs, solve
 
 from selfplay import patches
 from selfplay.agent import EpisodeLimits
@@ -21,7 +22,6 @@ from selfplay.curriculum.attempts import Attempt
 from selfplay.repository import rebuild
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.promotion import promote
-from selfplay.rollout.solving import Ready, Solving, ready_bugs, solve
 from selfplay.sandbox import Backend
 from selfplay.scripted.policy import Script, ScriptedPolicy
 from selfplay.sft.lessons import Success, lessons

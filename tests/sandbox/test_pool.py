@@ -1,4 +1,4 @@
-"""Admission: seats are awaited in order, a lease holds one sandbox at a time, and nothing outlives it. On both backends."""
+"""Admission, on both backends: seats are awaited in order, a lease holds one sandbox at a time, nothing outlives it."""
 
 import asyncio
 import contextlib
