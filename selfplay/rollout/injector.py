@@ -24,7 +24,7 @@ from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollo
 from selfplay.sandbox import Backend, Limits, Sandbox
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.validators import Validation, validate
+from selfplay.validators import validate
 from selfplay.workbench import RunCache, Workbench
 
 Mix = Literal["removal", "history", "direct", "feature", "mix"]
@@ -85,9 +85,22 @@ async def injector_rollout(run: InjectorRun, number: int) -> InjectorRollout:
             if trajectory.outage:
                 raise ModelDown(trajectory.error)
             artifact = await run.workers.run(_collected, trajectory, sandbox)
-        outcome = await run.workers.run(_checked, run, lease, task, trajectory, artifact)
+        outcome = await _outcome(run, lease, task, trajectory, artifact)
     key = InjectorKey(run.repository, task.strategy, task.seed, number, task.seed_location)
     return Rollout(trajectory, key, replace(outcome, seconds=time.monotonic() - started))
+
+
+async def _outcome(
+    run: InjectorRun, lease: Backend, task: InjectorTask, trajectory: Trajectory, artifact: Artifact | str
+) -> InjectorOutcome:
+    """What came of the episode, its seconds still to be filled in."""
+    if isinstance(artifact, str):
+        gave_up = trajectory.submission is None and not trajectory.error
+        return InjectorOutcome("gave_up" if gave_up else "failed", trajectory.last_words or artifact, 0.0)
+    key = _key_or_none(artifact)
+    if key is not None and run.is_known(key):
+        return InjectorOutcome("duplicate", DUPLICATE, 0.0)
+    return replace(await run.workers.run(_checked, run, lease, task, trajectory.policy, artifact), tree_key=key)
 
 
 def injector_task(run: InjectorRun, number: int) -> InjectorTask:
@@ -124,15 +137,9 @@ def _collected(trajectory: Trajectory, sandbox: Sandbox) -> Artifact | str:
 
 
 def _checked(
-    run: InjectorRun, backend: Backend, task: InjectorTask, trajectory: Trajectory, artifact: Artifact | str
+    run: InjectorRun, backend: Backend, task: InjectorTask, policy: str, artifact: Artifact
 ) -> InjectorOutcome:
-    """The outcome, its seconds still to be filled in."""
-    if isinstance(artifact, str):
-        gave_up = trajectory.submission is None and not trajectory.error
-        return InjectorOutcome("gave_up" if gave_up else "failed", trajectory.last_words or artifact, 0.0)
-    key = _key_or_none(artifact)
-    if key is not None and run.is_known(key):
-        return InjectorOutcome("duplicate", DUPLICATE, 0.0)
+    """What the checks say of the artifact."""
     seconds = run.origin.thresholds.seconds
     bench = Workbench(
         backend, run.origin.prepared.world(), artifact, time_limit=seconds, limits=run.limits, shared=run.cache
@@ -143,24 +150,13 @@ def _checked(
     )
     if not validation.valid:
         return replace(spent, failed_check=validation.verdicts[-1].check)
-    return _valid(run, task, trajectory, artifact, validation, replace(spent, tree_key=key))
-
-
-def _valid(
-    run: InjectorRun,
-    task: InjectorTask,
-    trajectory: Trajectory,
-    artifact: Artifact,
-    validation: Validation,
-    spent: InjectorOutcome,
-) -> InjectorOutcome:
     sections = patches.parse(artifact.bug_inject)
     return replace(
         spent,
         status="valid",
         reason="",
         artifact=artifact,
-        bug=bug_of(run.origin, task.strategy, trajectory.policy, artifact, validation),
+        bug=bug_of(run.origin, task.strategy, policy, artifact, validation),
         files=tuple(shown(section.path) for section in sections),
         changed_lines=sum(section.added + section.removed for section in sections),
         fail_to_pass=len(validation.fail_to_pass),
