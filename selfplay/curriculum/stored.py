@@ -6,6 +6,7 @@ from pathlib import Path
 from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
 from selfplay.artifact.bug import BUG_FILE
 from selfplay.curriculum.attempts import ATTEMPT_FILE
+from selfplay.curriculum.opening import DATABASE, read_pool
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.world import Task
 from selfplay.plain import decode
@@ -37,11 +38,16 @@ def _strict(thresholds: Thresholds) -> Thresholds:
 
 
 def bug_folders(path: Path) -> list[Path]:
-    """The folder of the bug `path` is, or those of the run it is, sorted. Raises `ArtifactError` when neither."""
+    """The folder of the bug `path` is, or those of the bugs of the run it is, sorted. Beside a pool, folders that are
+    not its bugs are somebody else's. Raises `ArtifactError` when it is neither."""
     if (path / BUG_FILE).is_file():
         return [path]
     bugs = path / "bugs"
-    found = sorted(folder for folder in bugs.iterdir() if folder.is_dir()) if bugs.is_dir() else []
+    if (path / DATABASE).is_file():
+        with read_pool(path) as pool:
+            found = sorted(bugs / bug.id for bug in pool.bugs())
+    else:
+        found = sorted(folder for folder in bugs.iterdir() if folder.is_dir()) if bugs.is_dir() else []
     if not found:
         raise ArtifactError(f"{path} holds no bug", "Name a bug's folder (it holds bug.json) or a run's folder.")
     return found
