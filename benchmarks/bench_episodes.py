@@ -13,18 +13,17 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import closing
 from typing import Any
 
 from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay.agent import EpisodeLimits, Finish, Trajectory, play_episode
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.hands import Hands
+from selfplay.agent.conversation import TokenConversation
 from selfplay.agent.model import Message, Sample, Sampling
-from selfplay.agent.token_conversation import TokenConversation
-from selfplay.policies.loop import LoopThread
-from selfplay.rollout.stage import LoopStage
+from selfplay.agent.tools import SSR_TOOLS
+from selfplay.rollout.stage import Stage
 from selfplay.sandbox import Completed
+from selfplay.sandbox.workers import Workers
 
 EPISODES, TURNS, PLACES = 1000, 20, 256
 TOOL_SECONDS, ANSWER_SECONDS = 0.2, 0.05
@@ -133,11 +132,18 @@ def play() -> list[Trajectory]:
     chat, sandbox = ChatFormat(Characters()), Tools()
     told = (Message("system", "You are a stub."), Message("user", "Play."))
 
-    def episode(hands: Hands) -> Coroutine[Any, Any, Trajectory]:
-        talk = TokenConversation(Engine(), chat, "solver", told)
-        return play_episode(talk, sandbox, "solver", hands, EpisodeLimits(seconds=600))  # type: ignore[arg-type]
+    def episode(workers: Workers) -> Coroutine[Any, Any, Trajectory]:
+        conversation = TokenConversation(Engine(), chat, "solver", told, toolset=SSR_TOOLS)
+        return play_episode(
+            conversation,
+            sandbox,  # type: ignore[arg-type]
+            "solver",
+            toolset=SSR_TOOLS,
+            workers=workers,
+            limits=EpisodeLimits(seconds=600),
+        )
 
-    with closing(LoopThread()) as loop, LoopStage(loop, EPISODES, PLACES) as stage:
+    with Stage(EPISODES, PLACES) as stage:
         games = [stage.start(episode) for _ in range(EPISODES)]
         return [game.result() for game in games]
 

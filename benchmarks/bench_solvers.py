@@ -8,6 +8,7 @@ order when it applies and changes code, that is when it was refused for its fail
 """
 
 import argparse
+import asyncio
 import statistics
 import sys
 import time
@@ -17,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
-from selfplay.agent import run_episode
+from selfplay.agent import Trajectory, play_episode
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.artifact import Bug
 from selfplay.commands.cost import cpu_seconds
 from selfplay.commands.grade import grader_for, task_of
@@ -27,7 +29,9 @@ from selfplay.oracle.specification import specification
 from selfplay.oracle.world import open_world, solver_world
 from selfplay.repository import Prepared
 from selfplay.roles.solver.task import SolverTask
-from selfplay.sandbox import Backend, open_backend
+from selfplay.sandbox import Backend, Sandbox, open_backend
+from selfplay.sandbox.workers import Workers
+from selfplay.scripted.policy import ScriptedPolicy
 from selfplay.scripted.solver.naive import naive_solver
 from selfplay.scripted.solver.script import scripted_solver
 
@@ -48,6 +52,12 @@ class Attempt:
     core_seconds: float
 
 
+async def played(policy: ScriptedPolicy, sandbox: Sandbox, role: str) -> Trajectory:
+    """One episode."""
+    with Workers(1) as workers:
+        return await play_episode(policy, sandbox, role, toolset=SSR_TOOLS, workers=workers)
+
+
 def attempts_on(
     folder: Path, numbers: int, policies: Sequence[str], prepared: Prepared, backend: Backend
 ) -> Iterator[Attempt]:
@@ -60,7 +70,8 @@ def attempts_on(
         for number in range(numbers):
             with open_world(backend, world) as opened:
                 began, used = time.monotonic(), cpu_seconds()
-                run_episode(POLICIES[policy](SolverTask(bug.id, shown, 0, number)), opened.sandbox, "solver")
+                task = SolverTask(bug.id, shown, 0, number)
+                asyncio.run(played(POLICIES[policy](task), opened.sandbox, "solver"))
                 seconds, core = time.monotonic() - began, cpu_seconds() - used
                 diff = opened.prediction().diff
             yield _graded(grader, bug, policy, diff, (seconds, core))

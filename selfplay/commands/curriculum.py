@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -20,6 +20,7 @@ from selfplay.rollout.parallel import RolloutError, one_per_core
 from selfplay.rollout.players import SCRIPTED, Player, player_named
 from selfplay.rollout.promotion import PER_PARENT
 from selfplay.rollout.solving import Solving
+from selfplay.rollout.stage import loop_thread
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds
 
@@ -67,12 +68,14 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     """
     meter = Meter()
     _refuse_out_in_source(order)
-    with closing(player_named(order.policy, order.options)) as player, open_curriculum(order.out) as pool:
+    player = player_named(order.policy, order.options)
+    with ExitStack() as stack, open_curriculum(order.out) as pool:
+        stack.callback(lambda: loop_thread().run(player.close()))
         _refuse_strategy(order)
         pool.settle({**_settings(order), **player.settings})
         if order.order == 2:
             settle_attempts(pool, player.name, player)
-        player.check(watcher.say)
+        loop_thread().run(player.open(watcher.say))
         prepared = prepare(
             order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say
         )

@@ -11,12 +11,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
 
 from selfplay.agent import Finish
-from selfplay.agent.hands import Hands
 from selfplay.curriculum import Curriculum, EpisodeResult, Progress
 from selfplay.rollout.injection import Injection, inject, strategy_of
 from selfplay.rollout.parallel import LOST_SANDBOXES, RolloutError
 from selfplay.rollout.stage import Stage, stage_for
 from selfplay.sandbox import SandboxError
+from selfplay.sandbox.workers import Workers
 
 log = logging.getLogger(__name__)
 
@@ -71,11 +71,11 @@ class _Loop:
         """Whether the bugs at hand and the episodes that run could still be too few: one more would else be waste."""
         return self.pool.count() + self.pool.waiting() + running < self.wanted or running == 0
 
-    async def _episode(self, number: int, hands: Hands) -> EpisodeResult:
+    async def _episode(self, number: int, workers: Workers) -> EpisodeResult:
         started = time.monotonic()
         strategy = strategy_of(self.run.strategy, self.run.seed, number)
         try:
-            return await inject(self.run, number, hands)
+            return await inject(self.run, number, workers)
         except SandboxError as error:
             reason, status = str(error), "lost"
         except Exception as error:  # one bad episode never ends a run
@@ -102,7 +102,7 @@ class _Loop:
 
     def _refuse_dead_model(self, result: EpisodeResult) -> None:
         """An endpoint that went down must not use up a run's patience."""
-        failed = self.run.player.loop is not None and result.figures.get("finish") == Finish.POLICY_ERROR
+        failed = self.run.player.is_model and result.figures.get("finish") == Finish.POLICY_ERROR
         self.unanswered = self.unanswered + 1 if failed else 0
         if self.unanswered >= UNANSWERED:
             raise RolloutError(

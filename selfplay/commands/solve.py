@@ -16,6 +16,7 @@ from selfplay.rollout.parallel import one_per_core
 from selfplay.rollout.players import Player, player_named
 from selfplay.rollout.promotion import promote
 from selfplay.rollout.solving import Solving, ready_bugs, solve
+from selfplay.rollout.stage import loop_thread
 from selfplay.sandbox import Backend
 
 
@@ -61,8 +62,13 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
     with contextlib.ExitStack() as stack:
         player = None
         if order.policy not in CONTROLS:
-            player = stack.enter_context(contextlib.closing(player_named(order.policy, order.options)))
+            player = player_named(order.policy, order.options)
+            stack.callback(_close, player)
         return _run_solve(order, player, backend, watcher)
+
+
+def _close(player: Player) -> None:
+    loop_thread().run(player.close())
 
 
 def _run_solve(order: SolveOrder, player: Player | None, backend: Backend, watcher: SolveWatcher) -> dict[str, Any]:
@@ -71,7 +77,7 @@ def _run_solve(order: SolveOrder, player: Player | None, backend: Backend, watch
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
         if player:
             settle_attempts(pool, order.name or player.name, player)
-            player.check(watcher.say)
+            loop_thread().run(player.open(watcher.say))
         prepared = _prepared(order.run, pool.bugs()[0], backend)
         try:
             solve_pool(_solving(order, player, prepared, pool, backend), order.per_parent, pool, watcher)

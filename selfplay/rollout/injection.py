@@ -5,14 +5,12 @@ import platform
 import random
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from selfplay import __version__, patches
 from selfplay.agent import Trajectory, play_episode
-from selfplay.agent.hands import Hands, entered
-from selfplay.agent.trajectory import figures_of
 from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import DUPLICATE, EpisodeResult
@@ -22,12 +20,14 @@ from selfplay.oracle.specification import hidden_tests
 from selfplay.patches.changes import changes
 from selfplay.plain import encode, shown
 from selfplay.repository import Prepared, Suite
+from selfplay.roles.injector import INJECTOR
 from selfplay.roles.injector.collect import collect
-from selfplay.roles.injector.prompt import HANDED_IN
 from selfplay.roles.injector.seeds import seed_location
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.players import Player, ScriptedPlayer
+from selfplay.rollout.stage import entered
 from selfplay.sandbox import Backend, Limits
+from selfplay.sandbox.workers import Workers
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
 
@@ -69,17 +69,23 @@ class Injection:
     player: Player = field(default_factory=ScriptedPlayer)
 
 
-async def inject(run: Injection, number: int, hands: Hands) -> EpisodeResult:
+async def inject(run: Injection, number: int, workers: Workers) -> EpisodeResult:
     """Play episode `number` and check what it hands in. What goes wrong in it is the result's status and reason.
 
     Raises `SandboxError` only when no sandbox can be started at all.
     """
     started = time.monotonic()
     strategy = strategy_of(run.strategy, run.seed, number)
-    trajectory, artifact, why = await _play(run, number, strategy, hands)
+    trajectory, artifact, why = await _play(run, number, strategy, workers)
     path = run.trajectories / f"{number:06d}-injector.jsonl.zst"
-    await hands.work(save_trajectory, trajectory, path)
-    return await hands.work(_check, run, number, strategy, trajectory, artifact, why, started)
+    await workers.run(save_trajectory, trajectory, path)
+    return await workers.run(_check, run, number, strategy, trajectory, artifact, why, started)
+
+
+def counted(trajectory: Trajectory) -> dict[str, Any]:
+    """The figures of an episode as they are stored."""
+    figures = asdict(trajectory.figures)
+    return {"episode_seconds": figures.pop("seconds"), **figures, "finish": str(trajectory.finish)}
 
 
 def _check(
@@ -91,7 +97,7 @@ def _check(
     why: str,
     started: float,
 ) -> EpisodeResult:
-    figures = figures_of(trajectory)
+    figures = counted(trajectory)
     if artifact is None:
         figures["seconds"] = time.monotonic() - started
         status = "gave_up" if trajectory.submission is None and not trajectory.error else "failed"
@@ -115,13 +121,22 @@ def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
 
 
 async def _play(
-    run: Injection, number: int, strategy: Strategy, hands: Hands
+    run: Injection, number: int, strategy: Strategy, workers: Workers
 ) -> tuple[Trajectory, Artifact | None, str]:
-    policy = await hands.work(run.player.injector, injector_task(run, number, strategy))
-    async with entered(hands, run.backend.open(run.prepared.world(history=True), run.limits)) as sandbox:
-        trajectory = await play_episode(policy, sandbox, "injector", hands, run.player.limits, HANDED_IN)
+    task = await workers.run(injector_task, run, number, strategy)
+    policy = run.player.policy(INJECTOR, task)
+    async with entered(workers, run.backend.open(run.prepared.world(history=True), run.limits)) as sandbox:
+        trajectory = await play_episode(
+            policy,
+            sandbox,
+            INJECTOR.name,
+            toolset=INJECTOR.toolset,
+            workers=workers,
+            limits=run.player.limits,
+            hand_in=INJECTOR.hand_in,
+        )
         try:
-            return trajectory, await hands.work(collect, trajectory, sandbox), ""
+            return trajectory, await workers.run(collect, trajectory, sandbox), ""
         except ArtifactError as error:
             return trajectory, None, error.message
 

@@ -11,10 +11,10 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
 from typing import Any, TypeVar
 
-from selfplay.agent.hands import Hands
 from selfplay.errors import SelfplayError
-from selfplay.rollout.stage import Stage, ThreadStage
+from selfplay.rollout.stage import Stage
 from selfplay.sandbox import Backend, SandboxError
+from selfplay.sandbox.workers import Workers
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -33,12 +33,12 @@ def one_per_core(workers: int | None) -> int:
 
 def in_parallel(jobs: Iterable[J], work: Callable[[J], R], workers: int, backend: Backend) -> Iterator[tuple[J, R]]:
     """As `on_stage`, for work that is no episode: in `workers` threads."""
-    with ThreadStage(workers) as stage:
-        yield from on_stage(jobs, lambda job, hands: hands.work(work, job), stage, backend)
+    with Stage(workers, workers) as stage:
+        yield from on_stage(jobs, lambda job, threads: threads.run(work, job), stage, backend)
 
 
 def on_stage(
-    jobs: Iterable[J], work: Callable[[J, Hands], Coroutine[Any, Any, R]], stage: Stage, backend: Backend
+    jobs: Iterable[J], work: Callable[[J, Workers], Coroutine[Any, Any, R]], stage: Stage, backend: Backend
 ) -> Iterator[tuple[J, R]]:
     """(job, result) as they come, at most `stage.places` at a time. Raises what `work` raises; a `SandboxError` only
     when it came `LOST_SANDBOXES` times in a row, as `RolloutError`."""

@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from selfplay.agent import Finish, play_episode
-from selfplay.agent.hands import Hands, entered
+from selfplay.agent import play_episode
 from selfplay.agent.model import ModelError
-from selfplay.agent.trajectory import figures_of
 from selfplay.agent.trajectory import save as save_trajectory
 from selfplay.artifact import Artifact, Bug
 from selfplay.curriculum import Curriculum
@@ -28,13 +26,16 @@ from selfplay.oracle.specification import specification
 from selfplay.oracle.world import Task, open_world, solver_world
 from selfplay.patches import PatchError, changed_lines
 from selfplay.repository import Prepared
+from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.collect import HandIn, collect
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.controls import CONTROLS, play_control
+from selfplay.rollout.injection import counted
 from selfplay.rollout.parallel import RolloutError, in_parallel, on_stage
 from selfplay.rollout.players import Player, Say
-from selfplay.rollout.stage import stage_for
+from selfplay.rollout.stage import entered, stage_for
 from selfplay.sandbox import Backend, Limits, SandboxError
+from selfplay.sandbox.workers import Workers
 from selfplay.workbench import RunCache
 
 UNPLAYED = 8
@@ -128,7 +129,7 @@ def solve(run: Solving, pool: Curriculum, bugs: Sequence[Ready], told: Told, say
     jobs = [(ready, number) for ready in bugs for number in range(run.attempts) if (ready.bug.id, number) not in done]
     unplayed = 0
     with stage_for(run.player, run.workers) as stage:
-        played = on_stage(jobs, lambda job, hands: attempt_of(run, *job, hands), stage, run.backend)
+        played = on_stage(jobs, lambda job, workers: attempt_of(run, *job, workers), stage, run.backend)
         for (ready, number), attempt in played:
             if isinstance(attempt, str):
                 say(f"{ready.bug.id} {run.policy} {number} could not be played and is not counted: {attempt}")
@@ -141,16 +142,16 @@ def solve(run: Solving, pool: Curriculum, bugs: Sequence[Ready], told: Told, say
             told(attempt)
 
 
-async def attempt_of(run: Solving, ready: Ready, number: int, hands: Hands) -> Attempt | str:
+async def attempt_of(run: Solving, ready: Ready, number: int, workers: Workers) -> Attempt | str:
     """One attempt, graded, or why it could not be played. Raises `SandboxError` when no sandbox can be had."""
     started = time.monotonic()
     figures: dict[str, object] = {}
     try:
         if run.policy in CONTROLS:
-            diff, grade = await hands.work(play_control, run.policy, run.backend, ready.task, ready.grader, run.limits)
+            diff, grade = await workers.run(play_control, run.policy, run.backend, ready.task, ready.grader, run.limits)
         else:
-            handed_in = await _play(run, ready, number, figures, hands)
-            diff, grade = handed_in.diff, await hands.work(_grade, ready, handed_in)
+            handed_in = await _play(run, ready, number, figures, workers)
+            diff, grade = handed_in.diff, await workers.run(_grade, ready, handed_in)
     except SandboxError:
         raise
     except Exception as error:  # says nothing of the attempt: it is not counted, and the same command plays it again
@@ -162,19 +163,20 @@ async def attempt_of(run: Solving, ready: Ready, number: int, hands: Hands) -> A
     return Attempt(ready.bug.id, run.policy, number, grade.resolved, grade.reason, grade.detail, diff, figures)
 
 
-async def _play(run: Solving, ready: Ready, number: int, figures: dict[str, object], hands: Hands) -> HandIn:
+async def _play(run: Solving, ready: Ready, number: int, figures: dict[str, object], workers: Workers) -> HandIn:
     player = run.player
     assert player is not None
-    policy = await hands.work(player.solver, SolverTask(ready.bug.id, ready.specification, run.seed, number))
-    async with entered(hands, open_world(run.backend, ready.task, run.limits)) as world:
-        trajectory = await play_episode(policy, world.sandbox, "solver", hands, player.limits)
-        failed = trajectory.finish == Finish.POLICY_ERROR and player.loop is not None
-        handed_in = await hands.work(collect, trajectory, world, ready.artifact.test_files)
+    policy = player.policy(SOLVER, SolverTask(ready.bug.id, ready.specification, run.seed, number))
+    async with entered(workers, open_world(run.backend, ready.task, run.limits)) as world:
+        trajectory = await play_episode(
+            policy, world.sandbox, SOLVER.name, toolset=SOLVER.toolset, workers=workers, limits=player.limits
+        )
+        handed_in = await workers.run(collect, trajectory, world, ready.artifact.test_files)
     name = f"{ready.bug.id}-{file_name(run.policy)}-{number:03d}-solver.jsonl.zst"
-    await hands.work(save_trajectory, trajectory, run.trajectories / name)
-    if failed:  # an endpoint that is down says nothing of what the model can do
+    await workers.run(save_trajectory, trajectory, run.trajectories / name)
+    if trajectory.outage:  # an endpoint that is down says nothing of what the model can do
         raise ModelError(trajectory.error)
-    figures |= {**figures_of(trajectory), "player": trajectory.policy, "left_out": list(handed_in.left_out)}
+    figures |= {**counted(trajectory), "player": trajectory.policy, "left_out": list(handed_in.left_out)}
     return handed_in
 
 

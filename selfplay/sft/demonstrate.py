@@ -4,16 +4,15 @@ Each bug is planted and hidden once more, in a sandbox, through the same harness
 observations are real. What the harness does not take, or what makes another tree than the bug's, is no lesson.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from selfplay import patches
-from selfplay.agent import Finish, Trajectory, run_episode
-from selfplay.agent.actions import Observation, Turn
+from selfplay.agent import Finish, Trajectory, play_episode
 from selfplay.agent.conversation import NO_CALL, ChatConversation
-from selfplay.agent.hands import at_once
 from selfplay.agent.model import Message, Reply, Sampling
 from selfplay.agent.trajectory import TrajectoryError, load, save
 from selfplay.artifact import Artifact, ArtifactError, Bug
@@ -21,13 +20,14 @@ from selfplay.curriculum import Curriculum
 from selfplay.curriculum.stored import demonstration_of, injector_task_of, prepared_for, read_bug
 from selfplay.oracle.originals import original_texts
 from selfplay.repository import Suite, measure_suite
+from selfplay.roles.injector import INJECTOR
 from selfplay.roles.injector.collect import collect
-from selfplay.roles.injector.prompt import HANDED_IN
 from selfplay.roles.injector.staged import StagedInjector
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.rollout.injection import tree_key
 from selfplay.rollout.parallel import in_parallel
 from selfplay.sandbox import Backend, Sandbox, World
+from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstration import Undemonstrable, demonstration
 
 NAME = "demonstration"
@@ -92,11 +92,23 @@ def _show(job: _Job, backend: Backend) -> str:
         seed_location=patches.parse(artifact.bug_inject)[0].path,
     )
     with backend.open(job.world) as sandbox:
-        trajectory = run_episode(_Actor(told, stages), sandbox, "injector", hand_in=HANDED_IN)
+        trajectory = asyncio.run(_played(_player(told, stages), sandbox))
         why = _otherwise(trajectory, artifact, sandbox)
     if not why:
         save(trajectory, job.target)
     return why
+
+
+async def _played(policy: StagedInjector, sandbox: Sandbox) -> Trajectory:
+    with Workers(1) as workers:
+        return await play_episode(
+            policy,
+            sandbox,
+            INJECTOR.name,
+            toolset=INJECTOR.toolset,
+            workers=workers,
+            hand_in=INJECTOR.hand_in,
+        )
 
 
 def _otherwise(trajectory: Trajectory, artifact: Artifact, sandbox: Sandbox) -> str:
@@ -130,15 +142,11 @@ class _Recital:
         return Reply(next(self._messages, "I know no more."))
 
 
-class _Actor:
-    """A `Policy`: the staged injector, each stage with a recital of its own."""
-
-    def __init__(self, task: InjectorTask, stages: Iterable[Sequence[str]]) -> None:
-        recitals = map(_Recital, stages)
-        self._injector = StagedInjector(
-            task, NAME, lambda told: ChatConversation(next(recitals), NAME, "injector", told)
-        )
-        self.name, self.record = self._injector.name, self._injector.record
-
-    def act(self, observation: Observation | None) -> Turn:
-        return at_once(self._injector.decide(observation))
+def _player(task: InjectorTask, stages: Iterable[Sequence[str]]) -> StagedInjector:
+    """The staged injector, each stage with a model that says what it was given to say."""
+    models = map(_Recital, stages)
+    return StagedInjector(
+        task,
+        NAME,
+        lambda told: ChatConversation(next(models), NAME, INJECTOR.name, told, toolset=INJECTOR.toolset),
+    )

@@ -17,6 +17,7 @@ from selfplay.agent.actions import Call, Observation, cap
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import shown
 from selfplay.agent.model import Message
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import TrajectoryError, load
 from selfplay.artifact import Bug
 from selfplay.curriculum import Curriculum
@@ -146,7 +147,9 @@ def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[
             if step.left is None:
                 raise TrajectoryError(f"{trajectory.policy}: a step without its budget, from an earlier version")
             seen = Observation(step.output, step.exit_code, step.left)
-            messages.append(Message("assistant", call_format.write(_rounded(step.call)), malformed=step.malformed))
+            messages.append(
+                Message("assistant", call_format.write(_rounded(step.call), SSR_TOOLS), malformed=step.malformed)
+            )
             messages.append(Message("user", shown(seen, cap(step.output, observation_chars))))
     except call_format.Unspeakable:
         return ()
@@ -188,11 +191,11 @@ def _in_text(message: Message) -> Message:
         return replace(message, role="user", answers="")
     if not message.calls:
         return message
-    found = native_calls.read(message.calls, message.content)
+    found = native_calls.read(message.calls, message.content, SSR_TOOLS)
     if not isinstance(found, Call):
         return replace(message, calls=(), malformed=True)
     try:
-        said = f"{message.content}\n\n{call_format.write(found)}".strip()
+        said = f"{message.content}\n\n{call_format.write(found, SSR_TOOLS)}".strip()
     except call_format.Unspeakable:
         return replace(message, calls=(), malformed=True)
     return replace(message, content=said, calls=())

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playing import played
 
-from selfplay.agent import Call, EpisodeLimits, Finish, Observation, Trajectory, run_episode
+from selfplay.agent import Call, EpisodeLimits, Finish, Observation, Trajectory
 from selfplay.agent.actions import cap
 from selfplay.agent.tools import OBSERVATION_CHARS
-from selfplay.agent.trajectory import load, save
+from selfplay.agent.trajectory import Record, load, save
 from selfplay.sandbox import Sandbox
 from selfplay.scripted.policy import ScriptedPolicy
 
@@ -28,14 +29,17 @@ class Plays:
     name: str = "plays"
     seen: list[Observation | None] = field(default_factory=list)
 
-    def act(self, observation: Observation | None) -> Any:
+    async def act(self, observation: Observation | None) -> Any:
         self.seen.append(observation)
         return self.calls.pop(0) if self.calls else None
+
+    def record(self) -> Record:
+        return Record()
 
 
 def play(sandbox: Sandbox, turns: Iterable[Any], **limits: Any) -> tuple[Trajectory, list[Observation]]:
     policy = Plays(list(turns))
-    trajectory = run_episode(policy, sandbox, "injector", EpisodeLimits(**limits))
+    trajectory = played(policy, sandbox, limits=EpisodeLimits(**limits))
     return trajectory, [observation for observation in policy.seen if observation is not None]
 
 
@@ -114,7 +118,7 @@ def test_a_policy_that_fails_ends_its_episode_only(sandbox: Sandbox) -> None:
         yield Call("submit", {"folder": "/tmp/a"})
         raise LookupError("nothing here")
 
-    trajectory = run_episode(ScriptedPolicy("broken", script()), sandbox, "injector")
+    trajectory = played(ScriptedPolicy("broken", script()), sandbox)
     assert (trajectory.finish, trajectory.error) == (Finish.POLICY_ERROR, "LookupError: nothing here")
     assert trajectory.submission == "/tmp/a" and len(trajectory.steps) == 1
 
@@ -125,7 +129,7 @@ def test_a_lost_sandbox_ends_the_episode(sandbox: Sandbox) -> None:
         sandbox.close()
         yield bash("true")
 
-    trajectory = run_episode(ScriptedPolicy("p", script()), sandbox, "injector")
+    trajectory = played(ScriptedPolicy("p", script()), sandbox)
     assert trajectory.finish == Finish.SANDBOX_LOST and trajectory.error and len(trajectory.steps) == 1
 
 

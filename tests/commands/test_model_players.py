@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from recorded import messages, playing, serving
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.conversation import ChatConversation
 from selfplay.agent.model import Reply, Sampling, Usage
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import load
 from selfplay.commands.make_bugs import UNANSWERED
 from selfplay.errors import SelfplayError
@@ -181,11 +181,11 @@ def test_messages_are_drawn_by_the_seed_of_the_run_the_attempt_and_the_turn() ->
     def drawn(seed: int, number: int, options: dict[str, str], kind: str = "transformers") -> list[int | None]:
         player = player_named(f"{kind}:nowhere", options)
         assert isinstance(player, ModelPlayer)
-        with closing(player):
-            talk = ChatConversation(Listens(), "m", "solver", (), player.options.style(f"{seed}:{number}"))
-            for _ in range(3):
-                asyncio.run(talk.decide(None))
-        return [sampling.seed for sampling in talk._model.asked]  # type: ignore[attr-defined]
+        model, style = Listens(), player.options.style(f"{seed}:{number}")
+        conversation = ChatConversation(model, "m", "solver", (), style, toolset=SSR_TOOLS)
+        for _ in range(3):
+            asyncio.run(conversation.act(None))
+        return [sampling.seed for sampling in model.asked]
 
     first = drawn(0, 0, {})
     assert first == drawn(0, 0, {}) and None not in first
@@ -207,7 +207,7 @@ import sys
 sys.modules["openai"] = None  # as if it were not installed
 from selfplay.rollout.players import player_named
 try:
-    player_named("{kind}:m").close()
+    player_named("{kind}:m")
 except Exception as error:
     print(type(error).__name__, error)
 """
@@ -218,8 +218,7 @@ except Exception as error:
 
 def test_options_reach_what_they_are_for() -> None:
     player = player_named("openai:m", {"seconds": "60", "answer_seconds": "5", "calls": "3"})
-    with closing(player):
-        assert player.limits == EpisodeLimits(calls=3, seconds=60)
+    assert player.limits == EpisodeLimits(calls=3, seconds=60)
 
 
 def test_an_engine_that_is_not_installed_says_how_to_get_it(selfplay: Any, shop: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 import time
+from asyncio import Runner
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,9 @@ from transformers import AutoModelForCausalLM
 from selfplay.agent import Observation
 from selfplay.agent.actions import Budget
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.conversation import Style
+from selfplay.agent.conversation import Style, TokenConversation
 from selfplay.agent.model import Message, ModelError, Sample, Sampling
-from selfplay.agent.token_conversation import TokenConversation
-from selfplay.policies.loop import LoopThread
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
 from selfplay.policies.vllm_engine import VllmModel
 
@@ -54,7 +54,7 @@ def difference(judge: torch.nn.Module, samples: list[Sample], temperature: float
 
 @pytest.mark.parametrize("temperature", [1.0, 0.6])
 def test_log_probabilities_of_vllm_agree_with_transformers(
-    engine: VllmModel, chat: ChatFormat, loop: LoopThread, judge: torch.nn.Module, temperature: float
+    engine: VllmModel, chat: ChatFormat, loop: Runner, judge: torch.nn.Module, temperature: float
 ) -> None:
     samples = loop.run(sampled(engine, chat, 48, temperature=temperature))
     assert [sample.prompt for sample in samples] == [tuple(prompt) for prompt in prompts(chat)]
@@ -63,7 +63,7 @@ def test_log_probabilities_of_vllm_agree_with_transformers(
 
 
 def test_log_probabilities_of_the_batched_model_agree_too(
-    slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread, judge: torch.nn.Module
+    slow_model: TransformersModel, chat: ChatFormat, loop: Runner, judge: torch.nn.Module
 ) -> None:
     """Prompts of three lengths in one batch, padded; each row stops by itself."""
     samples = loop.run(sampled(slow_model, chat, 24))
@@ -75,7 +75,7 @@ def test_log_probabilities_of_the_batched_model_agree_too(
 
 
 def test_both_find_the_same_most_likely_words(
-    engine: VllmModel, slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread
+    engine: VllmModel, slow_model: TransformersModel, chat: ChatFormat, loop: Runner
 ) -> None:
     greedy = [loop.run(sampled(model, chat, 12, temperature=0.0)) for model in (engine, slow_model)]
     assert [s.ids for s in greedy[0]] == [s.ids for s in greedy[1]]
@@ -83,16 +83,14 @@ def test_both_find_the_same_most_likely_words(
         assert one.logprobs == pytest.approx(other.logprobs, abs=0.02)
 
 
-def test_a_seed_repeats_what_vllm_draws(engine: VllmModel, chat: ChatFormat, loop: LoopThread) -> None:
+def test_a_seed_repeats_what_vllm_draws(engine: VllmModel, chat: ChatFormat, loop: Runner) -> None:
     def drawn(seed: int) -> tuple[int, ...]:
         return loop.run(engine.sample(prompts(chat)[0], Sampling(max_tokens=12, seed=seed), chat.stop)).ids
 
     assert drawn(5) == drawn(5) != drawn(6)
 
 
-def test_a_seed_repeats_a_sample_in_any_batch(
-    slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread
-) -> None:
+def test_a_seed_repeats_a_sample_in_any_batch(slow_model: TransformersModel, chat: ChatFormat, loop: Runner) -> None:
     first = loop.run(slow_model.sample(prompts(chat)[0], Sampling(max_tokens=8, seed=5), chat.stop))
 
     async def among_others() -> Sample:
@@ -103,21 +101,21 @@ def test_a_seed_repeats_a_sample_in_any_batch(
     assert loop.run(among_others()).ids == first.ids
 
 
-def test_top_p_draws_from_the_nucleus_alone(slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread) -> None:
+def test_top_p_draws_from_the_nucleus_alone(slow_model: TransformersModel, chat: ChatFormat, loop: Runner) -> None:
     """A nucleus this small holds one token, whose probability in it is 1."""
     samples = loop.run(sampled(slow_model, chat, 6, top_p=1e-6))
     assert all(value == pytest.approx(0, abs=1e-5) for sample in samples for value in sample.logprobs)
 
 
-def test_an_episode_in_ids_has_no_drift(engine: VllmModel, chat: ChatFormat, loop: LoopThread) -> None:
+def test_an_episode_in_ids_has_no_drift(engine: VllmModel, chat: ChatFormat, loop: Runner) -> None:
     opening = (Message("system", "You are helpful."), Message("user", "Use a tool."))
     style = Style(Sampling(max_tokens=24))
-    conversation = TokenConversation(engine, chat, "injector", opening, style)
+    conversation = TokenConversation(engine, chat, "injector", opening, style, toolset=SSR_TOOLS)
 
     async def play() -> None:
         for turn in range(6):
             seen = Observation(f"line {turn}\n", 0, Budget(9, 99)) if turn else None
-            await conversation.decide(seen)
+            await conversation.act(seen)
 
     loop.run(play())
     record = conversation.record()
@@ -125,7 +123,7 @@ def test_an_episode_in_ids_has_no_drift(engine: VllmModel, chat: ChatFormat, loo
     assert record.usage.requests == 6 and record.usage.completion_tokens == sum(record.segments[0].mask)
 
 
-def test_a_cancelled_request_leaves_the_engine(engine: VllmModel, chat: ChatFormat, loop: LoopThread) -> None:
+def test_a_cancelled_request_leaves_the_engine(engine: VllmModel, chat: ChatFormat, loop: Runner) -> None:
     async def cancel() -> float:
         endless = Sampling(max_tokens=1500)
         tasks = [asyncio.create_task(engine.sample(prompts(chat)[2], endless, ())) for _ in range(16)]
@@ -143,7 +141,7 @@ def test_a_cancelled_request_leaves_the_engine(engine: VllmModel, chat: ChatForm
 
 
 def test_new_weights_have_a_new_version_and_the_old_come_back(
-    engine: VllmModel, smollm2: Path, chat: ChatFormat, loop: LoopThread, tmp_path: Path
+    engine: VllmModel, smollm2: Path, chat: ChatFormat, loop: Runner, tmp_path: Path
 ) -> None:
     greedy = {"temperature": 0.0}
     before = loop.run(sampled(engine, chat, 10, **greedy))
@@ -168,14 +166,14 @@ def test_new_weights_have_a_new_version_and_the_old_come_back(
 
 
 def test_a_prompt_longer_than_the_context_is_an_error_not_a_crash(
-    engine: VllmModel, chat: ChatFormat, loop: LoopThread
+    engine: VllmModel, chat: ChatFormat, loop: Runner
 ) -> None:
     with pytest.raises(ModelError, match="failed"):
         loop.run(engine.sample([5] * 5000, Sampling(max_tokens=4), chat.stop))
     assert loop.run(engine.sample(prompts(chat)[0], Sampling(max_tokens=2), chat.stop)).ids
 
 
-def test_what_a_batch_breaks_on_its_requests_learn(tmp_path: Path, smollm2: Path, loop: LoopThread) -> None:
+def test_what_a_batch_breaks_on_its_requests_learn(tmp_path: Path, smollm2: Path, loop: Runner) -> None:
     """A tiny model with random weights and 64 places: an id beyond its vocabulary fails, the next request works."""
     config = json.loads((smollm2 / "config.json").read_text())
     tiny = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
@@ -196,6 +194,6 @@ def test_what_a_batch_breaks_on_its_requests_learn(tmp_path: Path, smollm2: Path
 
 
 @pytest.mark.parametrize("open_model", [VllmModel.open, TransformersModel.open])
-def test_a_folder_without_a_model(open_model: object, tmp_path: Path, loop: LoopThread) -> None:
+def test_a_folder_without_a_model(open_model: object, tmp_path: Path, loop: Runner) -> None:
     with pytest.raises(ModelError, match=r"cannot load .*nothing"):
         loop.run(open_model(str(tmp_path / "nothing")))  # type: ignore[operator]

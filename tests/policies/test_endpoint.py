@@ -14,6 +14,7 @@ from recorded import completion, serving
 from selfplay.agent import Budget, Call, Malformed, Observation
 from selfplay.agent.conversation import ChatConversation, Style
 from selfplay.agent.model import ContextFull, Message, ModelError, Reply, Sampling
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.policies.endpoint import Endpoint, EndpointOptions
 
 HELLO = (Message("user", "Hello."),)
@@ -118,8 +119,10 @@ def test_half_of_a_pair_can_be_sent_back() -> None:
     """A model that is cut off within an emoji that its server writes as two escapes."""
 
     async def run(url: str) -> Any:
-        talk = ChatConversation(Endpoint("m", EndpointOptions(base_url=url)), "m", "solver", HELLO, Style())
-        return [await talk.decide(None), await talk.decide(None)]
+        conversation = ChatConversation(
+            Endpoint("m", EndpointOptions(base_url=url)), "m", "solver", HELLO, Style(), toolset=SSR_TOOLS
+        )
+        return [await conversation.act(None), await conversation.act(None)]
 
     with serving(lambda request: completion("<tool: bash>\necho \ud83d\n</tool>", request)) as (url, server):
         turns = asyncio.run(run(url))
@@ -150,10 +153,10 @@ def test_broken_arguments_are_kept_and_not_sent_back() -> None:
 
     async def run(url: str) -> Any:
         endpoint = Endpoint("m", EndpointOptions(base_url=url))
-        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style(native=True))
-        turn = await talk.decide(None)
-        await talk.decide(Observation("broken", 1, Budget(9, 9), malformed=True))
-        return turn, talk.record()
+        conversation = ChatConversation(endpoint, "m", "solver", HELLO, Style(native=True), toolset=SSR_TOOLS)
+        turn = await conversation.act(None)
+        await conversation.act(Observation("broken", 1, Budget(9, 9), malformed=True))
+        return turn, conversation.record()
 
     with serving(answer) as (url, server):
         turn, record = asyncio.run(run(url))
@@ -203,13 +206,13 @@ def test_an_endpoint_that_fails_a_fifth_of_its_calls_loses_no_episode() -> None:
     """24 episodes of 5 turns; the client waits at least half a second before it asks again."""
 
     async def episode(endpoint: Endpoint) -> tuple[list[str], int]:
-        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style())
+        conversation = ChatConversation(endpoint, "m", "solver", HELLO, Style(), toolset=SSR_TOOLS)
         said = []
         for _ in range(5):
-            turn = await talk.decide(None)
+            turn = await conversation.act(None)
             assert isinstance(turn, Call)
             said.append(turn.arguments["command"])
-        return said, talk.usage.retries
+        return said, conversation.usage.retries
 
     async def run(url: str) -> list[tuple[list[str], int]]:
         endpoint = Endpoint("m", EndpointOptions(base_url=url, answer_seconds=1.0, concurrency=24))
@@ -270,10 +273,10 @@ def test_token_ids_are_taken_where_there_are_any() -> None:
     async def run(url: str) -> Any:
         endpoint = Endpoint("m", EndpointOptions(base_url=url))
         await endpoint.check()
-        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style())
+        conversation = ChatConversation(endpoint, "m", "solver", HELLO, Style(), toolset=SSR_TOOLS)
         for _ in range(3):
-            await talk.decide(None)
-        return talk.record()
+            await conversation.act(None)
+        return conversation.record()
 
     with serving(with_ids) as (url, _):
         record = asyncio.run(run(url))
@@ -306,8 +309,8 @@ def test_reasoning_and_native_calls_are_read() -> None:
 
     async def run(url: str) -> Any:
         endpoint = Endpoint("m", EndpointOptions(base_url=url))
-        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style(native=True))
-        return await talk.decide(None), talk.record()
+        conversation = ChatConversation(endpoint, "m", "solver", HELLO, Style(native=True), toolset=SSR_TOOLS)
+        return await conversation.act(None), conversation.record()
 
     with serving(answer) as (url, server):
         turn, record = asyncio.run(run(url))

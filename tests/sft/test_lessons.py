@@ -12,6 +12,7 @@ import zstandard
 from selfplay.agent import Budget, Call, Finish, Step, Trajectory
 from selfplay.agent.call_format import parse
 from selfplay.agent.model import Message, NativeCall
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import MALFORMED, Record, save
 from selfplay.sft.lessons import Success, lessons
 
@@ -29,7 +30,7 @@ def test_a_scripted_run_becomes_lessons_for_a_model(
         system, task, *rest = row["messages"]
         assert (system["role"], task["role"], row["role"]) == ("system", "user", "injector")
         assert "plant a realistic bug" in task["content"] and not system["train"] and not task["train"]
-        calls = [parse(message["content"]) for message in rest if message["role"] == "assistant"]
+        calls = [parse(message["content"], SSR_TOOLS) for message in rest if message["role"] == "assistant"]
         assert all(isinstance(call, Call) for call in calls[:-1]) and calls[-1] is None
         assert calls[-2].tool == "submit"  # type: ignore[union-attr]
         assert [message["role"] for message in rest] == ["assistant", "user"] * (len(rest) // 2) + ["assistant"]
@@ -59,7 +60,7 @@ def test_bugs_are_demonstrated_in_three_short_lessons(
     }  # a discovery for all, a plant and a weaken for each
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     for row in rows:
-        calls = [parse(message["content"]) for message in row["messages"] if message["role"] == "assistant"]
+        calls = [parse(message["content"], SSR_TOOLS) for message in row["messages"] if message["role"] == "assistant"]
         assert all(isinstance(call, Call) for call in calls) and calls[-1].tool == "submit"  # type: ignore[union-attr]
         assert sum(len(message["content"]) for message in row["messages"]) < 12_000
 
@@ -163,4 +164,4 @@ def test_what_cannot_be_exported(selfplay: Any, tmp_path: Path, arguments: list[
 def test_a_file_that_is_no_trajectory(selfplay: Any, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl.zst").write_bytes(b"nonsense")
     done = selfplay("show", tmp_path / "x.jsonl.zst")
-    assert done.code == 2 and "is no trajectory" in done.err
+    assert done.code == 2 and "is not a trajectory" in done.err

@@ -4,11 +4,11 @@ import json
 
 import hand_made
 import tiny_repository
+from playing import played as play
 from scripted.solver.conftest import Plant
 
 from selfplay import patches
-from selfplay.agent import Finish, Trajectory, run_episode
-from selfplay.agent.episode import Policy
+from selfplay.agent import Finish, Policy, Trajectory
 from selfplay.oracle.world import Task, open_world
 from selfplay.roles.solver.task import SolverTask
 from selfplay.sandbox import Backend, World
@@ -25,7 +25,7 @@ BODY = {PRICES: (tiny_repository.PRICES.partition("    result = 0\n")[2].partiti
 def played(backend: Backend, task: Task, policy: Policy) -> tuple[Trajectory, str, bool]:
     """The trajectory, the prediction, and whether the hidden test passes with it."""
     with open_world(backend, task) as world:
-        trajectory = run_episode(policy, world.sandbox, "solver")
+        trajectory = play(policy, world.sandbox, "solver")
         diff = world.prediction().diff
         test = f"cat >> {TESTS} <<'E'\n\n\n{DISCOUNT}E\npython -m pytest -q {TESTS} tests/test_words.py"
         return trajectory, diff, world.sandbox.run(test, timeout=60).exit_code == 0
@@ -80,6 +80,6 @@ def test_where_no_pytest_is_both_give_up_and_leave_nothing(backend: Backend, wor
     task = Task(worlds["javascript"], hand_made.artifact("javascript"))
     for policy in (scripted_solver(told(task)), naive_solver(told(task))):
         with open_world(backend, task) as world:
-            trajectory = run_episode(policy, world.sandbox, "solver")
+            trajectory = play(policy, world.sandbox, "solver")
             assert trajectory.finish is Finish.GAVE_UP and trajectory.error == ""
             assert world.prediction().diff == ""
