@@ -15,14 +15,13 @@ from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
-from selfplay.rollout.stage import Stage
-
 from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay.agent import EpisodeLimits, Finish, Trajectory, play_episode
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import TokenConversation
 from selfplay.agent.model import Message, Sample, Sampling
 from selfplay.agent.tools import SSR_TOOLS
+from selfplay.rollout.stage import Stage
 from selfplay.sandbox import Completed
 from selfplay.sandbox.workers import Workers
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -26,7 +26,9 @@ class PlayOptions:
     """How a model plays. `episodes`: how many at a time; `tools`: the textual call format or the endpoint's own calls;
     `staged`: the injector in three stages, each a conversation of its own; `calls` and `seconds` of one episode;
     `max_tokens` of one message. `seeded`: every message is drawn with a seed of its own, fixed by the run's seed, the
-    episode and the turn; None: only in process, since endpoints may refuse a seed."""
+    episode and the turn; None: only in process, since endpoints may refuse a seed, and not by vLLM on CPU, where a
+    request cannot carry one: there the engine's own seed (`engine_seed`) is all there is, which fixes the messages of
+    one episode at a time, and `seeded=true` is refused."""
 
     episodes: Count = 8
     tools: Literal["text", "native"] = "text"
@@ -71,10 +73,11 @@ class TextSide:
 
 @dataclass(frozen=True)
 class TokenSide:
-    """An opened model that is asked in token ids, by its own chat template."""
+    """An opened model that is asked in token ids, by its own chat template. `seeded`: each message by its own seed."""
 
     engine: TokenEngine
     chat: ChatFormat
+    seeded: bool = True
 
 
 Opened = TextSide | TokenSide
@@ -107,6 +110,8 @@ class ModelPlayer:
         """Open the model, and from now on report its progress. Raises `ModelError`."""
         say(f"opening {self.name}")
         self._opened = await self._open()
+        if isinstance(self._opened, TokenSide):
+            self.options = replace(self.options, seeded=self._opened.seeded)
         self._report = asyncio.create_task(report(self._count, say))
 
     def policy(self, role: Role[T], task: T) -> Policy:

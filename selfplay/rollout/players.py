@@ -1,5 +1,6 @@
 """Who plays: a player gives every episode of a run its policy, for either role, by the name `--policy` takes."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
 from types import MappingProxyType
@@ -8,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from selfplay.agent import EpisodeLimits, Policy
+from selfplay.agent.model import ModelError
 from selfplay.errors import SelfplayError
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.role import Role
@@ -17,6 +19,7 @@ from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.solver.naive import naive_solver
 from selfplay.scripted.solver.script import scripted_solver
 
+log = logging.getLogger(__name__)
 Say = Callable[[str], None]
 T = TypeVar("T")
 
@@ -133,9 +136,9 @@ def _endpoint(model: str, options: Mapping[str, str]) -> Player:
 
 
 def _vllm(model: str, options: Mapping[str, str]) -> Player:
-    from selfplay.policies.vllm_engine import VllmModel, VllmOptions
+    from selfplay.policies.vllm_engine import VllmModel, VllmOptions, why_no_seeds
 
-    return _in_process("vllm", model, options, VllmOptions, VllmModel.open)
+    return _in_process("vllm", model, options, VllmOptions, VllmModel.open, why_no_seeds)
 
 
 def _transformers(model: str, options: Mapping[str, str]) -> Player:
@@ -145,9 +148,15 @@ def _transformers(model: str, options: Mapping[str, str]) -> Player:
 
 
 def _in_process(
-    kind: str, model: str, options: Mapping[str, str], how: type[Any], load: Callable[[str, Any], Awaitable[Any]]
+    kind: str,
+    model: str,
+    options: Mapping[str, str],
+    how: type[Any],
+    load: Callable[[str, Any], Awaitable[Any]],
+    why_no_seeds: Callable[[], str] | None = None,
 ) -> Player:
-    """A player with a model of this process, which is asked in token ids."""
+    """A player with a model of this process, which is asked in token ids. `why_no_seeds`: asked when the model is
+    opened, why requests cannot carry a seed, empty where they can; None for an engine whose requests always can."""
     from selfplay.agent.chat_format import ChatFormat
     from selfplay.policies.tokenizer import load_tokenizer
     from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TokenSide
@@ -156,13 +165,25 @@ def _in_process(
     if play.tools == "native":
         raise UnknownPolicy(f"{kind}: has no tool calls of its own", "Leave the option tools out, or use openai:MODEL.")
 
-    async def open_model() -> TokenSide:
-        chat = ChatFormat(load_tokenizer(model))  # before the weights, which take longer
-        return TokenSide(await load(model, wanted), chat)
+    if why_no_seeds is None:
+        play = replace(play, seeded=_seeded(play.seeded, ""))
 
-    seeded = True if play.seeded is None else play.seeded
+    async def open_model() -> TokenSide:
+        seeded = _seeded(play.seeded, why_no_seeds() if why_no_seeds else "")  # before the weights, which take longer
+        chat = ChatFormat(load_tokenizer(model))
+        return TokenSide(await load(model, wanted), chat, seeded)
+
     engine = {"dtype": wanted.dtype, "context": wanted.context}
-    return ModelPlayer(f"{kind}:{model}", open_model, replace(play, seeded=seeded), engine)
+    return ModelPlayer(f"{kind}:{model}", open_model, play, engine)
+
+
+def _seeded(wanted: bool | None, why_not: str) -> bool:
+    """Whether each message is drawn by a seed of its own. Raises `ModelError` where that is asked for and cannot be."""
+    if wanted and why_not:
+        raise ModelError(f"seeded=true cannot be kept: {why_not}", "Leave it out: the engine has a seed (engine_seed).")
+    if wanted is None and why_not:
+        log.warning("messages are not seeded one by one, the engine is (engine_seed): %s", why_not)
+    return not why_not if wanted is None else wanted
 
 
 def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:

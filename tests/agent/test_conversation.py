@@ -179,6 +179,7 @@ def test_a_conversation_that_no_longer_fits(sandbox: Sandbox) -> None:
 def test_a_model_that_fails_ends_its_episode(sandbox: Sandbox) -> None:
     trajectory = play(sandbox, Says([bash("ls"), ModelError("no answer")]))
     assert (trajectory.finish, trajectory.error) == (Finish.POLICY_ERROR, "ModelError: no answer")
+    assert trajectory.outage
 
 
 def test_bytes_that_are_no_text(sandbox: Sandbox) -> None:

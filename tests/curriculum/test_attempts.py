@@ -98,7 +98,7 @@ def test_a_second_order_bug_survives_reopening_and_a_folder_without_a_row_is_wri
         pool.attempts.add_promotion(child("other", 2), ARTIFACT, "its diff\n")
         assert (tmp_path / "bugs" / "b.1.o2.2" / "attempt.diff").read_text() == "its diff\n"
         assert pool.attempts.considered() == {("b.1", "p", number) for number in range(3)}
-        assert (pool.attempts.children("b.1"), pool.attempts.trees()) == (1, {"tree"})
+        assert (pool.attempts.children("b.1"), pool.attempts.trees()) == (2, {"tree", "other"})
 
 
 def test_a_tree_is_promoted_once(tmp_path: Path) -> None:

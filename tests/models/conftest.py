@@ -27,6 +27,8 @@ from selfplay.repository.cache import default_cache
 
 __all__ = ["backend"]
 CONTEXT = 2048
+VLLM = VllmOptions(dtype="float32", context=CONTEXT, cache_gb=1, most_sequences=64, chunk=128)
+"""Small pieces, so that ordinary prompts take several."""
 
 
 @pytest.fixture(scope="session")
@@ -81,7 +83,7 @@ def server(booting: Serving) -> Serving:
 
 @pytest.fixture(scope="session")
 def engine(smollm2: Path, booting: Serving, loop: Runner) -> Iterator[VllmModel]:
-    model = loop.run(VllmModel.open(str(smollm2), VllmOptions(dtype="float32", context=CONTEXT, cache_gb=1)))
+    model = loop.run(VllmModel.open(str(smollm2), VLLM))
     yield model
     loop.run(model.close())
 

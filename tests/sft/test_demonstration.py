@@ -63,7 +63,7 @@ def test_a_file_that_comes_and_one_that_goes(tmp_path: Path) -> None:
     ("before", "after", "said"),
     [
         ("x = 1\n", "x = 2", "src.py does not end with a line's end"),
-        ("=======\nx = 1\n", "=======\nx = 2\n", "a call of edit that the textual format cannot say"),
+        ("=======\nx = 1\n", "=======\nx = 2\n", "a call of edit that the textual format cannot write"),
     ],
 )
 def test_what_no_edit_can_say(tmp_path: Path, before: str, after: str, said: str) -> None:

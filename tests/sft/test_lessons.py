@@ -164,4 +164,4 @@ def test_what_cannot_be_exported(selfplay: Any, tmp_path: Path, arguments: list[
 def test_a_file_that_is_no_trajectory(selfplay: Any, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl.zst").write_bytes(b"nonsense")
     done = selfplay("show", tmp_path / "x.jsonl.zst")
-    assert done.code == 2 and "is no trajectory" in done.err
+    assert done.code == 2 and "is not a trajectory" in done.err
