@@ -30,6 +30,7 @@ from selfplay.repository import Prepared, Suite, measure_suite, prepare
 from selfplay.repository.cache import default_cache
 from selfplay.roles.injector.collect import collect
 from selfplay.sandbox import Backend, open_backend
+from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.script import hand_in
@@ -82,7 +83,7 @@ def candidates(python: Path, prepared: Prepared, count: int) -> list[Change]:
 def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Script:
     """Plant it, run the whole suite, and where some tests fail and some pass, remove those and hand in."""
     yield from steps.install_probe()
-    yield from steps.create(change.path, change.after or "")
+    yield from tools.create(change.path, change.after or "")
     found = yield from steps.look(suite, sorted(suite.seconds), TEST_SECONDS, len(suite.seconds))
     if not found.ran or not found.failures or not found.passed:
         return
@@ -91,7 +92,7 @@ def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Sc
     weakened = weaken(tests, found.failures, {})
     if weakened:
         for one in weakened:
-            yield from steps.plant(one)
+            yield from tools.make_change(one)
         yield from hand_in(suite, suite.files, [change], weakened)
 
 

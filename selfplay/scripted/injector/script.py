@@ -17,7 +17,9 @@ from selfplay.roles.injector.task import SUBMISSION, InjectorTask
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import steps
-from selfplay.scripted.injector.plans import Planner, planner_for
+from selfplay.scripted.injector.function_planner import FunctionPlanner
+from selfplay.scripted.injector.history_planner import HistoryPlanner
+from selfplay.scripted.injector.planner import Planner
 from selfplay.scripted.injector.steps import Look
 from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.injector.weaken import CERTAIN, Failure, choose_ways, weaken
@@ -37,7 +39,8 @@ def scripted_injector(task: InjectorTask, survey: Survey) -> ScriptedPolicy:
 
 def _script(task: InjectorTask, survey: Survey) -> Script[None]:
     rng = random.Random(f"{task.seed}:{task.number}:{task.strategy}")
-    yield from _Episode(task, survey, rng, planner_for(task, survey, rng)).play()
+    planner = HistoryPlanner if task.strategy == "history" else FunctionPlanner
+    yield from _Episode(task, survey, rng, planner(task, survey, rng)).play()
 
 
 @dataclass
@@ -76,7 +79,7 @@ class _Episode:
         if len(changes) > 1 and not (yield from self._each_is_seen(changes)):
             return None
         for change in changes:
-            yield from steps.plant(change)
+            yield from tools.make_change(change)
         ids = self._ids(changes)
         found = yield from self._look([*ids, *self._bystanders(ids)])
         if self._is_good(found) and {failure.id for failure in found.failures} <= set(ids):
@@ -91,7 +94,7 @@ class _Episode:
             own = [test for test in self._ids([change]) if test not in others]
             if not own:
                 return False
-            yield from steps.plant(change)
+            yield from tools.make_change(change)
             found = yield from self._look(own)
             yield from steps.undo([change])
             if not found.ran or not found.failures:
@@ -130,7 +133,7 @@ class _Episode:
         if weakened is None:
             return None
         for change in weakened:
-            yield from steps.plant(change)
+            yield from tools.make_change(change)
         if all(way in CERTAIN for way in ways.values()):
             return weakened
         found = yield from self._look([failure.id for failure in failures])
@@ -140,7 +143,7 @@ class _Episode:
         yield from steps.undo(weakened)
         weakened = weaken(tests, failures, {**ways, **dict.fromkeys(seen, "remove")})
         for change in weakened or ():
-            yield from steps.plant(change)
+            yield from tools.make_change(change)
         return weakened
 
     def _hand_in(self, changes: Sequence[Change], weakened: Sequence[Change]) -> Script[None]:
