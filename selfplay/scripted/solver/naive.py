@@ -42,6 +42,7 @@ def _script(task: SolverTask) -> Script[None]:
         yield from steps.hand_in(changes(chosen, texts) or ())
     except Stuck:
         yield from steps.start_over()
+        raise
 
 
 def choose(evidence: Evidence, number: int, rng: random.Random) -> Repair | None:

@@ -82,4 +82,5 @@ def test_where_no_pytest_is_both_give_up_and_leave_nothing(backend: Backend, wor
         with open_world(backend, task) as world:
             trajectory = run_episode(policy, world.sandbox, "solver")
             assert trajectory.finish is Finish.GAVE_UP and trajectory.error == ""
+            assert trajectory.last_words == "there is no Python with pytest here"
             assert world.prediction().diff == ""
