@@ -33,6 +33,7 @@ from selfplay.repository.cache import default_cache
 from selfplay.roles.injector.collect import collect
 from selfplay.sandbox import Backend, Sandbox, open_backend
 from selfplay.sandbox.workers import Workers
+from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.script import hand_in
@@ -86,7 +87,7 @@ def candidates(python: Path, prepared: Prepared, count: int) -> list[Change]:
 def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Script[None]:
     """Plant it, run the whole suite, and where some tests fail and some pass, remove those and hand in."""
     yield from steps.install_probe()
-    yield from create(change.path, change.after or "")
+    yield from tools.create(change.path, change.after or "")
     found = yield from steps.look(suite, sorted(suite.seconds), TEST_SECONDS, len(suite.seconds))
     if not found.ran or not found.failures or not found.passed:
         return
@@ -95,7 +96,7 @@ def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Sc
     weakened = weaken(tests, found.failures, {})
     if weakened:
         for one in weakened:
-            yield from steps.plant(one)
+            yield from tools.make_change(one)
         yield from hand_in(suite, suite.files, [change], weakened)
 
 

@@ -1,6 +1,7 @@
 """Edits of one source file as values: line ranges and what stands there afterwards."""
 
 import ast
+import difflib
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -90,9 +91,19 @@ def _program(text: str) -> str:
     return ast.dump(syntax_tree(text))
 
 
+def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
+    """What turns HEAD into `merged`, as cuts of HEAD."""
+    before, after = split_lines(head), split_lines(merged)
+    codes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return tuple(
+        Cut(i + 1, j, tuple(line.rstrip("\n") for line in after[k:m])) for tag, i, j, k, m in codes if tag != "equal"
+    )
+
+
 def first_line(node: ast.stmt) -> int:
     """The line a statement begins on: of a decorated definition its first decorator's."""
-    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def indent_of(line: str) -> str:

@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -42,6 +43,29 @@ def bound_by(node: ast.AST) -> set[str]:
         case ast.Global(names=names) | ast.Nonlocal(names=names):
             return set(names)
     return set()
+
+
+def top_level_names(statement: ast.stmt) -> Iterator[str]:
+    """Names a top-level statement defines, also inside `try` and `if`."""
+    match statement:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            yield from ((alias.asname or alias.name).split(".")[0] for alias in names)
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+            yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        case ast.If() | ast.Try():
+            handlers = [h.body for h in getattr(statement, "handlers", [])]
+            for block in [statement.body, statement.orelse, *handlers]:
+                for inner in block:
+                    yield from top_level_names(inner)
+
+
+def without_docstring(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The statements that do something."""
+    first = body[0] if body else None
+    text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    return list(body[1:] if text else body)
 
 
 class Names:

@@ -7,7 +7,6 @@ context has changed, so later work on other lines survives. Names that other fil
 """
 
 import ast
-import difflib
 import itertools
 import random
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,8 @@ from dataclasses import dataclass
 
 from selfplay import patches
 from selfplay.plain import syntax_tree
-from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts, first_line, split_lines
+from selfplay.scripted.edits.cuts import UNREADABLE, Change, Cut, apply_cuts, first_line, split_lines
+from selfplay.scripted.edits.names import top_level_names
 
 
 @dataclass(frozen=True)
@@ -104,21 +104,12 @@ def _place(lines: Sequence[str], base: Sequence[str], i: int, j: int) -> int | N
     return None
 
 
-def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
-    """What turns HEAD into `merged`, as cuts of HEAD."""
-    before, after = split_lines(head), split_lines(merged)
-    codes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    return tuple(
-        Cut(i + 1, j, tuple(line.rstrip("\n") for line in after[k:m])) for tag, i, j, k, m in codes if tag != "equal"
-    )
-
-
 def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], what: str) -> Change | None:
     """The merged text as a change of HEAD; None when it does not parse or does the same."""
     try:
         if _behaviour(head) == _behaviour(merged):
             return None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return None
     return Change(path, head, merged, cuts, what)
 
@@ -164,7 +155,7 @@ def keep_defined(head: str, merged: str, needed: set[str]) -> str:
     """
     try:
         head_tree, merged_tree = syntax_tree(head), syntax_tree(merged)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return merged
     have = {name for statement in merged_tree.body for name in top_level_names(statement)}
     read = {n.id for n in ast.walk(merged_tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
@@ -176,22 +167,6 @@ def keep_defined(head: str, merged: str, needed: set[str]) -> str:
             is_import = isinstance(statement, ast.Import | ast.ImportFrom)
             (imports if is_import else definitions).append(_source(statement, head))
     return _insert_imports(merged, merged_tree, imports) + "".join(f"\n\n{text}\n" for text in definitions)
-
-
-def top_level_names(statement: ast.stmt) -> Iterator[str]:
-    """Names a top-level statement defines, also inside `try` and `if`."""
-    match statement:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Import(names=names) | ast.ImportFrom(names=names):
-            yield from ((alias.asname or alias.name).split(".")[0] for alias in names)
-        case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
-            yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-        case ast.If() | ast.Try():
-            handlers = [h.body for h in getattr(statement, "handlers", [])]
-            for block in [statement.body, statement.orelse, *handlers]:
-                for inner in block:
-                    yield from top_level_names(inner)
 
 
 def _source(statement: ast.stmt, text: str) -> str:

@@ -6,9 +6,10 @@ COMMITS = 200
 """How many commits back a survey looks."""
 
 
-def log_command(commits: int) -> str:
+def log_command(commits: int, options: str = "") -> str:
     """The command that prints the past `commits` and the files of each, as `past_changes` reads it."""
-    return f"git --no-pager log --no-merges --no-renames -n {commits} --format=%x00%H --name-only -z -- '*.py'"
+    which = f"--no-merges --no-renames -n {commits} {options}".rstrip()
+    return f"git --no-pager log {which} --format=%x00%H --name-only -z -- '*.py'"
 
 
 def past_changes(printed: str) -> Iterator[tuple[str, str]]:

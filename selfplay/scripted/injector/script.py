@@ -6,6 +6,7 @@ model's taste, so that the same seed gives the same curriculum on any number of 
 """
 
 import random
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,10 @@ from selfplay.roles.injector.task import SUBMISSION, InjectorTask
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import steps
-from selfplay.scripted.injector.plans import Planner, planner_for
+from selfplay.scripted.injector.function_planner import FunctionPlanner
+from selfplay.scripted.injector.history_planner import HistoryPlanner
+from selfplay.scripted.injector.impossible import impossible
+from selfplay.scripted.injector.planner import Planner
 from selfplay.scripted.injector.steps import Look
 from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.injector.weaken import CERTAIN, Failure, choose_ways, weaken
@@ -28,6 +32,13 @@ MOST_FAILING = 40
 """Failing tests beyond which a bug is too loud to be worth solving."""
 TRIES = 8
 """Bugs planted and looked at before an episode gives up."""
+NOTHING = "nothing is left to change"
+NOT_ALONE = "no test sees one of the changes alone"
+UNUSABLE = "a test hangs, or the tests cannot be run"
+UNSEEN = "too few tests fail"
+LOUD = "too many tests fail"
+DISTANT = "tests fail that run no changed line"
+NOT_HIDDEN = "the failing tests cannot be hidden"
 
 
 def scripted_injector(task: InjectorTask, survey: Survey) -> ScriptedPolicy:
@@ -36,8 +47,12 @@ def scripted_injector(task: InjectorTask, survey: Survey) -> ScriptedPolicy:
 
 
 def _script(task: InjectorTask, survey: Survey) -> Script[None]:
+    reason = impossible(task, survey)
+    if reason:
+        raise Stuck(reason)
     rng = random.Random(f"{task.seed}:{task.number}:{task.strategy}")
-    yield from _Episode(task, survey, rng, planner_for(task, survey, rng)).play()
+    planner = HistoryPlanner if task.strategy == "history" else FunctionPlanner
+    yield from _Episode(task, survey, rng, planner(task, survey, rng)).play()
 
 
 @dataclass
@@ -57,32 +72,45 @@ class _Episode:
         self.most = max(task.min_failing_tests, MOST_FAILING)
 
     def play(self) -> Script[None]:
+        """Try until a bug is handed in. Raises `Stuck`, with what went wrong, where none is."""
         yield from steps.install_probe()
+        reasons: Counter[str] = Counter()
         for _ in range(TRIES):
-            changes = yield from self.planner.propose()
-            if not changes:
-                continue
-            planted = yield from self._plant(changes)
-            if planted is None:
-                continue
-            hidden = yield from self._weaken(planted.failures)
-            if hidden:
-                yield from self._hand_in(planted.changes, hidden)
+            reason = yield from self._try()
+            if not reason:
                 return
-            yield from steps.undo(planted.changes)
+            reasons[reason] += 1
+        told = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
+        raise Stuck(f"none of {TRIES} tries made a bug: {told}")
 
-    def _plant(self, changes: tuple[Change, ...]) -> Script[_Planted | None]:
-        """Plant all changes; None, and the repository as it was, unless tests see each of them."""
+    def _try(self) -> Script[str]:
+        """One bug, handed in; else the repository as it was, and why."""
+        changes = yield from self.planner.propose()
+        if not changes:
+            return NOTHING
+        planted = yield from self._plant(changes)
+        if isinstance(planted, str):
+            return planted
+        hidden = yield from self._weaken(planted.failures)
+        if not hidden:
+            yield from steps.undo(planted.changes)
+            return NOT_HIDDEN
+        yield from self._hand_in(planted.changes, hidden)
+        return ""
+
+    def _plant(self, changes: tuple[Change, ...]) -> Script[_Planted | str]:
+        """Plant all changes; where they make no bug, the repository as it was, and why."""
         if len(changes) > 1 and not (yield from self._each_is_seen(changes)):
-            return None
+            return NOT_ALONE
         for change in changes:
-            yield from steps.plant(change)
+            yield from tools.make_change(change)
         ids = self._ids(changes)
         found = yield from self._look([*ids, *self._bystanders(ids)])
-        if self._is_good(found) and {failure.id for failure in found.failures} <= set(ids):
+        reason = self._fault(found, ids)
+        if not reason:
             return _Planted(changes, found.failures)
         yield from steps.undo(changes)
-        return None
+        return reason
 
     def _each_is_seen(self, changes: Sequence[Change]) -> Script[bool]:
         """Whether every change alone makes a test fail that runs no other change: then undoing it shows (check 7)."""
@@ -91,17 +119,22 @@ class _Episode:
             own = [test for test in self._ids([change]) if test not in others]
             if not own:
                 return False
-            yield from steps.plant(change)
+            yield from tools.make_change(change)
             found = yield from self._look(own)
             yield from steps.undo([change])
             if not found.ran or not found.failures:
                 return False
         return True
 
-    def _is_good(self, found: Look) -> bool:
-        """Enough tests fail, the code still runs, and most of the suite does not notice."""
-        enough = self.task.min_failing_tests <= len(found.failures) <= self.most
-        return found.ran and enough and len(found.failures) < len(self.usable)
+    def _fault(self, found: Look, ids: Collection[str]) -> str:
+        """Why the failures make no bug: enough tests fail, not most of the suite, and only those of `ids`."""
+        if not found.ran:
+            return UNUSABLE
+        if len(found.failures) < self.task.min_failing_tests:
+            return UNSEEN
+        if len(found.failures) > self.most or len(found.failures) >= len(self.usable):
+            return LOUD
+        return "" if {failure.id for failure in found.failures} <= set(ids) else DISTANT
 
     def _bystanders(self, ids: Sequence[str]) -> list[str]:
         """A few tests of the same files that run no changed line: one that fails shows an effect at a distance (a
@@ -130,7 +163,7 @@ class _Episode:
         if weakened is None:
             return None
         for change in weakened:
-            yield from steps.plant(change)
+            yield from tools.make_change(change)
         if all(way in CERTAIN for way in ways.values()):
             return weakened
         found = yield from self._look([failure.id for failure in failures])
@@ -140,7 +173,7 @@ class _Episode:
         yield from steps.undo(weakened)
         weakened = weaken(tests, failures, {**ways, **dict.fromkeys(seen, "remove")})
         for change in weakened or ():
-            yield from steps.plant(change)
+            yield from tools.make_change(change)
         return weakened
 
     def _hand_in(self, changes: Sequence[Change], weakened: Sequence[Change]) -> Script[None]:

@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from selfplay.agent.actions import Call
 from selfplay.repository import Suite, pytest_suite
-from selfplay.scripted.edits.cuts import Change, Cut, line_end, split_lines
+from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector.weaken import Failure
 from selfplay.scripted.policy import Script
 from selfplay.scripted.tools import PAGE, bash, create
 
 PLUGINS = "/tmp/plugins"
 PROBE = "selfplay_probe"
-MOST_EDITS = 6
-"""Places of one file edited one by one; with more the file is written anew."""
 PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5
 """pytest's exit codes of a run that went to its end."""
 
@@ -82,29 +79,6 @@ def _failure(found: dict[str, Any]) -> Failure:
         crash=found.get("crash"),
         indices=dict(found.get("indices") or {}),
     )
-
-
-def plant(change: Change) -> Script[None]:
-    """Make `change` in the repository: an edit per cut where its place is unmistakable, else the whole file."""
-    if change.after is None:
-        yield from bash(f"rm -- {shlex.quote(change.path)}")
-        return
-    if len(change.cuts) <= MOST_EDITS and all(_unmistakable(change, cut) for cut in change.cuts):
-        lines = split_lines(change.before)
-        for cut in change.cuts:
-            old = "".join(lines[cut.start - 1 : cut.end])
-            new = "".join(cut.ended(line_end(change.before)))
-            done = yield Call("edit", {"path": change.path, "old": old, "new": new})
-            if not done.ok:
-                break
-        else:
-            return
-    yield from create(change.path, change.after)
-
-
-def _unmistakable(change: Change, cut: Cut) -> bool:
-    old = "".join(split_lines(change.before)[cut.start - 1 : cut.end])
-    return bool(old.strip()) and change.before.count(old) == 1
 
 
 def undo(changes: Iterable[Change]) -> Script[None]:

@@ -113,7 +113,7 @@ def coverage_of(report: str) -> CoverageMap:
 
 
 def _changed(sandbox: Sandbox) -> tuple[str, ...]:
-    done = sandbox.run(log_command(COMMITS), timeout=SHORT_SECONDS)
+    done = sandbox.run(log_command(COMMITS, "--min-parents=1"), timeout=SHORT_SECONDS)
     return tuple(sorted({path for _, path in past_changes(decode(done.stdout))}))
 
 

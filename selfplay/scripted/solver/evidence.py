@@ -8,7 +8,7 @@ specification.
 import ast
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from selfplay.patches import is_test_file
 from selfplay.plain import syntax_tree
 from selfplay.scripted.edits.cuts import UNREADABLE, split_lines
-from selfplay.scripted.edits.names import Function, outermost_functions
+from selfplay.scripted.edits.names import Function, outermost_functions, without_docstring
 
 
 @dataclass(frozen=True)
@@ -139,13 +139,6 @@ def owned_functions(tree: ast.Module) -> Iterator[tuple[Function, str]]:
     }
     for function in outermost_functions(tree):
         yield function, owners.get(id(function), "")
-
-
-def without_docstring(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The statements that do something."""
-    first = body[0] if body else None
-    text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    return list(body[1:] if text else body)
 
 
 def is_stub(function: Function) -> bool:

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
-from selfplay.scripted.edits.names import Names, bound_by, parameters
-from selfplay.scripted.solver.evidence import Evidence, Place, without_docstring
+from selfplay.scripted.edits.names import Names, bound_by, parameters, without_docstring
+from selfplay.scripted.solver.evidence import Evidence, Place
 from selfplay.scripted.solver.repair import Repair
 
 DEFAULTS = ("None", "False", "True", "''", "[]", "0", "{}")

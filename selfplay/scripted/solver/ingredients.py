@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
-from selfplay.scripted.edits.names import bound_by, parameters
-from selfplay.scripted.solver.evidence import Evidence, Place, without_docstring
+from selfplay.scripted.edits.names import bound_by, parameters, without_docstring
+from selfplay.scripted.solver.evidence import Evidence, Place
 from selfplay.scripted.solver.guards import blocks, starts_line
 from selfplay.scripted.solver.hints import idle, module_names, unread
 from selfplay.scripted.solver.repair import Repair

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from selfplay.roles.solver.task import SolverTask
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
+from selfplay.scripted.edits.names import without_docstring
 from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 from selfplay.scripted.solver import steps
 from selfplay.scripted.solver.answers import answer_repairs
-from selfplay.scripted.solver.evidence import Evidence, Place, evidence_from, without_docstring
+from selfplay.scripted.solver.evidence import Evidence, Place, evidence_from
 from selfplay.scripted.solver.expressions import expression_repairs
 from selfplay.scripted.solver.guards import guard_repairs, starts_line, ways_out
 from selfplay.scripted.solver.repair import Repair, changes
@@ -41,6 +42,7 @@ def _script(task: SolverTask) -> Script[None]:
         yield from steps.hand_in(changes(chosen, texts) or ())
     except Stuck:
         yield from steps.start_over()
+        raise
 
 
 def choose(evidence: Evidence, number: int, rng: random.Random) -> Repair | None:

@@ -44,6 +44,7 @@ def _script(task: SolverTask) -> Script[None]:
         yield from _Attempt(task).play()
     except Stuck:  # no Python, no pytest, nothing to change: an attempt that gives up, not one that fails
         yield from steps.start_over()
+        raise
 
 
 class _Attempt:

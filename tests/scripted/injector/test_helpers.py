@@ -4,9 +4,8 @@ from textwrap import dedent
 import pytest
 
 from selfplay.scripted.edits.cuts import Cut, apply_cuts, split_lines
-from selfplay.scripted.edits.names import Function
+from selfplay.scripted.edits.names import Function, outermost_functions
 from selfplay.scripted.injector.helpers import helper_cuts, override_cuts
-from selfplay.scripted.injector.survey import outermost_functions
 
 
 def named(text: str, name: str) -> tuple[ast.Module, Function]:

@@ -83,4 +83,5 @@ def test_where_no_pytest_is_both_give_up_and_leave_nothing(backend: Backend, wor
         with open_world(backend, task) as world:
             trajectory = play(policy, world.sandbox, "solver")
             assert trajectory.finish is Finish.GAVE_UP and trajectory.error == ""
+            assert trajectory.last_words == "there is no Python with pytest here"
             assert prediction_of(backend, task, world.changes()).diff == ""
