@@ -12,8 +12,8 @@ from typing import Any
 
 from selfplay.errors import SelfplayError
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.files import TestFile
 from selfplay.oracle.instrument import Instrumented
+from selfplay.workbench.files import TestFile
 
 FORMAT = 1
 """Of a stored calibration: one of another number is made anew."""

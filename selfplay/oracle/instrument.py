@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from selfplay.oracle import javascript_tests, python_tests, shell_claims
-from selfplay.oracle.files import TestFile
 from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.plain import decode, encode
+from selfplay.workbench.files import TestFile
 
 MOST_FILES = 4
 MOST_BYTES = 24_000

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from selfplay.oracle.files import TestFile
 from selfplay.oracle.instrument import MOST_LIARS, impossible, with_canaries
 from selfplay.oracle.shell_claims import falsified
+from selfplay.workbench.files import TestFile
 
 LONG = "".join(f"def test_other_{number}():\n    assert {number} == {number}\n\n\n" for number in range(900))
 
