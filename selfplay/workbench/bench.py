@@ -54,8 +54,8 @@ class Workbench:
         """The oracle tests on the original plus `diffs`, in order, the files `restore` then as in the original.
 
         Served from the cache when this very run was made before; another `repeat` asks for one more. A shorter
-        `time_limit` (seconds) may be given for a variant. Raises `SandboxError` when no sandbox can be had; whatever
-        diffs, tests and parser do is a `TestRun`.
+        `time_limit` (seconds) may be given for a variant. Raises `SandboxError` when no sandbox can be had; what
+        diffs, tests or parser do wrong is told by the `TestRun`.
         """
         seconds = min(self.time_limit, time_limit or self.time_limit)
         diffs = tuple(diff for diff in diffs if diff)

@@ -73,7 +73,7 @@ class Run(TestRun):
 def run_tests(backend: Backend, request: Request) -> Run:
     """Carry out a request in a fresh sandbox, and parse its log in another once the first is closed.
 
-    Raises `SandboxError` when no sandbox can be had; whatever diffs, tests and parser do is a `Run`."""
+    Raises `SandboxError` when no sandbox can be had; what diffs, tests or parser do wrong is told by the `Run`."""
     with scratch() as folder:
         world = _staged_world(folder, request)
         with backend.open(world, request.limits) as sandbox:
