@@ -1,12 +1,12 @@
 """Does the solver's world hold a copy of the answer? Every world is searched for the lines the bug took away.
 
-Searched: the tree, git objects of every store (reachable or not), archives in archives, compressed files, compiled
-Python (by comparing functions, not names of files), the home and temporary folders, and what is installed; lines also
-inside pickles and printed lists, backwards, and by rot13 (these in what has at most 4 MiB; files above 64 MiB are
-not read, nor more than 1 GiB of what is packed). A line that the original's own code also has elsewhere gives nothing
-away in code, unless all that the bug took away stands there together; and it does in a document. A finding is a place
-with at least a third of the lines that tell something; where those are one or two, lines around them must be there,
-too, since any program may hold one like them by chance.
+What is searched: the tree, git objects of every store (reachable or not), archives in archives, compressed files,
+compiled Python (by comparing functions, not file names), the home and temporary folders, and what is installed. Lines
+are also found inside pickles and printed lists, backwards, and by rot13, in files of at most 4 MiB. Files above 64 MiB
+are not read, nor more than 1 GiB of what is packed. A line that the original's code also has elsewhere gives nothing
+away in code, unless all that the bug took away stands there together; in a document it does. A finding is a place with
+at least a third of the telling lines. Where those are only one or two, lines around them must be there, too, since any
+program may hold one like them by chance.
 """
 
 import json
@@ -50,7 +50,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """`lines`: how many lines were searched for; none means a bug that took nothing away that could be found."""
+    """`lines`: how many lines were searched for; 0 when the bug took away nothing that could be found."""
 
     lines: int
     findings: tuple[Finding, ...]
@@ -188,7 +188,7 @@ def _texts(task: Task) -> dict[str, str]:
 
 
 def _spare(name: str) -> bool:
-    """A backup of another file is no code of its own."""
+    """A backup of another file, which is not code of its own."""
     return name.endswith((".orig", ".rej", ".bak", "~", ".swp", ".old", ".patch", ".diff")) or name.startswith(
         (".#", "#")
     )

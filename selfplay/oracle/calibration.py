@@ -12,8 +12,8 @@ from typing import Any
 
 from selfplay.errors import SelfplayError
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.files import TestFile
 from selfplay.oracle.instrument import Instrumented
+from selfplay.workbench.files import TestFile
 
 FORMAT = 1
 """Of a stored calibration: one of another number is made anew."""
@@ -49,7 +49,7 @@ class ImpossibleTests:
 class Calibration:
     """What the layers can show, found by running the instrumented tests on the original.
 
-    `made`: the tests that are added, none where they disturb the suite, and what their files are `compiled` to.
+    `made`: the tests that are added, empty where they disturb the suite, and what their files are `compiled` to.
     `must_pass`, `must_fail`, `copies`, `false_claims`: for each of those of `made`, in its order, how many ids it has;
     0 for one that does not behave as it must. `witnessed`: ids the witness sees pass. `replaced`: what the suite itself
     replaces in its runner. `rewritten`: test files the suite itself changes. `impossible` is None when it was not asked

@@ -1,8 +1,8 @@
 """Grade one prediction (SSR section 6), and refuse to be fooled by it.
 
 original, bug, weakening, (order 2: failed attempt), prediction; the oracle's test files restored; script; parser.
-Resolved means: every F2P and P2P id present and passed, and no layer of the defence caught anything. The layers, what
-each can and cannot see, are described in docs/exploits.md. Deviation from the paper: it has no such defence.
+Resolved means: every F2P and P2P id is present and passed, and no layer of the defence caught anything. What each layer
+can and cannot see is described in docs/exploits.md. Deviation from the paper: it has no such defence.
 """
 
 from dataclasses import dataclass, replace
@@ -62,7 +62,7 @@ class Grader:
             raise ValueError("this calibration has no impossible tests: calibrate(..., counterfactual=True)")
 
     def grade(self, backend: Backend, prediction: bytes | str) -> Grade:
-        """The grade of a prediction; whatever it does is the grade's reason.
+        """The grade of a prediction. What goes wrong in its run is the reason of its grade, not an error.
 
         Raises `SandboxError` when no sandbox can be had. At most one sandbox is live at a time."""
         screened = _screened(self.task, prediction)
@@ -118,7 +118,7 @@ class Grader:
         return _caught(grade) or replace(grade, resolved=True, reason="resolved", detail=_sentence(oracle))
 
     def _counterfactual(self, backend: Backend, diff: str) -> tuple[Layer, float]:
-        """With tests that cannot pass, or where there are none with the bug planted back, F2P tests fail again."""
+        """Run again with tests that cannot pass, or else with the bug planted back: the F2P tests must fail."""
         name, never, bug = "counterfactual", self.calibration.impossible, self.task.artifact.bug_inject
         if not self.counterfactual or never is None:
             return Layer(name, "skipped", "was not asked for"), 0.0

@@ -1,14 +1,14 @@
-"""JavaScript and TypeScript test files: canaries, twins and false claims added, or every test made to fail.
+"""JavaScript and TypeScript test files: canaries, renamed copies and false claims added, or every test made to fail.
 
-For whatever runner a file uses: `node:test` by name, else the globals of jest, mocha and vitest. A twin is put right
-after the test it copies, where it sees the same names and hooks.
+For whatever runner a file uses: `node:test` by name, else the globals of jest, mocha and vitest. A copy is put right
+after its test, where it sees the same names and hooks.
 """
 
 import re
 import secrets
 from collections.abc import Collection, Sequence
 
-from selfplay.oracle.javascript_claims import WAYS, Edit, edited, falsified, other_value
+from selfplay.oracle.javascript_claims import VARIANTS, Edit, edited, falsified, other_value
 from selfplay.oracle.javascript_code import Call, call_at
 from selfplay.oracle.secret_names import secret_name
 from selfplay.oracle.variants import chosen
@@ -32,27 +32,27 @@ def words_of(text: str) -> tuple[str, ...]:
 def canaries(
     path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int]
 ) -> tuple[str, dict[str, str], list[str]]:
-    """The file with one test per word and twins of its F2P tests; word in a twin's id -> name of
-    the copied test; words in the ids of twins that claim something wrong. `most`: twins, and wrong ones."""
+    """The file with one test per word and renamed copies of its F2P tests; word in a copy's id -> name of the copied
+    test; words in the ids of copies that claim something wrong. `most`: how many copies, and how many wrong ones."""
     tag, known = f"_{secrets.token_hex(4)}", words_of(text)
-    twins: dict[str, str] = {}
+    copies: dict[str, str] = {}
     wrong: list[str] = []
     edits, made_false = list[Edit](), set[str]()
     wanted = [found for found in _calls(text) if any(_name(text, found) in test for test in fail_to_pass)]
     for found in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
-        twin = secret_name(known, (text, *twins), joint=" ")
-        twins[twin] = _name(text, found)
-        edits.append((found.end, found.end, f";\n{_with_name(text[found.start : found.end], twin)};\n"))
-    for found, way in chosen(wanted, most[1], WAYS):
-        false = falsified(text[found.start : found.end], f"o{tag}", way)
+        copy = secret_name(known, (text, *copies), joint=" ")
+        copies[copy] = _name(text, found)
+        edits.append((found.end, found.end, f";\n{_with_name(text[found.start : found.end], copy)};\n"))
+    for found, variant in chosen(wanted, most[1], VARIANTS):
+        false = falsified(text[found.start : found.end], f"o{tag}", variant)
         if false and false not in made_false:
             made_false.add(false)
-            wrong.append(secret_name(known, (text, *twins, *wrong), joint=" "))
+            wrong.append(secret_name(known, (text, *copies, *wrong), joint=" "))
             edits.append((found.end, found.end, f";\n{_with_name(false, wrong[-1])};\n"))
     secrets.SystemRandom().shuffle(edits)  # which of them are true is not told by their order
     made = edited(text, edits)
     head = "// @ts-nocheck\n" if path.endswith(_TYPED) else ""
-    return f"{head}{made}\n{_canaries(text, words, tag)}{other_value(tag, known)}", twins, wrong
+    return f"{head}{made}\n{_canaries(text, words, tag)}{other_value(tag, known)}", copies, wrong
 
 
 def impossible(text: str) -> str:

@@ -113,4 +113,4 @@ def names(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
 
 Judge = Callable[[Trial, Calibration, Oracle], Layer]
 OF_A_RUN: tuple[Judge, ...] = (test_files, canaries, witness, consistency)
-"""Judged whatever the outcomes; `names` only once every test passes."""
+"""These judge every run; `names` judges only one in which every test passes."""

@@ -1,6 +1,6 @@
 """The first layer of the defence: what a prediction may not touch, by path alone, in any language.
 
-Tests and what runs them: a fix of the program needs neither. The bug's own files are exempt, whatever their names.
+Tests and what runs them: a fix of the program needs neither. The bug's own files are exempt by whatever name.
 Files that hold settings of both the program and its tests are not refused here; `settings.py` compares them.
 """
 
@@ -27,7 +27,7 @@ _NAMES = (
     "phpunit.xml*", ".rspec", "ctesttestfile.cmake",
 )  # fmt: skip
 _REFERRED = ("jest-*", ".env.*")
-"""Read only where something names them, which a new one is not by what a prediction cannot change."""
+"""Read only where another file names them. Nothing that a prediction may not change names a new one."""
 _FOLDERS = (
     "__pycache__", "node_modules", ".git", ".venv", "venv", "site-packages", "*.dist-info", "*.egg-info",
     ".cargo", ".mvn", ".yarn", ".hypothesis", ".pytest_cache",
@@ -76,14 +76,14 @@ def plain(path: str) -> str:
 
 
 def _program(path: str, text: str | None) -> bool:
-    """A module of the program that is called `test.py` and holds no tests, as a web framework's test client does."""
+    """Is it a module of the program called `test.py` that has no tests in it, like a web framework's test client?"""
     named = posixpath.basename(path) in ("test.py", "tests.py", "testing.py")
     alone = named and not patches.is_test_file(posixpath.join(posixpath.dirname(path), "x.py"))
     return alone and text is not None and not find_tests(path, text) and not _TESTS_AT_RUN_TIME.search(text)
 
 
 def _claims(path: str, original: Callable[[str], str | None]) -> bool:
-    """A `testing.py` of the program that tests claim with."""
+    """Is it a `testing.py` of the program that tests make their claims with?"""
     text = original(path) if posixpath.basename(path) in ("testing.py", "_testing.py") else None
     return text is not None and _TESTS_AT_RUN_TIME.search(text) is not None
 
@@ -98,7 +98,7 @@ def _infrastructure(path: str, artifact: Artifact) -> str:
     if any(fnmatch.fnmatchcase(name, pattern) for pattern in _NAMES):
         return "configures or extends what runs the tests"
     if any(fnmatch.fnmatchcase(folder, pattern) for folder in folders for pattern in _FOLDERS):
-        return "lies in a folder of installed or compiled things"
+        return "is in a folder of installed or compiled things"
     if name in _PROGRAMS:
         return "has the name of a program that runs the tests"
     named = re.search(rf"(?<![\w/.-])(?:\./)?{re.escape(path)}(?![\w/-])", artifact.test_script)

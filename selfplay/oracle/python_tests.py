@@ -1,4 +1,4 @@
-"""Python test files as trees: canaries and twins added, or every test made to fail. For pytest and unittest alike."""
+"""Python test files as trees: canaries and renamed copies added, or every test made to fail. Pytest and unittest."""
 
 import ast
 import io
@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from selfplay.oracle.python_claims import WAYS, falsified, other_value, with_few_cases
+from selfplay.oracle.python_claims import VARIANTS, falsified, other_value, with_few_cases
 from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.oracle.variants import chosen
 from selfplay.plain import encode, syntax_tree
@@ -36,11 +36,11 @@ _Test = tuple[_Function, _Owner | None]
 def canaries(
     path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int], file: str
 ) -> tuple[str, dict[str, str], list[str]]:
-    """The file with one test per word and twins of its F2P tests; word in a twin's id -> name of the copied function;
-    words in the ids of twins that claim something wrong. `most`: twins, and wrong ones, which are chosen at random;
-    `file`: where they seem to stand.
+    """The file with one test per word and renamed copies of its F2P tests; word in a copy's id -> name of the copied
+    function; words in the ids of copies that claim something wrong. `most`: how many copies, and how many wrong ones,
+    chosen at random; `file`: the file that the copies seem to be in.
 
-    An empty text for a file that is no Python.
+    An empty text for a file that is not Python.
     """
     tree = _parsed(text)
     if tree is None:
@@ -49,23 +49,23 @@ def canaries(
     end = _before_main(tree, len(lines))
     known, other = vocabulary(text), f"_{secret_name(vocabulary(text), (text,))}"
     added = _canaries(words, known, _kinds(tree))
-    twins: dict[str, str] = {}
+    copies: dict[str, str] = {}
     wrong, made = list[str](), set[str]()
     wanted = [(function, owner) for function, owner in _tests(tree) if _wanted(function, owner, path, fail_to_pass)]
     for function, owner in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
         name = f"test_{secret_name(known, (text, *added))}"
-        twins[name] = function.name
-        added.append(_twin(_source(function, lines), function, owner, name, file))
-    for (function, owner), way in chosen(wanted, most[1], WAYS):
-        false = falsified(_source(function, lines), other, way)
+        copies[name] = function.name
+        added.append(_copy(_source(function, lines), function, owner, name, file))
+    for (function, owner), variant in chosen(wanted, most[1], VARIANTS):
+        false = falsified(_source(function, lines), other, variant)
         if false and false not in made:
             made.add(false)
             wrong.append(f"test_{secret_name(known, (text, *added))}")
-            added.append(_twin(with_few_cases(false), function, owner, wrong[-1], file))
-    secrets.SystemRandom().shuffle(added)  # their order tells nothing
+            added.append(_copy(with_few_cases(false), function, owner, wrong[-1], file))
+    secrets.SystemRandom().shuffle(added)  # so that their order tells nothing
     added.insert(0, other_value(other, known))
     head, tail = "".join(lines[:end]), "".join(lines[end:])
-    return f"{head}\n\n{''.join(added)}\n{tail}", twins, wrong
+    return f"{head}\n\n{''.join(added)}\n{tail}", copies, wrong
 
 
 def holds(path: str, text: str, tests: Collection[str]) -> bool:
@@ -77,8 +77,8 @@ def holds(path: str, text: str, tests: Collection[str]) -> bool:
 def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
     """The file with a failure as the first thing each F2P test does, and a few others; the rest is gone.
 
-    Gone, because a report of a failure costs more than most tests, and a test that is gone cannot pass either. What
-    is no Python, or too deep to be written, stays as it is.
+    The rest is gone because a report of a failure costs more than most tests, and a test that is gone cannot pass
+    either. A text that is not Python, or too deep to be written, stays as it is.
     """
     tree = _parsed(text)
     if tree is None:
@@ -112,7 +112,7 @@ class _Without(ast.NodeTransformer):
 
 
 def _parsed(text: str) -> ast.Module | None:
-    """From its bytes: only they may begin with a byte order mark, or say an encoding and be in it."""
+    """Parsed from its bytes: only bytes may begin with a byte order mark, or declare an encoding."""
     try:
         return syntax_tree(encode(text))
     except (SyntaxError, ValueError, RecursionError):
@@ -177,8 +177,8 @@ class _Kinds(NamedTuple):
 
 
 def _kinds(tree: ast.Module) -> _Kinds:
-    """A class whose base does not say may be of either kind; one that is not named as usual tells nothing of how
-    another must be named, so functions stand for it."""
+    """A class whose base is not known here may be of either kind. A class with an unusual name does not tell how
+    another must be named, so functions are added instead."""
     owners = [owner for _, owner in _tests(tree)]
     bases = [ast.unparse(base) for owner in owners if owner for base in owner.node.bases]
     plain = [owner.name.startswith("Test") for owner in owners if owner and not owner.node.bases]
@@ -190,7 +190,7 @@ def _kinds(tree: ast.Module) -> _Kinds:
 def _canaries(words: Sequence[str], known: Sequence[str], kinds: _Kinds) -> list[str]:
     """For each kind of test that the file holds, a test a word: it passes if the hash of the word is odd.
 
-    Of each kind, since what makes one always pass need not touch the other; of no other, since each failure costs."""
+    One of each kind, since what makes one kind pass need not touch another; of no other kind, since a failure costs."""
     hashed, case, parity = (f"_{secret_name(known, ())}" for _ in range(3))
     asked = f"\nimport hashlib as {hashed}, unittest as {case}\n\n\ndef {parity}(text):\n"
     asked += f"    return int({hashed}.sha256(text.encode()).hexdigest(), 16) % 2\n\n"
@@ -211,14 +211,14 @@ def _class(known: Sequence[str], bases: str, methods: Sequence[str]) -> str:
 
 
 def _source(function: _Function, lines: Sequence[str]) -> str:
-    """The function as code of its own. A method stays indented: what its strings hold begins where it begins."""
+    """The function as code of its own. A method stays indented, so that its strings of several lines stay the same."""
     first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
     source = "".join(lines[first - 1 : function.end_lineno])
     return f"if True:\n{source}" if source[:1].isspace() else source
 
 
-def _twin(source: str, function: _Function, owner: _Owner | None, name: str, file: str) -> str:
-    """Code that compiles a copy of the function as if it stood in another file; none where its class is none."""
+def _copy(source: str, function: _Function, owner: _Owner | None, name: str, file: str) -> str:
+    """Code that compiles a copy of the function as if it were in another file; dropped where its class is missing."""
     source = re.sub(rf"\bdef\s+{function.name}\b", f"def {name}", source, count=1)
     move = f"    setattr({owner.path}, {name!r}, globals().pop({name!r}))\n" if owner else ""
     made = f"\ntry:\n    exec(compile({source!r}, {file!r}, 'exec'), globals())\n{move}"

@@ -23,8 +23,8 @@ def vocabulary(text: str) -> tuple[str, ...]:
 
 
 def secret_name(words: Collection[str], taken: Collection[str], odd: bool | None = None, joint: str = "_") -> str:
-    """A name of four of these words, and some that any suite could use, that is in none of the texts `taken`; `odd`
-    asks for this parity of its hash, `joint` stands between the words."""
+    """A name of four words, of these and of some that any suite could use, that does not occur in the texts `taken`.
+    `odd` asks for this parity of its hash; `joint` stands between the words."""
     pool = sorted({*words, *_COMMON})
     while True:
         name = joint.join(_CHOICE.choice(pool) for _ in range(4))

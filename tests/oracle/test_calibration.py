@@ -19,10 +19,10 @@ from selfplay.oracle.calibration import (
     read_calibration,
 )
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.files import TestFile
 from selfplay.oracle.grade import Grade, Grader, grade_without_running
 from selfplay.oracle.instrument import Instrumented
 from selfplay.sandbox import Backend, Limits
+from selfplay.workbench.files import TestFile
 
 MADE = Instrumented({"t.py": TestFile(b"\xff\0", True, 7)}, ("one",), ("two",), {"b": "B", "a": "A"}, ("false",))
 KNOWN = Calibration(

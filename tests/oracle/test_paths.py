@@ -1,4 +1,4 @@
-"""What a prediction may not bring in, whatever way a file gets its name."""
+"""What a prediction may not bring in, however a file gets its name."""
 
 from dataclasses import replace
 

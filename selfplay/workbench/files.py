@@ -82,6 +82,8 @@ def read_compiled(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
 
 def sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
     """Path -> checksum of what it leads to; a path that cannot be read has none. Raises `SandboxError`."""
+    if not paths:
+        return {}
     done = _prepared(sandbox, ["sha256sum", "-z", "--", *paths])
     found = {}
     for entry in done.stdout.split(b"\0"):
