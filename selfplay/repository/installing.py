@@ -16,6 +16,10 @@ from selfplay.sandbox import Completed, Sandbox
 ENV, TOOLS = "/env", "/tools"
 STEP_SECONDS = 900.0
 MAX_REPAIRS = 12
+MAX_NAME = 200
+"""Of a longer name no variable is made: all variables of a command share one space."""
+MAX_MISSING = 50
+"""Modules that are looked for: each costs an installation, and it is the tests that name them."""
 DISTRIBUTIONS = {
     "attr": "attrs", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "dateutil": "python-dateutil",
     "docutils": "docutils", "git": "GitPython", "google.protobuf": "protobuf", "jwt": "PyJWT", "OpenSSL": "pyOpenSSL",
@@ -172,17 +176,22 @@ def repair(building: Building) -> None:
     tried: set[str] = set()
     for _ in range(MAX_REPAIRS):
         done = building.run("collecting the tests", collect(), timeout=120.0)
-        missing = re.findall(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)", done.text)
+        missing = missing_modules(done.text)
         wanted = {
             DISTRIBUTIONS.get(name, DISTRIBUTIONS.get(name.split(".")[0], name.split(".")[0])) for name in missing
         }
         wanted = {name for name in wanted if name not in own and name not in tried}
-        if not wanted:
+        if not wanted or len(tried) > MAX_MISSING:
             return
         tried |= wanted
         for name in sorted(wanted):
             if building.install(f"installing {name}", name):
                 building.notes.append(f"{name} was installed because the tests import it")
+
+
+def missing_modules(log: str) -> list[str]:
+    """The modules that a log of pytest says are missing."""
+    return re.findall(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)", log)[:MAX_MISSING]
 
 
 def collect() -> str:
@@ -205,7 +214,7 @@ def pretend(request: Request) -> dict[str, str]:
     version = request.version or "0.0.0"
     names = ["SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION", "UV_DYNAMIC_VERSIONING_BYPASS"]
     names += ["POETRY_DYNAMIC_VERSIONING_BYPASS", "VERSIONINGIT_FOR_PACKAGE_VERSION"]
-    if request.plan.name:
+    if request.plan.name and len(request.plan.name) <= MAX_NAME:
         key = re.sub(r"[^A-Z0-9]", "_", canonicalize_name(request.plan.name).upper())
         names.append(f"SETUPTOOLS_SCM_PRETEND_VERSION_FOR_{key}")
     return dict.fromkeys(names, version)

@@ -200,3 +200,8 @@ def test_names_of_other_settings_of_git_are_refused_with_what_writes_them(names:
     with pytest.raises(PatchError, match="does not say which file") as caught:
         parse(f"diff --git {names}\n--- x.py\n+++ x.py\n@@ -1 +1 @@\n-a\n+b\n")
     assert "`git diff -R` and `--no-prefix` write others" in caught.value.hint
+
+
+def test_a_rename_without_its_first_name_is_an_error_of_the_diff():
+    with pytest.raises(PatchError, match="does not say which file"):
+        parse("diff --git a/a b/b\nsimilarity index 100%\nrename to b\n")
