@@ -104,7 +104,7 @@ class BubblewrapBackend:
         )
         request = {
             "drop_to": self.owner() if self.identity.drop else None,
-            "groups": group.doors if group else (),
+            "groups": group.entry_files if group else (),
             "sources": shown,
             "disk_bytes": limits.disk_bytes,
             "files": limits.files,

@@ -47,7 +47,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
             value = getattr(self, name)
-            if value is not None and not value >= least:  # nor is a NaN
+            if value is not None and not value >= least:  # `not >=`: NaN is refused too
                 raise SandboxError(f"a limit of {name}={value} cannot be held", f"The least is {least}.")
 
     @property

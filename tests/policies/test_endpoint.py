@@ -1,6 +1,7 @@
 """The OpenAI-compatible policy against an endpoint on this machine that fails, drops, stalls and talks nonsense."""
 
 import asyncio
+import itertools
 import json
 import random
 import threading
@@ -36,6 +37,12 @@ def ask(url: str, count: int = 1, check: bool = False, **options: Any) -> list[R
     return asyncio.run(run())
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that are not an endpoint's are asked for twice, not four times, between which three seconds pass."""
+    monkeypatch.setattr("selfplay.policies.endpoint.ODD_ANSWERS", 2)
+
+
 def test_what_is_sent_and_what_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "secret")
     with serving(lambda request: "Hi there.") as (url, server):
@@ -64,6 +71,7 @@ def test_what_is_sent_and_what_comes_back(monkeypatch: pytest.MonkeyPatch) -> No
         ((400, "application/json", ERROR % ("unknown field", "x")), r"rejects the request: .*unknown field"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("impatient")
 def test_what_is_no_endpoint_is_said_before_anything_runs(answer: tuple[int, str, str], said: str) -> None:
     with serving(lambda request: answer) as (url, _), pytest.raises(ModelError, match=said):
         ask(url, check=True)
@@ -83,6 +91,7 @@ def answering(part: str, value: Any) -> Callable[[dict[str, Any]], Any]:
 
 
 @pytest.mark.parametrize("value", [{"0": 1}, "abc", [None], [1], [{"message": "hi"}], [{"message": None}]])
+@pytest.mark.usefixtures("impatient")
 def test_choices_that_are_none_are_no_answer(value: Any) -> None:
     with serving(answering("choices", value)) as (url, _), pytest.raises(ModelError, match="as an OpenAI-compatible"):
         ask(url, check=True)
@@ -215,7 +224,7 @@ def test_an_endpoint_that_fails_a_fifth_of_its_calls_loses_no_episode() -> None:
         return said, conversation.usage.retries
 
     async def run(url: str) -> list[tuple[list[str], int]]:
-        endpoint = Endpoint("m", EndpointOptions(base_url=url, answer_seconds=1.0, concurrency=24))
+        endpoint = Endpoint("m", EndpointOptions(base_url=url, answer_seconds=4.0, concurrency=24))
         return await asyncio.gather(*(episode(endpoint) for _ in range(24)))
 
     with serving(flaky(1, 0.2)) as (url, server):
@@ -226,13 +235,16 @@ def test_an_endpoint_that_fails_a_fifth_of_its_calls_loses_no_episode() -> None:
 
 
 def test_no_more_at_once_than_asked_for() -> None:
-    running, most, lock = [0], [0], threading.Lock()
+    running, most, lock, two = [0], [0], threading.Lock(), threading.Barrier(2)
+    arrived = itertools.count()
 
     def answer(request: dict[str, Any]) -> str:
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
-        time.sleep(0.03)
+            order = next(arrived)
+        if order < 2:
+            two.wait(20)  # the first two are here at once, however busy the machine is
         with lock:
             running[0] -= 1
         return "ok"

@@ -13,7 +13,7 @@ from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.building import Recipe, build
 from selfplay.sandbox.docker.client import ImageUnusable
 from selfplay.sandbox.docker.image import unstarted
-from selfplay.sandbox.docker.orphans import labels
+from selfplay.sandbox.docker.labels import labels
 
 from .attacks import SMALL
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from selfplay.sandbox import Backend
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.docker.backend import DockerBackend
-from selfplay.sandbox.docker.orphans import LABEL_SUPERVISOR
+from selfplay.sandbox.docker.labels import LABEL_SUPERVISOR
 from selfplay.sandbox.owners import scratch
 
 EPISODES = """

@@ -1,4 +1,5 @@
-"""Whose a container is: labels that no later process shares, by which the next start finds what a crash left."""
+"""Labels that say which process owns a container. No later process has the same ones, so the next start finds what a
+crash left behind."""
 
 import functools
 import os
@@ -17,5 +18,5 @@ def host_identity() -> str:
 
 
 def labels() -> dict[str, str]:
-    """What says whose a container is."""
+    """The labels of every container that this process makes."""
     return {LABEL_HOST: host_identity(), LABEL_SUPERVISOR: identity(os.getpid())}
