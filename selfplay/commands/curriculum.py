@@ -86,6 +86,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         run = _injection(order, prepared, suite, backend, player)
         reason = "interrupted"
         try:
+            watcher.expect(order.bugs, "making bugs")
             reason = make_bugs(run, pool, order.bugs, one_per_core(order.workers), watcher.step, order.patience)
             meter.lap("bugs")
             if order.order == 2 and pool.count():

@@ -1,7 +1,7 @@
 """From a run's folder to attempts at its bugs and second-order bugs: what `selfplay solve` does, over values."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,13 +17,15 @@ from selfplay.rollout.players import Player, player_named
 from selfplay.rollout.promotion import promote
 from selfplay.rollout.solving import Solving, ready_bugs, solve
 from selfplay.sandbox import Backend
+from selfplay.words import count, listed
 
 
 @dataclass(frozen=True)
 class SolveOrder:
     """What the user asked for. `policy` names a player or a control (`gold`, `empty`); `per_parent` above 0 asks for
     second-order bugs, at most so many a bug. `workers` None means one per core. `options` of the policy, by name.
-    `name`: what its attempts are filed under, the policy's own if None."""
+    `name`: what its attempts are filed under, the policy's own if None. `bugs`: ids of those to attempt, or beginnings
+    that no other bug has; all if none is named."""
 
     run: Path
     attempts: int = 8
@@ -33,6 +35,7 @@ class SolveOrder:
     counterfactual: bool = True
     options: Mapping[str, str] = field(default_factory=dict)
     name: str | None = None
+    bugs: tuple[str, ...] = ()
 
 
 class SolveWatcher(Protocol):
@@ -42,8 +45,8 @@ class SolveWatcher(Protocol):
         """Something a user may want to know while waiting."""
         ...
 
-    def expect(self, attempts: int) -> None:
-        """So many attempts will be played now."""
+    def expect(self, total: int, doing: str = ...) -> None:
+        """A phase begins in which there is so much to do."""
         ...
 
     def attempt(self, attempt: Attempt) -> None:
@@ -69,12 +72,13 @@ def _run_solve(order: SolveOrder, player: Player | None, backend: Backend, watch
     with open_existing(order.run) as pool:
         if not pool.bugs():
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
+        only = chosen(pool, order.bugs)
         if player:
             settle_attempts(pool, order.name or player.name, player)
             player.check(watcher.say)
         prepared = _prepared(order.run, pool.bugs()[0], backend)
         try:
-            solve_pool(_solving(order, player, prepared, pool, backend), order.per_parent, pool, watcher)
+            solve_pool(_solving(order, player, prepared, pool, backend), order.per_parent, pool, watcher, only)
         finally:
             summary = {**read_summary(order.run), **summarise(pool)}
             write_summary(order.run, summary)
@@ -96,13 +100,39 @@ def _prepared(run: Path, bug: Bug, backend: Backend) -> Prepared:
     return rebuild(original, bug.environment, backend=backend)
 
 
-def solve_pool(run: Solving, per_parent: int, pool: Curriculum, watcher: SolveWatcher) -> None:
-    """Attempt every bug of an open pool, then make second-order bugs of what failed, at most `per_parent` a bug."""
-    bugs = ready_bugs(run, pool, watcher.say)
+def chosen(pool: Curriculum, named: Sequence[str]) -> frozenset[str] | None:
+    """The ids of the bugs that were named, each by its id or by a beginning that no other has; None for all.
+
+    Raises `CurriculumError` for a name of no bug or of several."""
+    if not named:
+        return None
+    ids = [bug.id for bug in (*pool.bugs(), *pool.attempts.bugs())]
+    return frozenset(_one_bug(name, ids) for name in named)
+
+
+def _one_bug(name: str, ids: Sequence[str]) -> str:
+    found = [name] if name in ids else [id for id in ids if id.startswith(name)]
+    if not found:
+        raise CurriculumError(f"the run has no bug {name!r}", f"Its bugs are {listed(ids)}.")
+    if len(found) > 1:
+        raise CurriculumError(
+            f"{name!r} is the beginning of {count(len(found), 'bug')}", f"Say which: {listed(found)}."
+        )
+    return found[0]
+
+
+def solve_pool(
+    run: Solving, per_parent: int, pool: Curriculum, watcher: SolveWatcher, only: frozenset[str] | None = None
+) -> None:
+    """Attempt every bug of an open pool, or `only` these, then make second-order bugs of what failed, at most
+    `per_parent` a bug."""
+    bugs = ready_bugs(run, pool, watcher.say, only)
     done = pool.attempts.finished(run.policy)
-    watcher.expect(sum((ready.bug.id, n) not in done for ready in bugs for n in range(run.attempts)))
+    wanted = sum((ready.bug.id, n) not in done for ready in bugs for n in range(run.attempts))
+    watcher.expect(wanted, f"attempting {count(len(bugs), 'bug')}")
     solve(run, pool, bugs, watcher.attempt, watcher.say)
     if per_parent:
+        watcher.say("looking for second-order bugs among the failed attempts")
         promote(run, pool, bugs, per_parent, lambda promotion: watcher.say(_promoted(promotion)))
 
 
@@ -124,5 +154,5 @@ def _solving(
 
 def _promoted(promotion: Promotion) -> str:
     if promotion.bug:
-        return f"{promotion.bug.id}: second order, {len(promotion.bug.fail_to_pass)} tests fail"
-    return f"{promotion.parent} {promotion.policy} {promotion.number} is no second-order bug: {promotion.status}"
+        return f"{promotion.bug.id}: second order, {count(len(promotion.bug.fail_to_pass), 'test fails', 'tests fail')}"
+    return f"{promotion.parent} {promotion.policy} {promotion.number} is not a second-order bug: {promotion.status}"

@@ -1,6 +1,6 @@
 """The pool of bugs of a run: states, lineage, figures. Knows nothing of policies or sandboxes."""
 
-from selfplay.curriculum.opening import open_curriculum, open_existing
+from selfplay.curriculum.opening import open_curriculum, open_existing, read_pool
 from selfplay.curriculum.result import DUPLICATE, CurriculumError, EpisodeResult, Progress
 from selfplay.curriculum.store import Curriculum
 
@@ -12,4 +12,5 @@ __all__ = [
     "Progress",
     "open_curriculum",
     "open_existing",
+    "read_pool",
 ]

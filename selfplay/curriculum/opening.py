@@ -1,9 +1,12 @@
 """A run's pool, opened for one process: its folder claimed, its database checked, what a kill left cleared away."""
 
+import contextlib
 import errno
 import fcntl
 import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +60,48 @@ def open_existing(folder: Path) -> Iterator[Curriculum]:
         yield pool
 
 
+READS = 20
+
+
+@contextmanager
+def read_pool(folder: Path) -> Iterator[Curriculum]:
+    """The pool of a run as it is now, to look at: no lock is taken, nothing in the folder is changed or cleared away,
+    and another process may go on working on it.
+
+    It reads a copy of the database and of what is not yet merged into it, made again while either changes. Raises
+    `CurriculumError` where there is no run or its database is damaged.
+    """
+    if not (folder / DATABASE).is_file():
+        raise CurriculumError(f"{folder} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
+    with tempfile.TemporaryDirectory(prefix="selfplay-") as copy:
+        _copy_database(folder, Path(copy))
+        database = _connect(Path(copy) / DATABASE)
+        try:
+            yield Curriculum(folder, database)
+        except sqlite3.Error as error:
+            raise CurriculumError(f"{folder / DATABASE}: {error}", RESUME) from error
+        finally:
+            database.close()
+
+
+def _copy_database(folder: Path, target: Path) -> None:
+    parts = [folder / DATABASE, folder / f"{DATABASE}-wal"]
+    for _ in range(READS):
+        before = _state(parts)
+        for part in parts:
+            (target / part.name).unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copyfile(part, target / part.name)
+        if _state(parts) == before:
+            return
+    raise CurriculumError(f"{folder / DATABASE} changes all the time", "Look at it again in a moment.")
+
+
+def _state(parts: list[Path]) -> list[tuple[int, int] | None]:
+    found = [part.stat() if part.exists() else None for part in parts]
+    return [(one.st_size, one.st_mtime_ns) if one else None for one in found]
+
+
 def _check_free(folder: Path) -> None:
     """Make the folder. Opening removes what belongs to no row, so a folder that never was a run's is refused."""
     try:
@@ -82,6 +127,8 @@ def _connect(path: Path) -> sqlite3.Connection:
             raise sqlite3.DatabaseError(damage)
     except sqlite3.DatabaseError as error:
         database.close()
+        if "full" in str(error):
+            raise CurriculumError(f"{path}: {error}", "Free some space there, or give another --out.") from error
         raise CurriculumError(
             f"{path} is not a curriculum: {error}", "Give another --out; the bugs beside it stay as they are."
         ) from error

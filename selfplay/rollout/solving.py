@@ -35,6 +35,7 @@ from selfplay.rollout.parallel import RolloutError, in_parallel, on_stage
 from selfplay.rollout.players import Player, Say
 from selfplay.rollout.stage import stage_for
 from selfplay.sandbox import Backend, Limits, SandboxError
+from selfplay.words import count
 from selfplay.workbench import RunCache
 
 UNPLAYED = 8
@@ -84,17 +85,21 @@ def make_ready(run: Solving, folder: Path) -> Ready:
     return Ready(bug, artifact, task, told, grader, thresholds.seconds)
 
 
-def ready_bugs(run: Solving, pool: Curriculum, say: Say) -> list[Ready]:
-    """The bugs of the pool that may be attempted, each one's world searched once. A bug that is damaged or that leaks
-    is named and left out."""
+def ready_bugs(run: Solving, pool: Curriculum, say: Say, only: frozenset[str] | None = None) -> list[Ready]:
+    """The bugs of the pool (or `only` these) that may be attempted, each one's world searched once. A bug that is
+    damaged or that leaks is named and left out."""
     found = []
     for bug in (*pool.bugs(), *pool.attempts.bugs()):
+        if only is not None and bug.id not in only:
+            continue
         try:
             found.append(make_ready(run, pool.folder / "bugs" / bug.id))
         except (SelfplayError, ValueError) as error:
             say(f"{bug.id} is left out: {error}")
     audited = pool.attempts.audited()
     unknown = [ready for ready in found if ready.bug.id not in audited]
+    if unknown:
+        say(f"searching {count(len(unknown), 'world')} for copies of the answer")
     for ready, audit in in_parallel(unknown, lambda ready: _audit(run, ready), run.workers, run.backend):
         if isinstance(audit, str):
             say(f"{ready.bug.id} is left out: {audit}")
