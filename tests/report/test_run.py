@@ -73,8 +73,9 @@ def test_hidden_tests_are_told_in_words(summary: dict[str, Any]) -> None:
 def test_attempts_and_second_order_bugs_are_told_in_words(summary: dict[str, Any]) -> None:
     solving = {"openai:m": {"order_1": RATES, "order_2": NO_RATES}}
     second = {"bugs": 1, "fail_to_pass": None, "statuses": {"promoted": 1, "duplicate": 2, "touches-tests": 1}}
+    solved = {"openai:m": {"resolved": 1, "attempts": 2}, "gold": {"resolved": 1, "attempts": 1}}
     row = {"id": "x.o2.1", "parent": "x", "attempt": {"policy": "openai:m", "number": 0}, "fail_to_pass": 1,
-           "pass_to_pass": 2, "solved": {"openai:m": {"resolved": 1, "attempts": 2}, "gold": {"resolved": 1, "attempts": 1}}}  # fmt: skip
+           "pass_to_pass": 2, "solved": solved}  # fmt: skip
     text = page({**summary, "solving": solving, "second_order_bugs": [row],
                  "quality": {**summary["quality"], "second_order": second, "audited": 3, "leaking": 1}})  # fmt: skip
     assert "3 solved never, 1 solved once, 1 solved 5 times" in text and "1 of 2" in text
