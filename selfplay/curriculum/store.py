@@ -15,6 +15,7 @@ from typing import Any
 from selfplay.artifact import Bug, save, save_bug
 from selfplay.curriculum.attempts import Attempts
 from selfplay.curriculum.result import DUPLICATE, CurriculumError, EpisodeResult, bug_of_row
+from selfplay.words import difference
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -68,7 +69,8 @@ class Curriculum:
     def _settle(self, settings: Mapping[str, Any], bound: Mapping[str, Any], hint: str) -> None:
         for key, value in settings.items():
             if key in bound and bound[key] != value:
-                raise CurriculumError(f"{self.folder} was made with {key} = {bound[key]!r}, not {value!r}", hint)
+                was, wanted = difference(bound[key], value)
+                raise CurriculumError(f"{self.folder} was made with {key} = {was}, not {wanted}", hint)
         with self._db:
             self._db.executemany(
                 "INSERT OR REPLACE INTO run VALUES (?, ?)", [(key, json.dumps(v)) for key, v in settings.items()]

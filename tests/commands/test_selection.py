@@ -17,7 +17,7 @@ def test_a_bug_is_named_by_its_id_or_a_beginning_of_its_own(finished: tuple[Path
         assert chosen(pool, (ids[0], ids[1][:-1])) == {ids[0], ids[1]}  # two ids of eight hex digits differ before
         with pytest.raises(CurriculumError, match="the run has no bug 'nobody'"):
             chosen(pool, ("nobody",))
-        with pytest.raises(CurriculumError, match="4 bugs begin with 'shop'"):
+        with pytest.raises(CurriculumError, match="'shop' is the beginning of 4 bugs"):
             chosen(pool, ("shop",))
 
 
