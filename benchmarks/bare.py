@@ -22,7 +22,7 @@ class Bare:
     def say(self, line: str) -> None:
         pass
 
-    def expect(self, attempts: int) -> None:
+    def expect(self, total: int, doing: str = "") -> None:
         pass
 
     def attempt(self, attempt: Attempt) -> None:

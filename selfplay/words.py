@@ -1,6 +1,7 @@
 """Numbers and counts as people say them: one file, two files. Knows nothing but the standard library."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
@@ -30,3 +31,19 @@ def listed(names: Iterable[str], most: int = 10) -> str:
     every = list(names)
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
+
+
+def difference(one: Any, other: Any) -> tuple[str, str]:
+    """Two values of a setting, as a message says them; of two tables the entries alone that differ."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+        return _table(one, names), _table(other, names)
+    return _value(one), _value(other)
+
+
+def _table(values: Mapping[str, Any], names: Iterable[str]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {_value(values.get(name))}" for name in names)
+
+
+def _value(value: Any) -> str:
+    return "nothing" if value is None else repr(value)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from selfplay.words import count, listed, spoken, tally
+from selfplay.words import count, difference, listed, spoken, tally
 
 
 @pytest.mark.parametrize(("number", "said"), [(0, "0 files"), (1, "1 file"), (2, "2 files")])
@@ -27,3 +27,9 @@ def test_seconds_are_spoken(seconds: float, said: str) -> None:
 def test_a_long_list_says_how_many_it_leaves_out() -> None:
     assert listed("abc") == "a, b, c"
     assert listed("abcd", most=2) == "a, b and 2 more"
+
+
+def test_settings_that_differ_are_told_without_python() -> None:
+    assert difference(3, 4) == ("3", "4") and difference("a", None) == ("'a'", "nothing")
+    was = {"min_passing_tests": 5, "seconds": 90.0, "repeats": 2}
+    assert difference(was, {**was, "min_passing_tests": 6}) == ("min passing tests 5", "min passing tests 6")

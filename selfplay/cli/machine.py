@@ -1,12 +1,13 @@
 """`selfplay doctor`: what this machine can isolate, what would be used, what would be better."""
 
-import json
 from typing import Annotated
 
 import typer
 
 from selfplay.cli.app import app
+from selfplay.cli.conflicts import refuse_isolation
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption
+from selfplay.cli.output import print_either
 
 
 @app.command()
@@ -17,14 +18,12 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
 ) -> None:
     """Try every backend here. Exit 0: the one that would be used isolates as promised, 1: it does not."""
+    refuse_isolation(sandbox, image, runtime)
     from selfplay.commands.doctor import diagnose
     from selfplay.report.diagnosis import diagnosis_page
+    from selfplay.report.progress import LiveWatcher
 
-    found = diagnose(sandbox, image, runtime)
-    if as_json:
-        print(json.dumps(found.to_json(), indent=2))
-    else:
-        from rich.console import Console
-
-        Console().print(diagnosis_page(found.to_json()))
+    with LiveWatcher("trying every backend"):
+        found = diagnose(sandbox, image, runtime)
+    print_either(as_json, found.to_json(), lambda: diagnosis_page(found.to_json()))
     raise typer.Exit(0 if found.used.works else 1)

@@ -88,6 +88,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         meter.lap("prepare")
         reason = "interrupted"
         try:
+            watcher.expect(order.bugs, "making bugs")
             reason = runner.run(_played(order, pool, prepared, suite, backend, player, watcher, meter))
         finally:
             facts = {**_facts(order, prepared, suite, reason), **summarise(pool)}

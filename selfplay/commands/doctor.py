@@ -32,7 +32,7 @@ class Diagnosis:
 def diagnose(name: str, image: str | None = None, runtime: str | None = None) -> Diagnosis:
     """Try the backend that was asked for as it was asked for, and the others as they are.
 
-    Raises `IsolationUnavailable` for a name that is none.
+    Raises `IsolationUnavailable` for an unknown name.
     """
     if name not in BACKENDS:
         raise IsolationUnavailable(f"there is no sandbox backend {name!r}", f"Known: {', '.join(BACKENDS)}.")

@@ -17,6 +17,7 @@ from selfplay.oracle.errors import OracleError, PredictionError
 from selfplay.oracle.grade import Grade
 from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend
+from selfplay.words import count
 
 MOST_BYTES = 1024 * MIB
 _FORM = 'Each entry is {"instance_id": "<bug>", "model_patch": "<git diff>"}, in a JSON list or one a line.'
@@ -68,7 +69,8 @@ def grade_predictions(
     unknown = sorted(predictions.keys() - folders.keys())
     if unknown:
         raise PredictionError(
-            "unknown", f"{len(unknown)} predictions are for no bug of {run}, first {unknown[0]!r}",
+            "unknown",
+            f"{count(len(unknown), 'prediction is', 'predictions are')} for no bug of {run}, first {unknown[0]!r}",
             f"Its bugs are those in {run / 'bugs'}.",
         )  # fmt: skip
     prepared: dict[tuple[str, str], Prepared] = {}

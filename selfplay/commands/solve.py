@@ -26,6 +26,7 @@ from selfplay.rollout.solver import ReadyBug, SolverRun, make_ready, search_worl
 from selfplay.sandbox import Backend, SandboxError
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
+from selfplay.words import count, listed
 
 Say = Callable[[str], None]
 
@@ -55,8 +56,8 @@ class SolveWatcher(Protocol):
         """Something a user may want to know while waiting."""
         ...
 
-    def expect(self, attempts: int) -> None:
-        """So many attempts will be played now."""
+    def expect(self, total: int, doing: str = ...) -> None:
+        """A phase begins in which there is so much to do."""
         ...
 
     def attempt(self, attempt: Attempt) -> None:
@@ -92,17 +93,23 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
     return summary
 
 
-def chosen(pool: Curriculum, names: Sequence[str]) -> frozenset[str] | None:
-    """The ids of the bugs that `names` are, or begin; None for all of them. Raises `CurriculumError`."""
+def chosen(pool: Curriculum, named: Sequence[str]) -> frozenset[str] | None:
+    """The ids of the bugs that were named, each by its id or by a beginning that no other has; None for all.
+
+    Raises `CurriculumError` for a name of no bug or of several."""
     ids = [bug.id for bug in pool.bugs()]
-    found = set()
-    for name in names:
-        meant = [name] if name in ids else [id for id in ids if id.startswith(name)]
-        if len(meant) != 1:
-            count = f"is the beginning of {len(meant)} bugs" if meant else "is no bug"
-            raise CurriculumError(f"{name!r} {count} of {pool.folder}", "`selfplay show RUN` lists their ids.")
-        found.update(meant)
-    return frozenset(found) if names else None
+    return frozenset(_one_bug(name, ids) for name in named) if named else None
+
+
+def _one_bug(name: str, ids: Sequence[str]) -> str:
+    found = [name] if name in ids else [id for id in ids if id.startswith(name)]
+    if not found:
+        raise CurriculumError(f"the run has no bug {name!r}", f"Its bugs are {listed(ids)}.")
+    if len(found) > 1:
+        raise CurriculumError(
+            f"{name!r} is the beginning of {count(len(found), 'bug')}", f"Say which: {listed(found)}."
+        )
+    return found[0]
 
 
 def settle_attempts(pool: Curriculum, name: str, player: Player) -> None:
@@ -154,11 +161,12 @@ async def solve_pool(
     `per_parent` a bug."""
     bugs = await ready_bugs(run, pool, wanted, watcher.say)
     jobs = missing(run, pool, bugs, attempts)
-    watcher.expect(len(jobs))
+    watcher.expect(len(jobs), f"attempting {count(len(bugs), 'bug')}")
     control = control_named(run.policy)
     places = run.workers.count if control else run.player.episodes or run.workers.count
     await play_attempts(run, control, pool, jobs, places, watcher.attempt, watcher.say)
     if per_parent:
+        watcher.say("looking for second-order bugs among the failed attempts")
         await _promoted(run, pool, bugs, per_parent, watcher.say)
 
 
@@ -223,5 +231,5 @@ async def _promoted(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], 
 
 def _sentence(promotion: Promotion) -> str:
     if promotion.bug:
-        return f"{promotion.bug.id}: second order, {len(promotion.bug.fail_to_pass)} tests fail"
-    return f"{promotion.parent} {promotion.policy} {promotion.number} is no second-order bug: {promotion.status}"
+        return f"{promotion.bug.id}: second order, {count(len(promotion.bug.fail_to_pass), 'test fails', 'tests fail')}"
+    return f"{promotion.parent} {promotion.policy} {promotion.number} is not a second-order bug: {promotion.status}"

@@ -13,6 +13,7 @@ from selfplay.repository import Prepared
 from selfplay.rollout.second_order import measure_second_order
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds, Validation, validate
+from selfplay.words import count
 from selfplay.workbench import RunCache, Workbench
 
 
@@ -102,4 +103,5 @@ def _otherwise(
     other = (set(bug.fail_to_pass) ^ set(fails) | set(bug.pass_to_pass) ^ set(passes)) - varied
     if not other:
         return ()
-    return (Verdict("record", False, f"{len(other)} tests behave otherwise than recorded, first {min(other)!r}"),)
+    said = count(len(other), "test behaves", "tests behave")
+    return (Verdict("record", False, f"{said} otherwise than recorded, first {min(other)!r}"),)

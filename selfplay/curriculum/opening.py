@@ -17,6 +17,7 @@ from selfplay.curriculum.store import Curriculum
 
 DATABASE = "curriculum.sqlite"
 RESUME = "What was stored before is kept: mend it, and the same command resumes."
+FREE = "Free some space there. What was stored is kept: the same command resumes."
 OWN_FOLDERS = ("bugs", "staging", "original", "trajectories", "attempts")
 
 
@@ -35,11 +36,12 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
             curriculum.episodes.clear_staging()
             yield curriculum
         except sqlite3.Error as error:
-            raise CurriculumError(f"{folder / DATABASE}: {error}", RESUME) from error
+            hint = FREE if "full" in str(error) else RESUME
+            raise CurriculumError(f"{folder / DATABASE}: {error}", hint) from error
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            raise CurriculumError(f"{error.strerror} while writing {error.filename or folder}", RESUME) from error
+            raise CurriculumError(f"{error.strerror} while writing {error.filename or folder}", FREE) from error
         finally:
             database.close()
     finally:
@@ -144,6 +146,8 @@ def _opened(path: Path) -> sqlite3.Connection:
         database.close()
         if isinstance(error, CurriculumError):
             raise
+        if "full" in str(error):
+            raise CurriculumError(f"{path}: {error}", FREE) from error
         raise CurriculumError(
             f"{path} is not a curriculum: {error}", "Give another --out; the bugs beside it stay as they are."
         ) from error

@@ -14,6 +14,7 @@ from selfplay.artifact import Bug
 from selfplay.curriculum.attempts import Attempts
 from selfplay.curriculum.episodes import Episodes
 from selfplay.curriculum.records import CurriculumError
+from selfplay.words import difference
 
 
 class Curriculum:
@@ -55,7 +56,8 @@ class Curriculum:
     def _settle(self, settings: Mapping[str, Any], bound: Mapping[str, Any], hint: str) -> None:
         for key, value in settings.items():
             if key in bound and bound[key] != value:
-                raise CurriculumError(f"{self.folder} was made with {key} = {bound[key]!r}, not {value!r}", hint)
+                was, wanted = difference(bound[key], value)
+                raise CurriculumError(f"{self.folder} was made with {key} = {was}, not {wanted}", hint)
         with self._db:
             self._db.executemany(
                 "INSERT OR REPLACE INTO run VALUES (?, ?)", [(key, json.dumps(v)) for key, v in settings.items()]

@@ -17,14 +17,17 @@ from selfplay.plain import decode, regular_file
 
 
 def summarise(pool: Curriculum) -> dict[str, Any]:
-    """Counts, medians and one row per bug. `submitted`: episodes that handed in an artifact;
-    `valid_share`: of those, duplicates of earlier bugs aside, how many passed every check."""
+    """Counts, medians and one row per bug of either order, with its solves. `submitted`: episodes that handed in an
+    artifact; `valid_share`: of those, duplicates of earlier bugs aside, how many passed every check."""
     episodes = pool.episodes.records()
-    bugs = [_row(record.bug, record) for record in pool.episodes.with_bugs() if record.bug]
+    attempts = list(pool.attempts.all())
+    solved = solves(attempts)
+    bugs = [_row(found.bug, found, solved.get(found.bug.id, {})) for found in pool.episodes.with_bugs() if found.bug]
     submitted = [e for e in episodes if e.status in ("valid", "invalid", "duplicate")]
     judged = [e for e in submitted if e.status != "duplicate"]
     return {
         "bugs": bugs,
+        "second_order_bugs": [_second_order_row(bug, solved.get(bug.id, {})) for bug in pool.attempts.bugs()],
         "figures": {
             "bugs": len(bugs),
             "by_strategy": dict(Counter(bug["strategy"] for bug in bugs)),
@@ -42,7 +45,7 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
             "validation_suite_runs": sum(e.figures.suite_runs for e in episodes),
         },
         "quality": _quality(pool, submitted),
-        "solving": _solving(pool),
+        "solving": _solving(pool, attempts),
     }
 
 
@@ -89,11 +92,25 @@ def _original(pool: Curriculum, path: str) -> str | None:
     return decode(file.read_bytes()) if file else None
 
 
-def _solving(pool: Curriculum) -> dict[str, Any]:
+Solves = dict[str, dict[str, int]]
+"""Policy -> how many attempts at one bug it made, and how many of them are resolved."""
+
+
+def solves(attempts: Iterable[Attempt]) -> dict[str, Solves]:
+    """Bug -> who solved it how often."""
+    found: dict[str, Solves] = {}
+    for attempt in attempts:
+        own = found.setdefault(attempt.bug, {}).setdefault(attempt.policy, {"resolved": 0, "attempts": 0})
+        own["resolved"] += attempt.resolved
+        own["attempts"] += 1
+    return found
+
+
+def _solving(pool: Curriculum, every: Iterable[Attempt]) -> dict[str, Any]:
     """Policy -> its solve rates, first-order and second-order bugs apart, and the reasons of what was not resolved."""
     children = {bug.id for bug in pool.attempts.bugs()}
     known = {bug.id for bug in pool.bugs()}
-    attempts = [attempt for attempt in pool.attempts.all() if attempt.bug in known]
+    attempts = [attempt for attempt in every if attempt.bug in known]
     found: dict[str, Any] = {}
     for policy in sorted({attempt.policy for attempt in attempts}):
         own = [attempt for attempt in attempts if attempt.policy == policy]
@@ -115,7 +132,7 @@ def _counts(attempts: Iterable[Attempt]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _row(bug: Bug, episode: EpisodeRecord) -> dict[str, Any]:
+def _row(bug: Bug, episode: EpisodeRecord, solved: Solves) -> dict[str, Any]:
     return {
         "id": bug.id,
         "episode": episode.number,
@@ -125,6 +142,18 @@ def _row(bug: Bug, episode: EpisodeRecord) -> dict[str, Any]:
         "fail_to_pass": len(bug.fail_to_pass),
         "pass_to_pass": len(bug.pass_to_pass),
         "seconds": episode.figures.seconds,
+        "solved": solved,
+    }
+
+
+def _second_order_row(bug: Bug, solved: Solves) -> dict[str, Any]:
+    return {
+        "id": bug.id,
+        "parent": bug.parent,
+        "attempt": {"policy": bug.attempt.policy, "number": bug.attempt.number} if bug.attempt else None,
+        "fail_to_pass": len(bug.fail_to_pass),
+        "pass_to_pass": len(bug.pass_to_pass),
+        "solved": solved,
     }
 
 

@@ -26,6 +26,7 @@ from selfplay.repository.pytest_suite import (
     script_for,
 )
 from selfplay.sandbox import MIB, Backend, Completed, Limits
+from selfplay.words import count
 
 LIMITS = Limits(output_bytes=32 * MIB)
 COLLECT_SECONDS = 120.0
@@ -107,7 +108,7 @@ def measure_suite(
 def _measure(work: _Measurement, progress: Progress) -> Suite:
     progress("collecting the tests")
     files = _discover(work)
-    progress(f"running the tests of {len(files)} files")
+    progress(f"running the tests of {count(len(files), 'file')}")
     first, seconds, log = _first_run(work, files, progress)
     for _ in range(MAX_CUTS):
         chosen = _fit(work, first, seconds)

@@ -24,7 +24,7 @@ class Examined:
 
 
 def examine(name: str, image: str | None = None, runtime: str | None = None) -> Examined:
-    """Try one backend. Raises `IsolationUnavailable` for a name that no backend has."""
+    """Try one backend. Raises `IsolationUnavailable` for an unknown name."""
     if name not in BACKENDS:
         open_backend(name)
     try:

@@ -123,7 +123,7 @@ def test_a_history_without_a_past_ends_and_says_why(selfplay: Command, source, t
     done = selfplay("curriculum", source(tiny_repository.FILES), "--out", out, "--bugs", 2, "--strategy", "history")
     assert done.code == 1, done.err
     assert "0 of 2 bugs (the last 40 episodes gave no new bug)" in done.out
-    assert "why not more: {'gave_up': 40}" in done.out
+    assert "why not more: of 40 episodes 40 gave up" in done.out
     assert summary(out)["stopped"] == "the last 40 episodes gave no new bug"
 
 

@@ -367,7 +367,7 @@ def test_a_file_of_predictions_is_graded(selfplay: Command, run: Path, tmp_path:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ('{"instance_id": "who", "model_patch": ""}\n', "1 predictions are for no bug of"),
+        ('{"instance_id": "who", "model_patch": ""}\n', "1 prediction is for no bug of"),
         ("", "holds no prediction"),
         ("[]", "holds no prediction"),
         ("{", "is not JSON"),
