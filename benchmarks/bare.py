@@ -3,8 +3,7 @@
 import shlex
 
 from selfplay.commands.cost import cpu_seconds
-from selfplay.curriculum import Progress
-from selfplay.curriculum.attempts import Attempt
+from selfplay.curriculum import Attempt, Progress
 from selfplay.repository import Prepared
 from selfplay.sandbox import Sandbox
 

@@ -39,7 +39,6 @@ from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.script import hand_in
 from selfplay.scripted.injector.weaken import weaken
 from selfplay.scripted.policy import Script, ScriptedPolicy
-from selfplay.scripted.tools import create
 from selfplay.validators import validate
 from selfplay.workbench import RunCache, Workbench
 

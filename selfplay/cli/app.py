@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from selfplay import __version__
+from selfplay.version import VERSION
 
 app = typer.Typer(
     help="Verified bugs by self-play: point it at a repository and get a curriculum.",
@@ -20,7 +20,7 @@ INTERRUPTED = 130
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"selfplay {__version__}")
+        typer.echo(f"selfplay {VERSION}")
         raise typer.Exit
 
 
