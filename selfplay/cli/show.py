@@ -22,8 +22,10 @@ def show(
     """Show a bug: what was broken where, which tests see it, who solved it, both diffs. Of a run: its bugs and their
     figures. Of a trajectory: every call and what it gave. Nothing is changed, and a run that goes on may be shown."""
     from selfplay.commands.look import look
+    from selfplay.report.progress import LiveWatcher
 
-    seen = look(path)
+    with LiveWatcher():
+        seen = look(path)
     print_either(as_json, seen.to_json(), lambda: page_of(seen, path))
 
 

@@ -96,7 +96,7 @@ def test_a_staged_injector_finishes(selfplay: Any, shop: Path, tmp_path: Path) -
 
 def test_a_script_adds_no_features(selfplay: Any, shop: Path, tmp_path: Path) -> None:
     refused = selfplay("curriculum", shop, "--out", tmp_path / "r", "--strategy", "feature")
-    assert refused.code == 2 and "the scripted injector adds no features" in refused.err
+    assert refused.code == 2 and "the policy scripted adds no features" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_an_endpoint_that_goes_down_costs_no_attempt(selfplay: Any, finished: tu
     assert planting.code == 0, planting.err  # says how bugs are planted, and no bug is
     assert another.code == 2 and "was made with colder: policy = 'openai:m', not 'scripted'" in another.err
     assert named.code == 0 and set(named.json["solving"]) == {"openai:m", "colder"}
-    assert control.code == 2 and "a control's attempts have the control's name" in control.err
+    assert control.code == 2 and "gold is the name of a control" in control.err
 
 
 def test_messages_are_drawn_by_the_seed_of_the_run_the_attempt_and_the_turn() -> None:
