@@ -11,7 +11,8 @@ from playing import played
 
 from selfplay.agent import Call, EpisodeLimits, Finish, Observation, Trajectory
 from selfplay.agent.actions import cap
-from selfplay.agent.tools import OBSERVATION_CHARS
+from selfplay.agent.tools import OBSERVATION_CHARS, SSR_TOOLS
+from selfplay.agent.toolset import ToolContext
 from selfplay.agent.trajectory import Record, load, save
 from selfplay.sandbox import Sandbox
 from selfplay.scripted.policy import ScriptedPolicy
@@ -167,6 +168,17 @@ def test_edit_that_is_not_one_place_changes_nothing(sandbox: Sandbox, old: str, 
     before = b"one one aaa\n"
     output, after = edited(sandbox, "f", before, old, "x")
     assert said in output and output.endswith("it must stand there exactly once") and after == before
+
+
+@pytest.mark.parametrize("old", ["a" * 200_000, "a" * 200_000 + "b", "ab", "a" * 20])
+def test_edit_of_a_large_file_takes_time_linear_in_it(sandbox: Sandbox, old: str) -> None:
+    """A pattern that overlaps itself, tried at every place: 12 s and more where each try costs its own length."""
+    sandbox.write_file("/testbed/f", b"a" * 400_000, 0o644)
+    context = ToolContext(sandbox, 100.0)
+    started = time.thread_time()
+    result = SSR_TOOLS.use(Call("edit", {"path": "f", "old": old, "new": "x"}), context)
+    assert time.thread_time() - started < 1
+    assert ("is not in" in result.output) == ("b" in old) and "it must stand there exactly once" in result.output
 
 
 def test_create_makes_folders_and_keeps_the_mode_of_a_file_that_exists(sandbox: Sandbox) -> None:
