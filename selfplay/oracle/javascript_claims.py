@@ -8,7 +8,7 @@ import re
 import secrets
 from collections.abc import Collection, Sequence
 
-from selfplay.oracle.javascript_code import call_at
+from selfplay.oracle.javascript_code import Calls
 from selfplay.oracle.secret_names import secret_name
 from selfplay.oracle.variants import FAR
 
@@ -37,10 +37,10 @@ Edit = tuple[int, int, str]
 def falsified(source: str, other: str, variant: int) -> str:
     """The test with each of its claims made false; empty when it makes none known here. `other`: the function that
     gives another value of the same kind; `variant`: how it differs."""
-    edits: list[Edit] = []
+    edits, calls = list[Edit](), Calls(source)
     for found in _CLAIM.finditer(source):
         bracket = next((found.start(name) for name in "abc" if found[name]), None)
-        call = call_at(source, found.start(), bracket) if bracket is not None else None
+        call = calls.at(bracket) if bracket is not None else None
         edits += _edits(found, call.arguments if call else (), other, variant)
     return edited(source, edits) if edits else ""
 

@@ -9,7 +9,7 @@ import posixpath
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence, Set
 
 from selfplay import patches
 from selfplay.artifact import Artifact
@@ -17,6 +17,7 @@ from selfplay.patches import FilePatch
 from selfplay.patches.functions import find_tests
 from selfplay.patches.model import SYMLINK_MODE
 
+LONGEST_NAME = 255
 _NAMES = (
     "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "noxfile.py",
     "sitecustomize.py", "usercustomize.py", "*.pth", "*.egg-link", "*.pyc", "*.pyo", "pyvenv.cfg", ".coveragerc",
@@ -48,15 +49,28 @@ _PLUGINS = ("pytest_*.py", "*_pytest_plugin.py", "selfplay_*.py")
 
 
 def refusal(
-    patch: FilePatch, artifact: Artifact, original: Callable[[str], str | None] = lambda path: None
+    sections: Sequence[FilePatch], artifact: Artifact, original: Callable[[str], str | None] = lambda path: None
 ) -> tuple[str, str] | None:
-    """(reason, sentence) when this section of a prediction touches tests or what runs them; None when it may.
+    """(reason, sentence) of the first section of a prediction that touches tests or what runs them; None when none
+    does.
 
     `original`: the text of a file of the original; None where there is none."""
     own = {plain(path) for path in patches.touched_paths(artifact.bug_inject)}
+    own |= {f"{folder}/" for path in own for folder in _packages(path)}
     tests = {plain(path) for path in artifact.test_files}
+    found = (_refusal(patch, artifact, original, own, tests) for patch in sections)
+    return next((why for why in found if why), None)
+
+
+def _refusal(
+    patch: FilePatch,
+    artifact: Artifact,
+    original: Callable[[str], str | None],
+    own: Set[str],
+    tests: Set[str],
+) -> tuple[str, str] | None:
     for path in patch.paths:
-        if plain(path) in tests or any(plain(path).startswith(f"{test}/") for test in tests):
+        if _of_tests(plain(path), tests):
             return "touches-tests", f"{path!r} is one of the oracle's test files"
         if plain(path) in own:
             continue
@@ -71,8 +85,18 @@ def refusal(
 
 
 def plain(path: str) -> str:
-    """The path as a forgiving file system compares it: no case, one spelling of accents and of look-alike forms."""
+    """The path as a forgiving file system compares it: no case, one spelling of accents and of look-alike forms.
+
+    One with a name that is too long for any file is left: many accents in a row cost as much as their square."""
+    if any(len(name) > LONGEST_NAME for name in path.split("/")):
+        return path
     return unicodedata.normalize("NFKC", path).casefold()
+
+
+def _of_tests(path: str, tests: Set[str]) -> bool:
+    """Is it one of the tests, or in a folder of a test's name?"""
+    lengths = {len(test) for test in tests}
+    return any(path[:length] in tests for length in lengths if path[length : length + 1] in ("", "/"))
 
 
 def _program(path: str, text: str | None) -> bool:
@@ -101,28 +125,38 @@ def _infrastructure(path: str, artifact: Artifact) -> str:
         return "is in a folder of installed or compiled things"
     if name in _PROGRAMS:
         return "has the name of a program that runs the tests"
+    if path not in artifact.test_script or not ("." in path or "/" in path):  # a bare word may be there by chance
+        return ""
     named = re.search(rf"(?<![\w/.-])(?:\./)?{re.escape(path)}(?![\w/-])", artifact.test_script)
-    if named and ("." in path or "/" in path):  # a bare word may equal a name by chance
-        return "is named by the test script"
-    return ""
+    return "is named by the test script" if named else ""
 
 
-def _shadow(path: str, own: Collection[str]) -> str:
+def _shadow(path: str, own: Set[str]) -> str:
     """A new module that would be imported instead of the runner's or the standard library's, or as a plugin.
 
-    `own`: paths of the bug. A package it lies in is the project's, whatever its name."""
+    `own`: paths of the bug, and their packages. A package of the bug is the project's, by whatever name."""
     names = [posixpath.basename(path), *(f"{folder}.py" for folder in path.split("/")[:-1])]
     if any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in _PLUGINS):
         return "has the name of a pytest plugin"
-    top = path.removeprefix("src/").split("/")[0].split(".")[0]
-    if "/" in path and any(known.startswith(path[: path.index(top)] + f"{top}/") for known in own):
+    top = path.removeprefix("src/").partition("/")[0].partition(".")[0]
+    if "/" in path and f"{_root(path)}{top}/" in own:
         return ""
     if path.endswith((".py", ".so", ".pyd")) and top in _RUNNERS | sys.stdlib_module_names:
         return f"would be imported in place of the module {top!r}"
     return ""
 
 
-def _link(patch: FilePatch, tests: Collection[str]) -> tuple[str, str] | None:
+def _root(path: str) -> str:
+    return "src/" if path.startswith("src/") else ""
+
+
+def _packages(path: str) -> tuple[str, ...]:
+    """The top folder of a path, and the one in `src`."""
+    folders = path.split("/", 2)[:-1]
+    return tuple("/".join(folders[: number + 1]) for number in range(len(folders)))
+
+
+def _link(patch: FilePatch, tests: Set[str]) -> tuple[str, str] | None:
     if patch.new_mode != SYMLINK_MODE or patch.new_path is None:
         return None
     target = next(iter(patch.added_lines), "")

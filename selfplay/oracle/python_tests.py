@@ -15,6 +15,8 @@ from selfplay.plain import encode, syntax_tree
 
 OTHERS = 4
 """How many tests of a file beside its F2P tests are kept to fail."""
+MOST_WORDS = 50
+"""Of an id that are looked at, its last: names of class and function stand at its end."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -51,7 +53,8 @@ def canaries(
     added = _canaries(words, known, _kinds(tree))
     copies: dict[str, str] = {}
     wrong, made = list[str](), set[str]()
-    wanted = [(function, owner) for function, owner in _tests(tree) if _wanted(function, owner, path, fail_to_pass)]
+    asked = _Asked(path, fail_to_pass)
+    wanted = [(function, owner) for function, owner in _tests(tree) if asked.has(function, owner)]
     for function, owner in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
         name = f"test_{secret_name(known, (text, *added))}"
         copies[name] = function.name
@@ -71,7 +74,8 @@ def canaries(
 def holds(path: str, text: str, tests: Collection[str]) -> bool:
     """Is one of the tests in this file, as far as their ids tell?"""
     tree = _parsed(text)
-    return tree is not None and any(_wanted(function, owner, path, tests) for function, owner in _tests(tree))
+    asked = _Asked(path, tests)
+    return tree is not None and any(asked.has(function, owner) for function, owner in _tests(tree))
 
 
 def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
@@ -83,16 +87,16 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
     tree = _parsed(text)
     if tree is None:
         return text
-    found = list(_tests(tree))
-    wanted = {id(function) for function, owner in found if _wanted(function, owner, path, fail_to_pass)}
+    found, asked, words = list(_tests(tree)), _Asked(path, fail_to_pass), vocabulary(text)
+    wanted = {id(function) for function, owner in found if asked.has(function, owner)}
     others = [id(function) for function, _ in found if id(function) not in wanted]
     kept = wanted | set(secrets.SystemRandom().sample(others, min(len(others), OTHERS)))
     for function, _ in found:
         if id(function) in kept:
             at = 1 if ast.get_docstring(function) is not None and len(function.body) > 1 else 0
-            function.body.insert(at, syntax_tree(_failure(vocabulary(text))).body[0])
-    _Without({id(function) for function, _ in found} - kept).visit(tree)
+            function.body.insert(at, syntax_tree(_failure(words)).body[0])
     try:
+        _Without({id(function) for function, _ in found} - kept).visit(tree)
         return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
     except RecursionError:
         return text
@@ -114,32 +118,44 @@ class _Without(ast.NodeTransformer):
 def _parsed(text: str) -> ast.Module | None:
     """Parsed from its bytes: only bytes may begin with a byte order mark, or declare an encoding."""
     try:
-        return syntax_tree(encode(text))
+        tree: ast.Module = syntax_tree(encode(text))
+        return tree
     except (SyntaxError, ValueError, RecursionError):
         return None
 
 
-def _tests(tree: ast.AST, owner: _Owner | None = None) -> Iterator[_Test]:
-    """Every test function outside other functions, with the class it stands in."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.ClassDef):
-            yield from _tests(node, _Owner(node, f"{owner.path}.{node.name}" if owner else node.name))
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+def _tests(tree: ast.AST) -> Iterator[_Test]:
+    """Every test function outside other functions, with the class it stands in, in their order."""
+    left: list[tuple[ast.AST, _Owner | None]] = [(tree, None)]
+    while left:
+        node, owner = left.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if node.name.startswith("test"):
                 yield node, owner
-        elif isinstance(node, ast.If | ast.Try | ast.With):
-            yield from _tests(node, owner)
-
-
-def _wanted(function: _Function, owner: _Owner | None, path: str, tests: Collection[str]) -> bool:
-    """Is this one of the tests, as far as their ids tell?"""
-    for test in tests:
-        if "::" in test and not _of_file(test.partition("::")[0], path):
             continue
-        words = re.findall(r"\w+", test.split("[")[0])
-        if function.name in words and (owner is None or owner.name in words):
-            return True
-    return False
+        if isinstance(node, ast.ClassDef):
+            owner = _Owner(node, f"{owner.path}.{node.name}" if owner else node.name)
+        elif not isinstance(node, ast.Module | ast.If | ast.Try | ast.With):
+            continue
+        left += [(child, owner) for child in reversed(list(ast.iter_child_nodes(node)))]
+
+
+class _Asked:
+    """Which functions of a file are among the tests with these ids, as far as the ids tell."""
+
+    def __init__(self, path: str, tests: Collection[str]) -> None:
+        self._beside: dict[str, set[str]] = {}
+        """Word -> the words of all ids that it is in."""
+        for test in tests:
+            if "::" in test and not _of_file(test.partition("::")[0], path):
+                continue
+            words = set(re.findall(r"\w+", test.split("[")[0])[-MOST_WORDS:])
+            for word in words:
+                self._beside.setdefault(word, set()).update(words)
+
+    def has(self, function: _Function, owner: _Owner | None) -> bool:
+        beside = self._beside.get(function.name)
+        return beside is not None and (owner is None or owner.name in beside)
 
 
 def _of_file(named: str, path: str) -> bool:
@@ -150,11 +166,19 @@ def _of_file(named: str, path: str) -> bool:
 def _before_main(tree: ast.Module, default: int) -> int:
     """The line before `if __name__ == "__main__"`, which ends a file that is run as a program."""
     for node in reversed(tree.body):
-        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
+        if isinstance(node, ast.If) and "__name__" in _source_of(node.test):
             return node.lineno - 1
         if isinstance(node, _Function | ast.ClassDef):  # what stands before it may need it
             break
     return default
+
+
+def _source_of(node: ast.expr) -> str:
+    """The source of an expression; of one too deep to be written, none."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return ""
 
 
 def _failure(words: Sequence[str]) -> str:
@@ -180,7 +204,7 @@ def _kinds(tree: ast.Module) -> _Kinds:
     """A class whose base is not known here may be of either kind. A class with an unusual name does not tell how
     another must be named, so functions are added instead."""
     owners = [owner for _, owner in _tests(tree)]
-    bases = [ast.unparse(base) for owner in owners if owner for base in owner.node.bases]
+    bases = [_source_of(base) for owner in owners if owner for base in owner.node.bases]
     plain = [owner.name.startswith("Test") for owner in owners if owner and not owner.node.bases]
     strange = not owners or any("TestCase" not in base for base in bases)
     functions = None in owners or not owners or not all(plain)

@@ -16,8 +16,7 @@ def refused_path(task: Task, read: ReadPrediction) -> tuple[str, str] | None:
     def original(path: str) -> str | None:
         return original_texts(task.world, [path]).get(path)
 
-    found = (refusal(section, task.artifact, original) for section in read.sections)
-    return next((why for why in found if why), None)
+    return refusal(read.sections, task.artifact, original)
 
 
 def refused_setting(backend: Backend, task: Task, read: ReadPrediction, limits: Limits) -> tuple[str, str] | None:

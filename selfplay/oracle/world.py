@@ -88,12 +88,12 @@ class SolverWorld:
         try:
             end = _manifest(self.sandbox)
             changed = sorted(path for path in end if end[path] != self._start.get(path))
-            odd = tuple(path for path in changed if end[path] == "0 0" or safe_relative(path) is None)
+            fit = {path for path in changed if end[path] != "0 0" and safe_relative(path) is not None}
+            odd = tuple(path for path in changed if path not in fit)
             gone = tuple(sorted(self._start.keys() - end.keys()))
-            wanted = [path for path in changed if path not in odd]
-            if not wanted and not gone:
+            if not fit and not gone:
                 return Changes(left_out=odd)
-            packed = _python(self.sandbox, "pack", _null(wanted))
+            packed = _python(self.sandbox, "pack", _null(sorted(fit)))
         except SandboxError as error:
             raise PredictionError("unreadable", f"the solver's tree cannot be read: {error.message}") from error
         if packed.truncated:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.oracle import javascript_claims, javascript_tests
-from selfplay.oracle.javascript_code import call_at
+from selfplay.oracle.javascript_code import Calls
 from selfplay.oracle.secret_names import is_odd
 
 WORDS = ["one plain word here", "another plain word here"]
@@ -26,15 +26,15 @@ WORDS = ["one plain word here", "another plain word here"]
 )
 def test_a_calls_end_and_arguments(arguments: list[str]) -> None:
     text = f"before(f({','.join(arguments)}), after)"
-    call = call_at(text, 7, 8)
+    call = Calls(text).at(8)
     assert call is not None
-    assert text[call.start : call.end] == f"f({','.join(arguments)})"
+    assert text[7 : call.end] == f"f({','.join(arguments)})"
     assert [text[start:end] for start, end in call.arguments] == arguments
 
 
 @pytest.mark.parametrize("text", ["f(", "f(a, [b)", "f(`${", "f('", "f(/* )"])
 def test_a_call_that_does_not_end_is_none(text: str) -> None:
-    assert call_at(text, 0, 1) is None
+    assert Calls(text).at(1) is None
 
 
 SUITE = """const { test, describe, beforeEach } = require('node:test');

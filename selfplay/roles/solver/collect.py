@@ -44,6 +44,7 @@ def hand_in(backend: Backend, task: Task, changes: Changes, restored: Collection
         sections = patches.parse(prediction.diff) if prediction.diff else ()
     except PredictionError as error:
         return HandIn(reason=error.message)
-    kept = [section for section in sections if not set(section.paths) <= set(restored)]
-    dropped = [shown(section.path) for section in sections if section not in kept]
+    tests = set(restored)
+    kept = [section for section in sections if not set(section.paths) <= tests]
+    dropped = [shown(section.path) for section in sections if set(section.paths) <= tests]
     return HandIn(patches.join(kept) if kept else "", "", (*prediction.left_out, *dropped))
