@@ -23,7 +23,7 @@ def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
     if artifact.content_hash() != bug.content_hash:
         raise ArtifactError("the five files are not those bug.json was written for")
     try:
-        return bug, artifact, _strict(Thresholds(**bug.thresholds))
+        return bug, artifact, _strict(Thresholds.from_json(bug.thresholds))
     except (TypeError, ValueError) as error:
         raise ArtifactError(f"{folder / BUG_FILE}: thresholds: {error}") from error
 

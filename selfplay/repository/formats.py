@@ -35,9 +35,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_ini(path: Path) -> dict[str, dict[str, str]]:
-    """Section -> option in lower case -> value, as `configparser` has them, less blank lines.
-
-    Empty when there is nothing to read."""
+    """Section -> option in lower case -> value, as `configparser` has them, less blank lines; empty when malformed."""
     sections: dict[str, dict[str, list[str]]] = {}
     options, value = None, None
     for line in (read_text(path) or "").split("\n"):

@@ -15,7 +15,7 @@ from urllib.parse import urljoin
 
 from selfplay.plain import MAX_PATH
 from selfplay.repository.fetch import DEPTH, Checkout
-from selfplay.repository.gitdir import EPOCH, Entry, GitDir, GitError
+from selfplay.repository.gitdir import EPOCH, Entry, GitDir, GitError, trusting
 
 SUBMODULE, LINK = "160000", "120000"
 MAX_NESTING = 3
@@ -135,8 +135,8 @@ def _bring(checkout: Checkout, entry: Entry, urls: dict[str, str]) -> str | None
     for location, local in candidates:
         settings = {"protocol.file.allow": "always" if local else "never"}
         try:
-            store.run("fetch", "--quiet", "--no-tags", "--depth=1", "--end-of-options", location, entry.oid,
-                      settings=settings, user_config=not local)  # fmt: skip
+            options = ["--quiet", "--no-tags", "--depth=1", *trusting(location), "--end-of-options"]
+            store.run("fetch", *options, location, entry.oid, settings=settings, user_config=not local)
             return None
         except GitError:
             continue
@@ -212,7 +212,7 @@ def write_history(store: GitDir, commit: str, tree: Path, generated: Iterable[st
     target.run("read-tree", commit)
     (git / "config").write_text(CONFIG)
     target.run("update-index", "-q", "--refresh", work_tree=tree, strict=False)
-    for name in ("FETCH_HEAD", "user.conf", "hooks", "branches"):
+    for name in ("FETCH_HEAD", "hooks", "branches"):
         path = git / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
