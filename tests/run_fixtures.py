@@ -5,18 +5,18 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny_repository
 from bench_fixtures import backend
+from together import made_once, together
 
-__all__ = ["backend"]
+__all__ = ["backend", "together"]
 
 
 @dataclass(frozen=True)
@@ -88,22 +88,26 @@ class Command:
 
 
 @pytest.fixture(scope="session")
-def selfplay() -> Iterator[Command]:
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)  # sandboxes of root's runs are somebody else's
-        yield Command(Path(folder, "cache"))
+def selfplay(together: Path) -> Command:
+    return Command(together / "cache")
 
 
 @pytest.fixture(scope="session")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_repository.make(tmp_path_factory.mktemp("shop") / "shop")
+def shop(together: Path) -> Path:
+    return made_once(together / "shop", tiny_repository.make)
 
 
 @pytest.fixture(scope="session")
-def finished(selfplay: Command, shop: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+def finished(selfplay: Command, shop: Path, together: Path) -> tuple[Path, Done]:
     """A finished run of four bugs on two workers: read it, copy it, never write to it."""
-    out = tmp_path_factory.mktemp("runs") / "run"
-    return out, selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 3, "--workers", 2, "--json")
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        done = selfplay("curriculum", shop, "--out", folder / "run", "--bugs", 4, "--seed", 3, "--workers", 2, "--json")
+        (folder / "done.json").write_text(json.dumps(asdict(done)))
+
+    folder = made_once(together / "finished", make)
+    return folder / "run", Done(**json.loads((folder / "done.json").read_text()))
 
 
 @pytest.fixture

@@ -139,14 +139,13 @@ class _Episode:
         return stop.finish or (Finish.SUBMITTED if self.submission else Finish.GAVE_UP)
 
     async def _step(self, turn: Call | Malformed) -> Observation:
-        started = time.monotonic()
         if isinstance(turn, Malformed):
-            call, result = Call(MALFORMED, {}, turn.said), ToolResult(turn.why, 1, malformed=True)
+            call, result, seconds = Call(MALFORMED, {}, turn.said), ToolResult(turn.why, 1, malformed=True), 0.0
         else:
             context = ToolContext(self.sandbox, self._budget().seconds, self.hand_in)
-            call, result = turn, await self.workers.run(self.toolset.use, turn, context)
+            call, (result, seconds) = turn, await self.workers.run(_timed, self.toolset, turn, context)
         left = self._budget(running=1)
-        step = Step(call, result.output, result.exit_code, time.monotonic() - started, result.malformed, left)
+        step = Step(call, result.output, result.exit_code, seconds, result.malformed, left)
         self._count_equal(step)
         self.steps.append(step)
         self.submission = result.submission or self.submission
@@ -160,3 +159,9 @@ class _Episode:
             step.output,
         )
         self.equal = self.equal + 1 if same else 1
+
+
+def _timed(toolset: Toolset, call: Call, context: ToolContext) -> tuple[ToolResult, float]:
+    """What the tool gave, and its own wall seconds: without the wait for a thread."""
+    started = time.monotonic()
+    return toolset.use(call, context), time.monotonic() - started

@@ -67,6 +67,7 @@ def test_the_original_is_kept_and_the_source_left_alone(finished: tuple[Path, Do
     assert tiny_repository.git(shop, "status", "--porcelain", "--ignored") == ""
 
 
+@pytest.mark.slow
 def test_one_worker_makes_the_same_bugs_as_two(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
 ) -> None:
@@ -75,6 +76,7 @@ def test_one_worker_makes_the_same_bugs_as_two(
     assert hashes(tmp_path) == hashes(finished[0])
 
 
+@pytest.mark.slow
 def test_a_run_again_adds_nothing_and_with_more_bugs_goes_on(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
 ) -> None:
@@ -94,6 +96,7 @@ def test_other_settings_are_refused(selfplay: Command, finished: tuple[Path, Don
     assert done.code == 2 and f"selfplay: {out} was made with seed = 3, not 4" in done.err
 
 
+@pytest.mark.slow
 def test_a_curriculum_of_order_2_does_not_go_on_with_attempts_of_others(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
 ) -> None:
@@ -104,6 +107,7 @@ def test_a_curriculum_of_order_2_does_not_go_on_with_attempts_of_others(
     assert done.code == 2 and "was made with scripted: policy = 'naive', not 'scripted'" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [("--strategy", "removal", "--min-files", 2), ("--strategy", "direct"), ("--strategy", "history")],
@@ -118,6 +122,7 @@ def test_each_strategy(selfplay: Command, shop: Path, tmp_path: Path, options: t
     assert row["id"] in done.out
 
 
+@pytest.mark.slow
 def test_a_history_without_a_past_ends_and_says_why(selfplay: Command, source, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     out = tmp_path / "out"
     done = selfplay("curriculum", source(tiny_repository.FILES), "--out", out, "--bugs", 2, "--strategy", "history")
@@ -127,7 +132,8 @@ def test_a_history_without_a_past_ends_and_says_why(selfplay: Command, source, t
     assert summary(out)["stopped"] == "the last 40 episodes gave no new bug"
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
 def test_a_run_that_is_stopped_resumes_to_the_same_bugs(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path, how: signal.Signals
 ) -> None:

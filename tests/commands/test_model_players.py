@@ -75,6 +75,7 @@ def test_a_strong_model_on_a_real_repository_plants_a_valid_bug_and_repairs_it(s
     assert lessons.json == {"injector": 1, "solver": 1, "the same was said before": 1}
 
 
+@pytest.mark.slow
 def test_a_staged_injector_finishes(selfplay: Any, shop: Path, tmp_path: Path) -> None:
     """The harness takes the diffs; a stage that is not done is told why and goes on."""
     out = tmp_path / "run"
@@ -147,6 +148,7 @@ def test_an_endpoint_that_goes_down_stops_a_curriculum(selfplay: Any, shop: Path
     assert json.loads((out / "summary.json").read_text())["figures"]["bugs"] == 0
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_goes_down_costs_no_attempt(selfplay: Any, finished: tuple[Path, Any], tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(finished[0], run)

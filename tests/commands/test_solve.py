@@ -72,6 +72,7 @@ def test_every_bug_is_attempted_and_every_attempt_kept(solved: tuple[Path, Done]
         assert not any(patches.is_test_file(path) for path in patches.touched_paths(attempt.diff))
 
 
+@pytest.mark.slow
 def test_the_same_command_again_plays_nothing_and_more_attempts_go_on(
     selfplay: Command, solved: tuple[Path, Done], tmp_path: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_the_same_command_again_plays_nothing_and_more_attempts_go_on(
     assert own == [0, 1, 2] and [a for a in attempts(run) if a.bug == bug][:2] == [a for a in before if a.bug == bug]
 
 
+@pytest.mark.slow
 def test_the_gold_patch_is_resolved_and_the_untouched_world_is_not(
     selfplay: Command, solved: tuple[Path, Done], tmp_path: Path
 ) -> None:
@@ -122,6 +124,7 @@ def test_second_order_bugs_have_lineage_and_are_valid_bugs(selfplay: Command, so
     assert shown.code == 0 and f"order 2: {children[0].parent} and attempt" in shown.out and "attempt.diff" in shown.out
 
 
+@pytest.mark.slow
 def test_a_second_order_bug_with_another_attempt_is_refused(
     selfplay: Command, solved: tuple[Path, Done], tmp_path: Path
 ) -> None:
@@ -136,6 +139,7 @@ def test_a_second_order_bug_with_another_attempt_is_refused(
     assert graded.code == 2 and "attempt.diff cannot be read" in graded.err
 
 
+@pytest.mark.slow
 def test_order_two_in_one_command_and_again(selfplay: Command, shop: Path, tmp_path: Path) -> None:
     command = ["curriculum", shop, "--out", tmp_path, "--bugs", 1, "--order", 2, "--public-share", 0.5, "--json"]
     done = selfplay(*command, "--attempts", 2)
@@ -162,6 +166,7 @@ def test_order_two_in_one_command_and_again(selfplay: Command, shop: Path, tmp_p
     assert fewer.code == 0 and fewer.json["solving"] == done.json["solving"], fewer.err
 
 
+@pytest.mark.slow
 def test_a_kill_loses_no_attempt_and_counts_none_twice(selfplay: Command, run: Path) -> None:
     """Killed once an attempt is stored, with so many to go that none is the last before the kill comes."""
     with selfplay.running("solve", run, "--attempts", 4, "--policy", "naive") as solving:
@@ -335,6 +340,7 @@ def test_what_is_promoted_and_what_is_not(puppets: Puppets) -> None:
     assert len({p.tree_hash for p in pool.attempts.promotions() if p.bug}) == 3
 
 
+@pytest.mark.slow
 def test_a_leaking_bug_reaches_no_solver(selfplay: Command, source: Callable[..., Path], tmp_path: Path) -> None:
     code = ("tinyshop/prices.py", "tinyshop/stock.py", "tinyshop/words.py")
     pasted = "\n".join(tiny_repository.FILES[path] for path in code)
@@ -349,6 +355,7 @@ def test_a_leaking_bug_reaches_no_solver(selfplay: Command, source: Callable[...
 # -- predictions -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_file_of_predictions_is_graded(selfplay: Command, run: Path, tmp_path: Path) -> None:
     bugs = sorted(path.name for path in (run / "bugs").iterdir())
     gold = patches.reverse(load(run / "bugs" / bugs[0]).bug_inject)

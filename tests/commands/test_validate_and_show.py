@@ -49,6 +49,7 @@ def test_the_table_names_each_check_with_its_seconds(selfplay: Command, run: Pat
         assert name in done.out
 
 
+@pytest.mark.slow
 def test_a_tampered_diff_is_not_valid_and_the_others_are_still_checked(selfplay: Command, run: Path) -> None:
     bug = first_bug(run)
     rewrite(bug / "bug_inject.diff", lambda text: text.replace("@@", "@@", 1) + "\n")
@@ -74,6 +75,7 @@ def test_a_bug_that_lost_its_record_is_not_skipped(selfplay: Command, run: Path)
     assert done.code == 1 and len(done.json) == 4 and sum(one["valid"] for one in done.json) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
@@ -142,6 +144,7 @@ def test_a_run_folder_that_is_not_there(selfplay: Command, tmp_path: Path) -> No
     assert "Name a bug's folder (it holds bug.json) or a run's folder." in done.err
 
 
+@pytest.mark.slow
 def test_a_bug_alone_is_checked_against_its_source(selfplay: Command, run: Path, tmp_path: Path) -> None:
     alone = Path(shutil.copytree(first_bug(run), tmp_path / "alone"))
     done = selfplay("validate", alone)
@@ -211,6 +214,7 @@ def by_hand(backend: Backend, world: World, tree: Path, folder: Path) -> dict[st
     return found
 
 
+@pytest.mark.slow
 def test_an_artifact_runs_by_hand(
     backend: Backend, selfplay: Command, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +249,7 @@ def opinions_agree(backend: Backend, run: Path, folders: list[Path]) -> None:
         assert found.fail_to_pass == set(bug.fail_to_pass) and found.pass_to_pass == set(bug.pass_to_pass), bug.id
 
 
+@pytest.mark.slow
 def test_a_second_opinion_agrees(
     backend: Backend, selfplay: Command, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,6 +270,7 @@ def test_bugs_of_a_real_project_pass_a_second_opinion(
     opinions_agree(backend, tmp_path, folders)
 
 
+@pytest.mark.slow
 def test_an_interrupt_says_what_was_checked(selfplay: Command, run: Path) -> None:
     """Of forty bugs, so that no machine has checked the last before the interrupt comes."""
     for folder in list((run / "bugs").iterdir()):

@@ -95,6 +95,7 @@ def test_a_measurement_that_fails_keeps_no_runs(backend: Backend, project: Calla
     assert not [*prepared.tree.parent.glob("suite-*")]
 
 
+@pytest.mark.slow
 def test_crashing_files_are_left_out_and_hanging_tests_excluded(
     backend: Backend, project: Callable[..., Prepared]
 ) -> None:
@@ -111,6 +112,7 @@ def test_crashing_files_are_left_out_and_hanging_tests_excluded(
     assert "test_hang.py::test_h" in suite.failing and "test_hang.py::test_after" in suite.seconds
 
 
+@pytest.mark.slow
 def test_a_suite_over_the_limit_is_cut_to_whole_files(backend: Backend, project: Callable[..., Prepared]) -> None:
     """1 + 1 + 4 seconds against a limit of 5: the two quick files fit, the slow one does not."""
     slow = "import time\ndef test_s(): time.sleep({})\n"
@@ -132,6 +134,7 @@ def test_a_users_own_command(backend: Backend, project: Callable[..., Prepared])
         measure_suite(prepared, backend, command="true")
 
 
+@pytest.mark.slow
 def test_no_tests_and_none_that_passes(backend: Backend, project: Callable[..., Prepared]) -> None:
     with pytest.raises(NoTests, match="no tests can be collected in project"):
         measure_suite(project({"a.py": "x = 1\n"}), backend)

@@ -26,7 +26,7 @@ from selfplay.sandbox.docker.labels import LABEL_HOST, LABEL_SUPERVISOR, host_id
 from .attacks import SMALL, python
 from .outside import left_in_the_end, ticks, traces
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 GIB = 1 << 30
 

@@ -17,7 +17,7 @@ from selfplay.sandbox.docker.labels import labels
 
 from .attacks import SMALL
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module", autouse=True)

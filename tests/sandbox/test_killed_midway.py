@@ -7,11 +7,15 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from selfplay.sandbox import Backend
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.labels import LABEL_SUPERVISOR
 from selfplay.sandbox.owners import scratch
+
+pytestmark = pytest.mark.slow  # looks at what is left on the machine: alone, and not in the fast tier
 
 EPISODES = """
 import sys

@@ -36,6 +36,7 @@ def test_a_scripted_run_becomes_lessons_for_a_model(
         assert [message["role"] for message in rest] == ["assistant", "user"] * (len(rest) // 2) + ["assistant"]
 
 
+@pytest.mark.slow
 def test_bugs_are_demonstrated_in_three_short_lessons(
     finished: tuple[Path, object], selfplay: Any, tmp_path: Path
 ) -> None:
@@ -65,6 +66,7 @@ def test_bugs_are_demonstrated_in_three_short_lessons(
         assert sum(len(message["content"]) for message in row["messages"]) < 12_000
 
 
+@pytest.mark.slow
 def test_a_bug_that_is_another_than_its_files_is_no_lesson(
     finished: tuple[Path, object], selfplay: Any, tmp_path: Path
 ) -> None:

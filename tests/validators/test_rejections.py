@@ -238,6 +238,7 @@ def test_rejected_for_its_reason(name, bench, tmp_path, monkeypatch):
     assert naive(case, artifact, bench, tmp_path).failed == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", hand_made.LANGUAGES)
 def test_the_naive_checks_agree_on_the_valid_ones(language, bench, tmp_path):
     case = Case("", "", script(), language)

@@ -3,6 +3,7 @@
 import json
 
 import hand_made
+import pytest
 import tiny_repository
 from playing import played as play
 from scripted.solver.conftest import Plant
@@ -43,6 +44,7 @@ def test_the_search_repairs_an_operator_and_hands_in_code_alone(backend: Backend
     assert passes and patches.touched_paths(diff) == (PRICES,)
 
 
+@pytest.mark.slow
 def test_the_same_attempt_proposes_the_same_repairs(backend: Backend, plant: Plant) -> None:
     """What it hands in hangs on how many of them a slow machine gets to."""
     task = plant(OPERATOR, HIDDEN)
@@ -59,12 +61,14 @@ def tries(backend: Backend, task: Task, number: int) -> list[str]:
     return [str(job["candidates"]) for job in map(json.loads, jobs) if job["do"] == "try"]
 
 
+@pytest.mark.slow
 def test_a_search_that_finds_nothing_hands_in_a_patch_of_code(backend: Backend, plant: Plant) -> None:
     task = plant(BODY, HIDDEN)
     _, diff, _ = played(backend, task, scripted_solver(told(task)))
     assert patches.touched_paths(diff) and all(not patches.is_test_file(path) for path in patches.touched_paths(diff))
 
 
+@pytest.mark.slow
 def test_naive_attempts_differ_and_rarely_solve(backend: Backend, plant: Plant) -> None:
     task = plant(
         {PRICES: ('            raise ValueError("negative count")\n', "            count = 0\n")},
