@@ -104,6 +104,7 @@ def finished(selfplay: Command, shop: Path, together: Path) -> tuple[Path, Done]
     def make(folder: Path) -> None:
         folder.mkdir()
         done = selfplay("curriculum", shop, "--out", folder / "run", "--bugs", 4, "--seed", 3, "--workers", 2, "--json")
+        assert done.code == 0, done.err
         (folder / "done.json").write_text(json.dumps(asdict(done)))
 
     folder = made_once(together / "finished", make)

@@ -2,12 +2,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from run_fixtures import Done, finished, selfplay, shop
+from run_fixtures import Done, finished, selfplay, shop, together
 
-from selfplay.curriculum import open_curriculum
-from selfplay.curriculum.attempts import Attempt
+from selfplay.curriculum import Attempt, AttemptFigures, open_curriculum
 
-__all__ = ["finished", "selfplay", "shop"]
+__all__ = ["finished", "selfplay", "shop", "together"]
 
 
 @pytest.fixture
@@ -22,6 +21,6 @@ def attempted(run: Path) -> Path:
     with open_curriculum(run) as pool:
         bug = pool.bugs()[0].id
         for number, resolved in enumerate((True, False, False)):
-            pool.attempts.add(Attempt(bug, "searcher", number, resolved, "reason", "", "", {"seconds": 1.0}))
-        pool.attempts.add(Attempt(bug, "gold", 0, True, "resolved", "", "", {"seconds": 1.0}))
+            pool.attempts.add(Attempt(bug, "searcher", number, resolved, "reason", "", "", AttemptFigures(seconds=1.0)))
+        pool.attempts.add(Attempt(bug, "gold", 0, True, "resolved", "", "", AttemptFigures(seconds=1.0)))
     return run

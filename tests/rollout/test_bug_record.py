@@ -2,7 +2,7 @@
 
 import pytest
 
-from selfplay.rollout.injection import tree_key
+from selfplay.rollout.bug_record import tree_key
 
 HEAD = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n"
 FIRST = f"{HEAD}@@ -1,2 +1,3 @@\n+x\n a\n b\n"
