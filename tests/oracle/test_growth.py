@@ -78,9 +78,9 @@ JAVASCRIPT: dict[str, Step] = {
     "tests in it": javascript_tests.holds_tests,
 }
 CODE = (
-    "t(", "t(t(", "(", "()", "`${", "'\\", "\\'", '"', "'", "t('", "(/[", "/", "/*", ".to.a", ".to.", "it.",
-    "it .", "it", "test('a', ", "test('a', {", "\ntest(`a`", "\ntest('a', () => {", "\n", " ", "\t\n", "expect(a).toBe(",
-    ").not.", "assert.equal(1, 1);\n", "import a;\n", ",(", "a ", "`", "$", "\\",
+    "t(", "t(t(", "(", "()", "`${", "'\\", "\\'", '"', "'", "t('", "(/[", "/", "/*", ".to.a", ".to.",
+    "it.", "it .", "it", "test('a', ", "test('a', {", "\ntest(`a`", "\ntest('a', () => {", "\n", " ", "\t\n",
+    "expect(a).toBe(", ").not.", "assert.equal(1, 1);\n", "import a;\n", ",(", "a ", "`", "$", "\\",
 )  # fmt: skip
 
 
