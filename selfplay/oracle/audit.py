@@ -33,6 +33,9 @@ COPY = 2 / 3
 """The share of a file's lines from which on another file that holds them is a copy of it."""
 RUN = 5
 """Telling lines taken away together from which on the same lines together in another file are a copy."""
+MOST_FILES, MOST_LINES, MOST_RUNS = 100, 400, 400
+"""Of a bug that are compared with every file of the original: changed files, lines and runs of lines. A bug has a few;
+one of thousands would cost thousands of times the repository."""
 SHORTEST, LONGEST = 10, 200
 """Characters of the shortest line that tells something: shorter ones are `else:` and `return x`; and of the longest
 that is one line of a program, and no list of lines."""
@@ -116,7 +119,7 @@ def needles(task: Task) -> dict[str, Any]:
     lines = [line for line in lines if line not in left]
     common = [index for index, line in enumerate(lines) if line in elsewhere]
     there = "\n".join(line for line in (*elsewhere, *left, *kept) if len(line) <= LONGEST)
-    partly = [index for index, line in enumerate(lines) if line in there]
+    partly = [index for index, line in enumerate(lines) if index >= MOST_LINES or line in there]
     python = [
         (_stem(section.old_path), originals[section.old_path], "\n".join(_left(originals, section, strip=False)))
         for section in sections
@@ -130,8 +133,9 @@ def needles(task: Task) -> dict[str, Any]:
 def _elsewhere(originals: Mapping[str, str], changed: Collection[str], runs: Collection[Sequence[str]]) -> set[str]:
     """The lines of the files the bug leaves alone, less those that are copies: of a file it changes (a build folder's,
     say, or an archive's), or of one of the `runs` of lines it takes away. They would excuse themselves."""
-    telling = [set(_telling(originals[path].split("\n"))) for path in changed if path in originals]
-    blocks = [_block(run) for run in runs]
+    compared = [path for path in sorted(changed) if path in originals][:MOST_FILES]
+    telling = [set(_telling(originals[path].split("\n"))) for path in compared]
+    blocks = list(dict.fromkeys(_block(run) for run in runs))[:MOST_RUNS]
     found: set[str] = set()
     for path, text in originals.items():
         lines = [line.strip() for line in text.split("\n")]
@@ -168,12 +172,14 @@ def _left(originals: Mapping[str, str], section: patches.FilePatch, *, strip: bo
     """The lines of a changed file as the bug leaves them."""
     if section.old_path is None or section.kind == "deleted":
         return []
-    lines = originals.get(section.old_path, "").split("\n")
-    for hunk in reversed(section.hunks):
-        body = [line[1:] for line in hunk.lines if line[:1] in (" ", "+", "")]
+    lines, left, at = originals.get(section.old_path, "").split("\n"), list[str](), 0
+    for hunk in section.hunks:
         start = hunk.old_start - (hunk.old_count > 0)
-        lines[start : start + hunk.old_count] = body
-    return [line.strip() for line in lines] if strip else lines
+        left += lines[at:start]
+        left += [line[1:] for line in hunk.lines if line[:1] in (" ", "+", "")]
+        at = start + hunk.old_count
+    left += lines[at:]
+    return [line.strip() for line in left] if strip else left
 
 
 def _texts(task: Task) -> dict[str, str]:

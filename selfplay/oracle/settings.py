@@ -10,6 +10,8 @@ from typing import Any
 
 MOST_CHARACTERS = 1_000_000
 """Of a settings file that is compared: those of projects have some thousand."""
+MOST_DOTS = 200
+"""In a line of a file that `tomllib` reads: a key of many parts costs as much as the square of their number."""
 MOST_BLANKS = 100
 """In a row in a file that `configparser` reads: each line costs it as much as its length times this."""
 _TOML = ("pytest", "tox", "nox", "coverage", "hatch", "pdm", "poe", "taskipy")
@@ -60,6 +62,8 @@ def _viewed(view: Callable[[str], Any], text: str | None) -> Any:
 
 
 def _toml(text: str) -> Any:
+    if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
+        raise Unreadable(f"a line of it has more than {MOST_DOTS} dots")
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
