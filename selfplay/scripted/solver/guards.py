@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
-from selfplay.scripted.edits.names import Names, bound_by, parameters, without_docstring
+from selfplay.scripted.edits.names import Names, parameters, without_docstring
 from selfplay.scripted.solver.evidence import Evidence, Place
 from selfplay.scripted.solver.repair import Repair
 
@@ -110,12 +110,3 @@ def starts_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
     before = lines[first - 1].encode()[: statement.col_offset]
     word = lines[first - 1].lstrip()
     return (not before.strip() or word.startswith("@")) and not word.startswith("elif")
-
-
-def bound_before(function: ast.FunctionDef | ast.AsyncFunctionDef, line: int) -> set[str]:
-    """Names that have a value when `line` is reached, going by the page."""
-    found = set(parameters(function))
-    for node in ast.walk(function):
-        if getattr(node, "lineno", line) < line and node is not function:
-            found |= bound_by(node)
-    return found

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
 from selfplay.scripted.edits.names import bound_by, parameters, without_docstring
 from selfplay.scripted.solver.evidence import Evidence, Place
+from selfplay.scripted.solver.gaps import Gap, exits, gaps_of, shape
 from selfplay.scripted.solver.guards import blocks, starts_line
 from selfplay.scripted.solver.hints import idle, module_names, unread
 from selfplay.scripted.solver.repair import Repair
@@ -88,7 +89,7 @@ def _runs(
             words = frozenset(_WORD.findall(" ".join(taken)))
             stays = loop and any(leaves[first : last + 1])
             before, after = shapes[first], shapes[last + 2]
-            yield Ingredient(path, name, owner, taken, read, bound, words, before, after, _exits(run[-1]), stays)
+            yield Ingredient(path, name, owner, taken, read, bound, words, before, after, exits(run[-1]), stays)
 
 
 def _uses(statement: ast.stmt) -> tuple[frozenset[str], frozenset[str], bool]:
@@ -97,15 +98,6 @@ def _uses(statement: ast.stmt) -> tuple[frozenset[str], frozenset[str], bool]:
     reads = frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
     binds = frozenset(name for node in nodes for name in bound_by(node))
     return reads, binds, any(isinstance(node, ast.Break | ast.Continue) for node in nodes)
-
-
-def _exits(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break)
-
-
-def shape(statement: ast.stmt) -> str:
-    """The statement's source without what varies: enough to see that two do the same thing."""
-    return re.sub(r"'[^']*'", "''", ast.unparse(statement))[:200]
 
 
 def _dedented(lines: Sequence[str]) -> tuple[str, ...] | None:
@@ -119,7 +111,7 @@ def _dedented(lines: Sequence[str]) -> tuple[str, ...] | None:
 def insertion_repairs(ingredients: Ingredients, place: Place) -> Iterator[Repair]:
     """The ingredients that fit this function best, each at its best gaps."""
     evidence = ingredients.evidence
-    gaps = list(_gaps(evidence, place))
+    gaps = gaps_of(evidence, place)
     wanted = unread(place.function) | idle(evidence, place.path)
     scope = ingredients.scope(place.path) | BUILTINS | set(parameters(place.function))
     kinship = [(_kinship(ingredient, place, wanted, scope), ingredient) for ingredient in ingredients.every]
@@ -130,65 +122,6 @@ def insertion_repairs(ingredients: Ingredients, place: Place) -> Iterator[Repair
             if repair:
                 found.append(repair)
     yield from sorted(found, key=lambda repair: -repair.weight)[: 2 * PER_PLACE]
-
-
-@dataclass(frozen=True)
-class Gap:
-    """A place between two statements: code comes before line `line` at `indent`; `replaces` a lone `pass`."""
-
-    line: int
-    indent: str
-    before: str
-    after: str
-    bound: frozenset[str]
-    loop: bool
-    last: bool
-    suspicion: float
-    replaces: bool = False
-
-
-def _gaps(evidence: Evidence, place: Place) -> Iterator[Gap]:
-    lines, function = evidence.lines(place.path), place.function
-    for block, loop in blocks(function):
-        statements = without_docstring(block)
-        if not statements:
-            yield _end_gap(evidence, place, block[-1], frozenset(parameters(function)), lines)
-            continue
-        for at, statement in enumerate(statements):
-            line = first_line(statement)
-            if not starts_line(statement, lines):
-                continue
-            bound = _bound_before(place, line)
-            score = max(
-                evidence.suspicion(place.path, line, line), 0.5 * evidence.suspicion(place.path, line - 3, line)
-            )
-            if score == 0:
-                continue
-            before = shape(statements[at - 1]) if at else ""
-            alone = isinstance(statement, ast.Pass)
-            indent = indent_of(lines[line - 1])
-            yield Gap(line, indent, before, "" if alone else shape(statement), bound, loop, False, score, alone)
-        if starts_line(statements[-1], lines) and not _exits(statements[-1]):
-            yield _end_gap(evidence, place, statements[-1], _bound_before(place, 10**9), lines, loop)
-
-
-def _end_gap(
-    evidence: Evidence, place: Place, last: ast.stmt, bound: frozenset[str], lines: Sequence[str], loop: bool = False
-) -> Gap:
-    end = last.end_lineno or last.lineno
-    score = max(evidence.suspicion(place.path, first_line(last), end), 0.3 * place.suspicion)
-    text = isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant)
-    return Gap(
-        end + 1, indent_of(lines[first_line(last) - 1]), "" if text else shape(last), "", bound, loop, True, score
-    )
-
-
-def _bound_before(place: Place, line: int) -> frozenset[str]:
-    found = set(parameters(place.function))
-    for node in ast.walk(place.function):
-        if node is not place.function and getattr(node, "lineno", line) < line:
-            found |= bound_by(node)
-    return frozenset(found)
 
 
 def _kinship(ingredient: Ingredient, place: Place, wanted: frozenset[str], scope: set[str]) -> float:

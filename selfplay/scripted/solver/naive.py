@@ -5,6 +5,7 @@ early return, the expected value special-cased. It hardly ever solves, and its p
 """
 
 import ast
+import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
 
@@ -50,9 +51,10 @@ def choose(evidence: Evidence, number: int, rng: random.Random) -> Repair | None
     for turn in range(len(HABITS)):
         habit = HABITS[(number + turn) % len(HABITS)]
         found = [repair for place in near_the_end(evidence) for repair in habit(evidence, place)]
-        usable = [repair for repair in found if changes(repair, evidence.texts)]
+        heaviest = sorted(found, key=lambda repair: -repair.weight)
+        usable = list(itertools.islice((repair for repair in heaviest if changes(repair, evidence.texts)), 5))
         if usable:
-            return rng.choice(sorted(usable, key=lambda repair: -repair.weight)[:5])
+            return rng.choice(usable)
     return None
 
 
