@@ -65,7 +65,7 @@ def test_a_file_of_many_functions_that_offer_nothing(strategy: str) -> None:
 
 
 def test_functions_that_programs_wrote_are_no_targets() -> None:
-    """One is too long, one has too long a line: both would be cut in more ways than memory holds."""
+    """One is too long, one has too long a line: both would be cut in more places than memory holds."""
     long = "def long():\n" + "".join(f"    name_{n} = {n}\n" for n in range(1001))
     wide = "def wide():\n    return [" + ", ".join(map(str, range(300))) + "]\n"
     survey = surveyed(f"{long}\n\n{wide}\n\ndef short():\n    return 1\n")

@@ -14,13 +14,13 @@ DEFAULTS = ("None", "False", "True", "''", "[]", "0", "{}")
 def guard_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
     """Guards and returns in a suspicious function."""
     lines = evidence.lines(place.path)
-    outs = ways_out(place)
+    outs = early_exits(place)
     for block, loop in blocks(place.function):
         yield from _guards(evidence, place, block, loop, outs, lines)
     yield from _returns(place, lines)
 
 
-def ways_out(place: Place) -> list[str]:
+def early_exits(place: Place) -> list[str]:
     """What a guard may do: what the function returns elsewhere, before the usual nothings."""
     values = [
         ast.unparse(node.value) if node.value else ""
@@ -105,7 +105,7 @@ def _returns(place: Place, lines: Sequence[str]) -> Iterator[Repair]:
 
 
 def starts_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
-    """Whether nothing stands before it on its line, and it is no `elif`."""
+    """Whether nothing stands before it on its line, and it is not an `elif`."""
     first = first_line(statement)
     before = lines[first - 1].encode()[: statement.col_offset]
     word = lines[first - 1].lstrip()

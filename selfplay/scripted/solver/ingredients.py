@@ -1,6 +1,6 @@
-"""Code of the repository put in where code seems to be missing: statements that stand elsewhere in like company.
+"""Code of the repository put in where code seems to be missing: statements from between like neighbours.
 
-Repairs often stand in the same project already. A run of statements is a ingredient; it fits a gap when its names mean
+Repairs often stand in the same project already. A run of statements is an ingredient; it fits a gap when its names mean
 something there (one or two others are renamed) and the better, the more its neighbours resemble the gap's, the nearer
 its home is, and the more it uses names the function has and does not read.
 """
@@ -114,17 +114,17 @@ def insertion_repairs(ingredients: Ingredients, place: Place) -> Iterator[Repair
     gaps = gaps_of(evidence, place)
     wanted = unread(place.function) | idle(evidence, place.path)
     scope = ingredients.scope(place.path) | BUILTINS | set(parameters(place.function))
-    kinship = [(_kinship(ingredient, place, wanted, scope), ingredient) for ingredient in ingredients.every]
+    nearness = [(_nearness(ingredient, place, wanted, scope), ingredient) for ingredient in ingredients.every]
     found: list[Repair] = []
-    for kin, ingredient in sorted(kinship, key=lambda pair: -pair[0])[: 3 * PER_PLACE]:
+    for near, ingredient in sorted(nearness, key=lambda pair: -pair[0])[: 3 * PER_PLACE]:
         for gap in gaps:
-            repair = _placed(ingredient, gap, place, scope, kin)
+            repair = _placed(ingredient, gap, place, scope, near)
             if repair:
                 found.append(repair)
     yield from sorted(found, key=lambda repair: -repair.weight)[: 2 * PER_PLACE]
 
 
-def _kinship(ingredient: Ingredient, place: Place, wanted: frozenset[str], scope: set[str]) -> float:
+def _nearness(ingredient: Ingredient, place: Place, wanted: frozenset[str], scope: set[str]) -> float:
     """How near the ingredient's home is to the place, and how much of what it uses is missed there."""
     score = 0.2
     score += 0.5 * (ingredient.path == place.path)
@@ -143,7 +143,7 @@ def _similar(one: str, other: str) -> float:
     return len(a & b) / len(a | b)
 
 
-def _placed(ingredient: Ingredient, gap: Gap, place: Place, scope: set[str], kin: float) -> Repair | None:
+def _placed(ingredient: Ingredient, gap: Gap, place: Place, scope: set[str], near: float) -> Repair | None:
     """The ingredient in the gap, with at most two names replaced; None where it makes no sense."""
     if (ingredient.in_loop and not gap.loop) or (ingredient.is_exit and not gap.last and not gap.replaces):
         return None
@@ -155,10 +155,10 @@ def _placed(ingredient: Ingredient, gap: Gap, place: Place, scope: set[str], kin
     if names is None:
         return None
     lines = tuple(_renamed(line, names) for line in ingredient.lines)
-    company = (ingredient.before == gap.before) * (1.2 if gap.before else 0.2) + (ingredient.after == gap.after) * (
+    alike = (ingredient.before == gap.before) * (1.2 if gap.before else 0.2) + (ingredient.after == gap.after) * (
         1.2 if gap.after else 0.3
     )
-    weight = gap.suspicion * (kin + company) * (0.14 if not company else 0.28) / (1 + 0.8 * len(strange))
+    weight = gap.suspicion * (near + alike) * (0.14 if not alike else 0.28) / (1 + 0.8 * len(strange))
     start = gap.line
     cut = Cut(start, start if gap.replaces else start - 1, tuple(gap.indent + line if line else "" for line in lines))
     return Repair(((place.path, cut),), "insertion", weight, f"{len(lines)} lines as in {ingredient.name}()")
