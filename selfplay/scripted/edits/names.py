@@ -1,7 +1,7 @@
 """Which names a function binds and reads on which lines: enough to keep it running after a removal."""
 
 import ast
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -17,9 +17,9 @@ def parameters(function: Function) -> list[str]:
 def outermost_functions(tree: ast.Module) -> list[Function]:
     """Functions and methods not inside another function, in source order."""
     found: list[Function] = []
-    queue: list[ast.AST] = [tree]
+    queue: deque[ast.AST] = deque([tree])
     while queue:
-        for child in ast.iter_child_nodes(queue.pop(0)):
+        for child in ast.iter_child_nodes(queue.popleft()):
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
                 found.append(child)
             elif isinstance(child, ast.stmt | ast.excepthandler):
@@ -74,6 +74,7 @@ class Names:
     def __init__(self, function: Function) -> None:
         self.parameters = set(parameters(function))
         self.bound: dict[str, set[int]] = defaultdict(set)
+        self.bound_on: dict[int, set[str]] = defaultdict(set)
         self.read: dict[str, set[int]] = defaultdict(set)
         self.yields: set[int] = set()
         targets: set[ast.AST] = set()  # of comprehensions: names that exist in them alone
@@ -82,10 +83,13 @@ class Names:
                 if isinstance(node, ast.comprehension):
                     targets.update(ast.walk(node.target))
                 self._note(node, node in targets)
+        self._first_bound = {name: min(lines) for name, lines in self.bound.items()}
+        self._reads = {name: (min(lines), max(lines)) for name, lines in self.read.items()}
 
     def _note(self, node: ast.AST, is_target: bool) -> None:
         for name in () if is_target else bound_by(node):
             self.bound[name].add(node.lineno)  # type: ignore[attr-defined]
+            self.bound_on[node.lineno].add(name)  # type: ignore[attr-defined]
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
             self.read[node.id].add(node.lineno)
         if isinstance(node, ast.Yield | ast.YieldFrom):
@@ -97,13 +101,11 @@ class Names:
         A name is missed when the rest reads it and nothing before binds it. That is stricter than needed for names
         bound in both arms of a condition; it keeps broken code running instead of raising `NameError`.
         """
-        inside = range(start, end + 1)
-        if self.yields and all(line in inside for line in self.yields):
+        if self.yields and start <= min(self.yields) and max(self.yields) <= end:
             return True
-        return any(
-            name not in self.parameters
-            and any(line in inside for line in lines)
-            and not any(line < start for line in lines)
-            and any(line not in inside for line in self.read.get(name, ()))
-            for name, lines in self.bound.items()
-        )
+        gone = {name for line in range(start, end + 1) for name in self.bound_on.get(line, ())} - self.parameters
+        return any(self._first_bound[name] >= start and self._is_read_outside(name, start, end) for name in gone)
+
+    def _is_read_outside(self, name: str, start: int, end: int) -> bool:
+        first, last = self._reads.get(name, (start, end))
+        return first < start or last > end

@@ -1,10 +1,11 @@
 """The removal and the direct strategy: changes of single functions that tests run."""
 
+import bisect
 import random
 from collections.abc import Callable, Sequence
 
 from selfplay.roles.injector.task import InjectorTask
-from selfplay.scripted.edits.cuts import Change, Cut, change, split_lines
+from selfplay.scripted.edits.cuts import Change, Cut, change
 from selfplay.scripted.edits.names import Function
 from selfplay.scripted.injector.direct import direct_cuts
 from selfplay.scripted.injector.helpers import helper_cuts, override_cuts
@@ -15,6 +16,8 @@ from selfplay.scripted.policy import Script
 
 NEIGHBOURS = 6
 """Functions of one file one removal may touch."""
+MOST_PARSED = 5_000_000
+"""Characters of changed files that are parsed in one try: the next try goes on with the functions that are left."""
 WHOLE_SHARE = 0.5
 """How often a definition that can go as a whole goes as a whole."""
 
@@ -45,8 +48,8 @@ def reached_cuts(
 def whole_cuts(survey: Survey, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
     """The whole definition, where the rest of the file can do without."""
     function = survey.function_at(target)
-    overriding = tuple(override_cuts(target.path, function, survey.trees, lines))
-    return overriding or tuple(helper_cuts(target.path, function, survey.texts, survey.trees[target.path], lines))
+    overriding = tuple(override_cuts(function, survey.index, lines))
+    return overriding or tuple(helper_cuts(target.path, function, survey.index, lines))
 
 
 class FunctionPlanner(Planner):
@@ -56,6 +59,7 @@ class FunctionPlanner(Planner):
         super().__init__(task, survey, rng)
         self.targets = in_turns(survey, task.seed)
         self.tried: set[Target] = set()
+        self.parsed = 0
 
     def propose(self) -> Script[tuple[Change, ...]]:
         """The first targets from the episode's place on that offer something and were not tried before."""
@@ -65,8 +69,9 @@ class FunctionPlanner(Planner):
         start = self.start(len(self.targets))
         order = self.targets[start:] + self.targets[:start]
         changes: list[Change] = []
+        self.parsed = 0
         for target in order:
-            if len(changes) == self.task.min_changed_files:
+            if len(changes) == self.task.min_changed_files or self.parsed > MOST_PARSED:
                 break
             taken = target in self.tried or any(target.path == made.path for made in changes)
             if taken or (changes and not self.may_join(changes, target.tests)):
@@ -79,24 +84,33 @@ class FunctionPlanner(Planner):
         return tuple(changes) if len(changes) == self.task.min_changed_files else ()
 
     def _change(self, target: Target) -> Change | None:
-        text = self.survey.texts[target.path]
-        lines = split_lines(text)
+        text, lines = self.survey.texts[target.path], self.survey.lines[target.path]
         if self.task.strategy == "direct":
             found = reached_cuts(self.survey, target, direct_cuts, lines)
-            return change(target.path, text, [self.rng.choice(found)]) if found else None
-        cuts = self._removal(target, lines)
-        return change(target.path, text, cuts) if cuts else None
+            cuts: Sequence[Cut] = [self.rng.choice(found)] if found else ()
+        else:
+            cuts = self._removal(target, lines)
+        if not cuts:
+            return None
+        self.parsed += len(text)
+        return change(target.path, text, cuts)
 
     def _removal(self, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
         """About the wanted size: cuts in the target, and where they are too small, in its nearest neighbours too."""
         wanted = self.wanted()
         whole = whole_cuts(self.survey, target, lines)
         chosen = whole if whole and self.rng.random() < WHOLE_SHARE else ()
-        near = [t for t in self.survey.targets if t.path == target.path]
-        for one in sorted(near, key=lambda t: abs(t.start - target.start))[:NEIGHBOURS]:
+        for one in self._nearest(target):
             room = wanted - sum(cut.size for cut in chosen)
             if chosen and room <= wanted // 3:
                 break
             found = reached_cuts(self.survey, one, removal_cuts, lines)
             chosen += compose([cut for cut in found if not any(map(cut.overlaps, chosen))], room, self.rng)
         return chosen
+
+    def _nearest(self, target: Target) -> list[Target]:
+        """The functions of its file that begin nearest to it, itself first."""
+        every = self.survey.by_file[target.path]
+        at = bisect.bisect_left(every, target.start, key=lambda other: other.start)
+        window = every[max(0, at - NEIGHBOURS) : at + NEIGHBOURS + 1]
+        return sorted(window, key=lambda other: abs(other.start - target.start))[:NEIGHBOURS]

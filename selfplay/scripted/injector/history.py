@@ -81,10 +81,10 @@ def carry(head: str, revert: Revert) -> tuple[Cut, ...] | None:
 
     A merge without a tool call, for the usual case that HEAD still has those lines.
     """
-    lines, base = split_lines(head), split_lines(revert.base)
+    base = split_lines(revert.base)
     carried = []
     for cut in revert.cuts:
-        place = _place(lines, base, cut.start - 1, cut.end)
+        place = _place(head, base, cut.start - 1, cut.end)
         if place is None:
             return None
         carried.append(Cut(place + 1, place + cut.end - cut.start + 1, cut.lines))
@@ -92,16 +92,28 @@ def carry(head: str, revert: Revert) -> tuple[Cut, ...] | None:
     return tuple(carried) if apart else None
 
 
-def _place(lines: Sequence[str], base: Sequence[str], i: int, j: int) -> int | None:
-    """Where base[i:j] stands in `lines`, told by up to three lines of context; None unless there is one place."""
+def _place(head: str, base: Sequence[str], i: int, j: int) -> int | None:
+    """The number of the line of `head` at which base[i:j] stands, told by up to three lines of context; None unless
+    there is one place."""
     for context in (3, 2, 1):
         start, end = max(0, i - context), min(len(base), j + context)
-        wanted = list(base[start:end])
-        starts = [n for n, line in enumerate(lines) if wanted and line == wanted[0]]
-        found = [n for n in starts if lines[n : n + len(wanted)] == wanted]
-        if len(found) == 1:
-            return found[0] + (i - start)
+        found = _line_of("".join(base[start:end]), head)
+        if found is not None:
+            return found + (i - start)
     return None
+
+
+def _line_of(wanted: str, text: str) -> int | None:
+    """How many lines stand before the only place of whole lines where `wanted` stands in `text`; None where it stands
+    nowhere or more than once."""
+    if not wanted.endswith("\n"):  # a last line without its end can stand nowhere else
+        alone = wanted and f"\n{text}".endswith(f"\n{wanted}")
+        return text.count("\n") - wanted.count("\n") if alone else None
+    padded, wanted = f"\n{text}", f"\n{wanted}"
+    at = padded.find(wanted)
+    if at < 0 or padded.find(wanted, at + 1) >= 0:
+        return None
+    return padded.count("\n", 0, at)
 
 
 def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], what: str) -> Change | None:

@@ -47,7 +47,7 @@ class HistoryPlanner(Planner):
         return ()
 
     def _past_changes(self) -> Script[list[tuple[str, str]]]:
-        """(commit, path) pairs of the past, for code files tests reach, dealt like targets."""
+        """(commit, path) pairs of the past, for code files that tests reach, shuffled by the seed."""
         done = yield from tools.bash(log_command(self.task.commits))
         code = {target.path for target in self.survey.targets}
         pairs = [(commit, path) for commit, path in past_changes(done.output) if path in code]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from selfplay.roles.injector.task import InjectorTask
-from selfplay.scripted.edits.cuts import Cut, split_lines
+from selfplay.scripted.edits.cuts import Cut
 from selfplay.scripted.edits.names import Function
 from selfplay.scripted.injector.direct import direct_cuts
 from selfplay.scripted.injector.function_planner import reached_cuts, whole_cuts
@@ -60,17 +60,21 @@ def _no_change(task: InjectorTask, survey: Survey) -> str:
     for target in survey.targets:
         if target.path in files:
             continue
-        lines = split_lines(survey.texts[target.path])
+        lines = survey.lines[target.path]
         cuts: Callable[[Function, Sequence[str]], list[Cut]]
         cuts = direct_cuts if task.strategy == "direct" else removal_cuts
         whole = task.strategy != "direct" and whole_cuts(survey, target, lines)
-        if whole or reached_cuts(survey, target, cuts, lines):
+        if whole or any(_differs(cut, lines) for cut in reached_cuts(survey, target, cuts, lines)):
             files.add(target.path)
         if len(files) >= task.min_changed_files:
             return ""
     if not files:
         return f"the {task.strategy} strategy finds no line that it can change and that 1 to {MOST_TESTS} tests run"
     return _too_few_files(task, len(files), f"the {task.strategy} strategy can change")
+
+
+def _differs(cut: Cut, lines: Sequence[str]) -> bool:
+    return list(cut.lines) != [line.rstrip("\n") for line in lines[cut.start - 1 : cut.end]]
 
 
 def _too_few_files(task: InjectorTask, files: int, who: str) -> str:

@@ -7,6 +7,7 @@ keeps a definition, an emptied block gets its `pass`, an `elif` that lost its `i
 
 import ast
 import random
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of, with_comments
@@ -181,9 +182,9 @@ def _blocks(function: Function) -> Iterator[tuple[list[ast.stmt], ast.AST]]:
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:
     """Nodes of the function but not of functions or classes defined in it."""
-    queue: list[ast.AST] = list(function.body)
+    queue: deque[ast.AST] = deque(function.body)
     while queue:
-        node = queue.pop(0)
+        node = queue.popleft()
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             queue.extend(ast.iter_child_nodes(node))

@@ -1,8 +1,8 @@
 """The injector without a model: does what the injector's prompt asks, through the same loop and tools.
 
-It finds and runs the tests, writes script and parser, plants a bug by its strategy, looks which tests see it, weakens
-those, and hands in the five files. Deviation from the paper: targets are spread by a fixed permutation instead of a
-model's taste, so that the same seed gives the same curriculum on any number of workers.
+It plants a bug by its strategy, runs the tests that may see it, weakens those that fail, writes script and parser, and
+hands in the five files. Deviation from the paper: targets are spread by a fixed permutation instead of a model's taste,
+so that the same seed gives the same curriculum on any number of workers.
 """
 
 import random
@@ -22,21 +22,22 @@ from selfplay.scripted.injector.function_planner import FunctionPlanner
 from selfplay.scripted.injector.history_planner import HistoryPlanner
 from selfplay.scripted.injector.impossible import impossible
 from selfplay.scripted.injector.planner import Planner
-from selfplay.scripted.injector.steps import Look
+from selfplay.scripted.injector.steps import TestRun
 from selfplay.scripted.injector.survey import Survey
-from selfplay.scripted.injector.weaken import CERTAIN, Failure, choose_ways, weaken
+from selfplay.scripted.injector.weaken import CERTAIN, Failure, choose_methods, weaken
 from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 
-BYSTANDERS = 12
+UNRELATED = 12
+"""Tests run with the others although they run no changed line."""
 MOST_FAILING = 40
-"""Failing tests beyond which a bug is too loud to be worth solving."""
+"""Failing tests beyond which a bug is too easily found to be worth solving."""
 TRIES = 8
-"""Bugs planted and looked at before an episode gives up."""
+"""Bugs planted before an episode gives up."""
 NOTHING = "nothing is left to change"
 NOT_ALONE = "no test sees one of the changes alone"
 UNUSABLE = "a test hangs, or the tests cannot be run"
-UNSEEN = "too few tests fail"
-LOUD = "too many tests fail"
+TOO_FEW = "too few tests fail"
+TOO_MANY = "too many tests fail"
 DISTANT = "tests fail that run no changed line"
 NOT_HIDDEN = "the failing tests cannot be hidden"
 
@@ -105,7 +106,7 @@ class _Episode:
         for change in changes:
             yield from tools.make_change(change)
         ids = self._ids(changes)
-        found = yield from self._look([*ids, *self._bystanders(ids)])
+        found = yield from self._run_tests([*ids, *self._unrelated(ids)])
         reason = self._fault(found, ids)
         if not reason:
             return _Planted(changes, found.failures)
@@ -120,58 +121,58 @@ class _Episode:
             if not own:
                 return False
             yield from tools.make_change(change)
-            found = yield from self._look(own)
+            found = yield from self._run_tests(own)
             yield from steps.undo([change])
             if not found.ran or not found.failures:
                 return False
         return True
 
-    def _fault(self, found: Look, ids: Collection[str]) -> str:
+    def _fault(self, found: TestRun, ids: Collection[str]) -> str:
         """Why the failures make no bug: enough tests fail, not most of the suite, and only those of `ids`."""
         if not found.ran:
             return UNUSABLE
         if len(found.failures) < self.task.min_failing_tests:
-            return UNSEEN
+            return TOO_FEW
         if len(found.failures) > self.most or len(found.failures) >= len(self.usable):
-            return LOUD
+            return TOO_MANY
         return "" if {failure.id for failure in found.failures} <= set(ids) else DISTANT
 
-    def _bystanders(self, ids: Sequence[str]) -> list[str]:
+    def _unrelated(self, ids: Sequence[str]) -> list[str]:
         """A few tests of the same files that run no changed line: one that fails shows an effect at a distance (a
         table filled once, a cached default) which the covering tests do not bound."""
         files, chosen = {file_of(test) for test in ids}, set(ids)
         others = [test for test in self.survey.tests if test in self.usable - chosen and file_of(test) in files]
-        return others[:: max(1, len(others) // BYSTANDERS)][:BYSTANDERS]
+        return others[:: max(1, len(others) // UNRELATED)][:UNRELATED]
 
     def _ids(self, changes: Sequence[Change]) -> list[str]:
         """The usable tests that run a changed line."""
         numbers: frozenset[int] = frozenset().union(*(self.planner.tests_of(change) for change in changes))
         return [self.survey.tests[n] for n in sorted(numbers) if self.survey.tests[n] in self.usable]
 
-    def _look(self, ids: Sequence[str]) -> Script[Look]:
+    def _run_tests(self, ids: Sequence[str]) -> Script[TestRun]:
         if not ids:
-            return Look()
+            return TestRun()
         suite = self.task.suite
         limit = max(1.5, 5 * max(suite.seconds.values()))
-        return (yield from steps.look(suite, ids, limit, self.most))
+        return (yield from steps.run_tests(suite, ids, limit, self.most))
 
     def _weaken(self, failures: Sequence[Failure]) -> Script[list[Change] | None]:
         """Hide the failures; what is not certain to be hidden is run again and removed if it still fails."""
-        ways = choose_ways(failures, self.rng)
+        methods = choose_methods(failures, self.rng)
         tests = {path: text for path, text in self.survey.texts.items() if is_test_file(path)}
-        weakened = weaken(tests, failures, ways)
+        weakened = weaken(tests, failures, methods)
         if weakened is None:
             return None
         for change in weakened:
             yield from tools.make_change(change)
-        if all(way in CERTAIN for way in ways.values()):
+        if all(method in CERTAIN for method in methods.values()):
             return weakened
-        found = yield from self._look([failure.id for failure in failures])
+        found = yield from self._run_tests([failure.id for failure in failures])
         if found.ran and not found.failures:
             return weakened
         seen = {(f.path, f.line) for f in failures if not found.ran or f.id in {g.id for g in found.failures}}
         yield from steps.undo(weakened)
-        weakened = weaken(tests, failures, {**ways, **dict.fromkeys(seen, "remove")})
+        weakened = weaken(tests, failures, {**methods, **dict.fromkeys(seen, "remove")})
         for change in weakened or ():
             yield from tools.make_change(change)
         return weakened

@@ -16,8 +16,9 @@ from selfplay.patches import is_test_file
 from selfplay.plain import regular_file, syntax_tree
 from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend
-from selfplay.scripted.edits.cuts import UNREADABLE, Cut
+from selfplay.scripted.edits.cuts import UNREADABLE, Cut, is_of_moderate_size, split_lines
 from selfplay.scripted.edits.names import Function, outermost_functions
+from selfplay.scripted.injector.index import Index
 from selfplay.scripted.injector.keeping import keep, kept, place_of
 from selfplay.scripted.injector.traced import SurveyFailed, Traced, coverage_of, trace
 
@@ -75,11 +76,10 @@ class Survey:
 
     def _functions(self, path: str) -> list[Target]:
         targets = []
-        for function in outermost_functions(self.trees[path]):
+        for function in self._nodes[path].values():
             start, end = function.lineno, function.end_lineno or function.lineno
-            body = function.body[0].lineno
-            tests = self.tests_of(path, body, end)
-            if tests:
+            tests = self.tests_of(path, function.body[0].lineno, end)
+            if tests and is_of_moderate_size(function, self.lines[path]):
                 targets.append(Target(path, function.name, start, end, tests))
         return targets
 
@@ -114,7 +114,30 @@ class Survey:
         return self._imports.get(module, set()) | self._imports.get("", set())
 
     def function_at(self, target: Target) -> Function:
-        return next(f for f in outermost_functions(self.trees[target.path]) if f.lineno == target.start)
+        return self._nodes[target.path][target.start]
+
+    @cached_property
+    def _nodes(self) -> dict[str, dict[int, Function]]:
+        """Path -> first line -> function."""
+        return {path: {f.lineno: f for f in outermost_functions(tree)} for path, tree in self.trees.items()}
+
+    @cached_property
+    def by_file(self) -> dict[str, list[Target]]:
+        """Path -> its targets, in the order of their lines."""
+        files: dict[str, list[Target]] = {}
+        for target in self.targets:
+            files.setdefault(target.path, []).append(target)
+        return files
+
+    @cached_property
+    def index(self) -> Index:
+        """What of a file is used where."""
+        return Index(self.texts, self.trees)
+
+    @cached_property
+    def lines(self) -> dict[str, list[str]]:
+        """Path -> the lines of the file."""
+        return {path: split_lines(text) for path, text in self.texts.items()}
 
 
 def survey_of(
