@@ -87,6 +87,17 @@ class Command:
         return Done(process.returncode, out, err)
 
 
+def done_once(place: Path, run: Callable[[Path], Done]) -> tuple[Path, Done]:
+    """The run's folder and what the command said, of a command that all workers need once: it gets the folder."""
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "done.json").write_text(json.dumps(asdict(run(folder / "run"))))
+
+    made_once(place, make)
+    return place / "run", Done(**json.loads((place / "done.json").read_text()))
+
+
 @pytest.fixture(scope="session")
 def selfplay(together: Path) -> Command:
     return Command(together / "cache")
@@ -101,14 +112,10 @@ def shop(together: Path) -> Path:
 def finished(selfplay: Command, shop: Path, together: Path) -> tuple[Path, Done]:
     """A finished run of four bugs on two workers: read it, copy it, never write to it."""
 
-    def make(folder: Path) -> None:
-        folder.mkdir()
-        done = selfplay("curriculum", shop, "--out", folder / "run", "--bugs", 4, "--seed", 3, "--workers", 2, "--json")
-        assert done.code == 0, done.err
-        (folder / "done.json").write_text(json.dumps(asdict(done)))
-
-    folder = made_once(together / "finished", make)
-    return folder / "run", Done(**json.loads((folder / "done.json").read_text()))
+    return done_once(
+        together / "finished",
+        lambda out: selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 3, "--workers", 2, "--json"),
+    )
 
 
 @pytest.fixture

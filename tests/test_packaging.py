@@ -3,6 +3,7 @@
 import json
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -30,8 +31,11 @@ def run(*command: object) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy: in the tree, setuptools would put in what an earlier build left in `build/`."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", folder, ROOT)
+    leave = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "runs", "tests")
+    copy = shutil.copytree(ROOT, folder / "copy", symlinks=True, ignore=leave)
+    run(sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", folder, copy)
     (path,) = folder.glob("*.whl")
     return path
 

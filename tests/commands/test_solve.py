@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 import tiny_repository
-from run_fixtures import Command, Done
-from selfplay.rollout.solving import Ready, Solving, ready_bugs, solve
+from run_fixtures import Command, Done, done_once
 
 from selfplay import patches
 from selfplay.agent import EpisodeLimits
@@ -30,10 +29,11 @@ SUBMIT = Call("submit", {"folder": "/testbed"})
 
 
 @pytest.fixture(scope="session")
-def pair(selfplay: Command, shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pair(selfplay: Command, shop: Path, together: Path) -> Path:
     """A finished run of two bugs: copy it, never write to it."""
-    out = tmp_path_factory.mktemp("pair") / "run"
-    done = selfplay("curriculum", shop, "--out", out, "--bugs", 2, "--seed", 3)
+    out, done = done_once(
+        together / "pair", lambda out: selfplay("curriculum", shop, "--out", out, "--bugs", 2, "--seed", 3)
+    )
     assert done.code == 0, done.err
     return out
 
@@ -49,10 +49,14 @@ def attempts(run: Path) -> list[Attempt]:
 
 
 @pytest.fixture(scope="session")
-def solved(selfplay: Command, pair: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+def solved(selfplay: Command, pair: Path, together: Path) -> tuple[Path, Done]:
     """The run after two shallow attempts at each of its two bugs, with second-order bugs made of them."""
-    run = Path(shutil.copytree(pair, tmp_path_factory.mktemp("solved") / "run"))
-    return run, selfplay("solve", run, "--attempts", 2, "--policy", "naive", "--promote", 1, "--json")
+
+    def solve(run: Path) -> Done:
+        shutil.copytree(pair, run)
+        return selfplay("solve", run, "--attempts", 2, "--policy", "naive", "--promote", 1, "--json")
+
+    return done_once(together / "solved", solve)
 
 
 def test_every_bug_is_attempted_and_every_attempt_kept(solved: tuple[Path, Done]) -> None:
@@ -100,6 +104,7 @@ def test_the_gold_patch_is_resolved_and_the_untouched_world_is_not(
             assert rates["bugs"] > 0 and rates["resolved"] == (rates["attempts"] if policy == "gold" else 0)
 
 
+@pytest.mark.slow
 def test_second_order_bugs_have_lineage_and_are_valid_bugs(selfplay: Command, solved: tuple[Path, Done]) -> None:
     run, done = solved
     second = done.json["quality"]["second_order"]
@@ -310,6 +315,7 @@ def test_a_policy_that_fails_ends_its_attempt_alone(puppets: Puppets) -> None:
     assert "policy_error: RuntimeError: no idea" in found[0].detail
 
 
+@pytest.mark.slow
 def test_what_is_promoted_and_what_is_not(puppets: Puppets) -> None:
     change = bash("echo 'x = 1' >> tinyshop/words.py")
     solving, pool, bugs = puppets(

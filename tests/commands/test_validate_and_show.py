@@ -69,6 +69,7 @@ def test_a_bug_that_lost_a_file_is_not_valid(selfplay: Command, run: Path) -> No
     assert done.code == 1 and "test_parser.py is missing" in done.out
 
 
+@pytest.mark.slow
 def test_a_bug_that_lost_its_record_is_not_skipped(selfplay: Command, run: Path) -> None:
     (first_bug(run) / "bug.json").unlink()
     done = selfplay("validate", run, "--json")
@@ -94,6 +95,7 @@ def test_a_bug_cannot_soften_its_own_checks(selfplay: Command, run: Path, field:
     assert said in done.json[0]["verdicts"][0]["reason"]
 
 
+@pytest.mark.slow
 def test_a_record_that_keeps_tests_back_disagrees(selfplay: Command, run: Path) -> None:
     bug = first_bug(run)
     record = json.loads((bug / "bug.json").read_text())

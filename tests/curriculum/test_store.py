@@ -146,6 +146,7 @@ def killed_while_storing(code: str, whole: int, delay: float) -> bool:
     return said[-1] != "done\n"
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_leaves_a_pool_that_goes_on(tmp_path: Path) -> None:
     """The same run, killed again and again until it gets to its end, comes to the same pool as one left alone."""
     with open_curriculum(tmp_path / "calm") as pool:
