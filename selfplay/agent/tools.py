@@ -101,7 +101,12 @@ def _copied(paths: Sequence[str], context: ToolContext) -> str:
 
 def _refuse_missing(paths: list[str], context: ToolContext) -> None:
     check = ["sh", "-c", 'for f in "$@"; do [ -f "$f" ] && [ -s "$f" ] || echo "$f"; done', "sh", *paths]
-    missing = decode(context.sandbox.run(check, timeout=context.most_seconds).stdout).split("\n")[:-1] if paths else []
+    if not paths:
+        return
+    done = context.sandbox.run(check, timeout=context.most_seconds)
+    if done.exit_code != 0:  # paths that are too long for a command
+        raise ToolFailed("the files cannot be looked at; nothing was submitted")
+    missing = decode(done.stdout).split("\n")[:-1]
     if missing:
         raise ToolFailed(f"{', '.join(missing)} does not exist or is empty; nothing was submitted")
 

@@ -77,7 +77,7 @@ class Trajectory:
     @property
     def outage(self) -> bool:
         """Whether a model failed to answer. Such an episode says nothing of what the model can do, and is not one that
-        ended by itself; a script that fails has no conversation and is no outage."""
+        ended by itself; a script that fails has no conversation, and that is not an outage."""
         return self.finish == Finish.POLICY_ERROR and bool(self.record.conversations)
 
     @property

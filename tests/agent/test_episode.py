@@ -59,6 +59,14 @@ def test_the_last_submission_counts_and_does_not_end_the_episode(sandbox: Sandbo
     assert len(trajectory.steps) == 4
 
 
+def test_a_path_too_long_to_look_at_is_not_submitted(sandbox: Sandbox) -> None:
+    """The command that looks for the files cannot even be started, and so names none that is missing."""
+    context = ToolContext(sandbox, 100.0, hand_in=("a.txt", "b.txt"))
+    result = SSR_TOOLS.use(Call("submit", {"folder": "y" * 200_000}), context)
+    assert result.submission is None
+    assert (result.output, result.exit_code) == ("submit: the files cannot be looked at; nothing was submitted", 1)
+
+
 def test_calls_run_out(sandbox: Sandbox) -> None:
     trajectory, seen = play(sandbox, [bash("true")] * 9, calls=3)
     assert trajectory.finish == Finish.OUT_OF_CALLS and len(trajectory.steps) == 3

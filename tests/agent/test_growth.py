@@ -93,7 +93,7 @@ PRICES = Prices(0, 0, 0)
 
 
 def answered(said: str) -> Any:
-    """A conversation's reading of a message, in both styles."""
+    """A conversation's reading of a message."""
     conversation = ChatConversation(None, "m", "solver", (Message("user", "t"),), toolset=SSR_TOOLS)  # type: ignore[arg-type]
     conversation.messages.append(Message("assistant", said))
     return conversation._turn(Answer(said, False))

@@ -61,7 +61,7 @@ def test_what_is_sent_and_what_comes_back(monkeypatch: pytest.MonkeyPatch) -> No
     [
         ((401, "application/json", ERROR % ("bad key", "x")),
          r"refuses the key: .*bad key.*\n  Put a valid key into \$OPENAI_API_KEY\."),
-        ((404, "application/json", ERROR % ("no such model", "x")), r"has no model 'm', or is no such endpoint"),
+        ((404, "application/json", ERROR % ("no such model", "x")), r"has no model 'm', or is not such an endpoint"),
         ((200, "text/html", "<html><body>Sign in</body></html>"),
          r"does not answer as an OpenAI-compatible endpoint: '<html>.*\n  --base-url usually ends with /v1\."),
         ((200, "application/json", "{not json"), r"does not answer as an OpenAI-compatible endpoint"),
