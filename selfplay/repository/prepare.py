@@ -11,6 +11,7 @@ from typing import Any
 
 from selfplay.repository.cache import build_once, check_cache, default_cache, give
 from selfplay.repository.detect import detect
+from selfplay.repository.disk import named
 from selfplay.repository.environment import ENV, SYSTEM_PATH, TOOLS, Progress, Request, build, python_mounts
 from selfplay.repository.errors import BuildFailed, SourceError
 from selfplay.repository.fetch import Checkout, fetch, fetch_path
@@ -94,10 +95,11 @@ def _workshop(cache: Path | None) -> Iterator[tuple[Path, GitDir]]:
     """The cache folder, checked, and a fresh git store beside it that is gone afterwards."""
     folder = cache or default_cache()
     check_cache(folder)
-    (folder / "work").mkdir(exist_ok=True)
-    sweep(folder / "work")
-    with scratch(folder / "work") as work:
-        yield folder, GitDir.create(work / "store")
+    with named(folder):
+        (folder / "work").mkdir(exist_ok=True)
+        sweep(folder / "work")
+        with scratch(folder / "work") as work:
+            yield folder, GitDir.create(work / "store")
 
 
 def _prepare(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from selfplay.repository.disk import named
 from selfplay.repository.errors import NoPassingTests, NoTests
 from selfplay.repository.inside import text
 from selfplay.repository.prepared import Prepared, Suite
@@ -87,7 +88,8 @@ def measure_suite(
     if kept.is_file():
         return _load(kept)
     suite = _measure(_Measurement(prepared, backend, time_limit, command), progress or (lambda line: None))
-    _keep(kept, json.dumps(asdict(suite)).encode())
+    with named(kept.parent):
+        _keep(kept, json.dumps(asdict(suite)).encode())
     return suite
 
 
