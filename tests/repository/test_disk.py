@@ -57,7 +57,7 @@ def on_a_disk(options: list[str], script: str, *arguments: object) -> str:
         *map(str, arguments),
     ]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=250, env={**os.environ, "PYTHONPATH": str(ROOT)}
+        command, capture_output=True, text=True, timeout=250, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr[-3000:]
     return done.stdout
