@@ -31,6 +31,7 @@ class BubblewrapBackend:
     """
 
     name = "bubblewrap"
+    image_id = ""
 
     def __init__(self, rest_seconds: float = REST_SECONDS) -> None:
         self.rest_seconds = rest_seconds

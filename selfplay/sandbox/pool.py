@@ -104,6 +104,11 @@ class Pool:
         """What else a backend offers (its image, for one) is the backend's own."""
         return getattr(self.backend, name)
 
+    @property
+    def image_id(self) -> str:
+        """The user's image that sandboxes run, if any."""
+        return self.backend.image_id
+
     def owner(self) -> tuple[int, int]:
         """(uid, gid) that must own a folder for a sandbox to write to it."""
         return self.backend.owner()
