@@ -99,7 +99,7 @@ def _locked(folder: Path) -> int:
     try:
         lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise CurriculumError(f"{folder} cannot be written to: {error.strerror}", "Give another --out.") from error
+        raise CurriculumError(f"{folder} cannot be written to: {error.strerror}", "Make it writable, or give another place.") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

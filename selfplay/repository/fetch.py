@@ -9,6 +9,7 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from selfplay.repository.disk import OF_WRITING
 from selfplay.repository.errors import SourceError
 from selfplay.repository.gitdir import GitDir, GitError, failure, require_commit, trusting
 from selfplay.repository.source import GitSource, PathSource, PypiSource, Source
@@ -224,7 +225,8 @@ def _copy_plain(source: Path, target: Path) -> list[str]:
                 if stat.S_ISREG(kind) or stat.S_ISLNK(kind):
                     shutil.copy2(path, here / name, follow_symlinks=False)
                     continue
-            except OSError:
-                pass
+            except OSError as error:
+                if error.errno in OF_WRITING:
+                    raise
             left_out.append(path.relative_to(source).as_posix())
     return left_out

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from selfplay.plain import MAX_PATH
+from selfplay.repository.disk import raise_mentioned
 from selfplay.repository.errors import SourceError
 from selfplay.sandbox.owners import scratch
 
@@ -115,7 +116,7 @@ class GitDir:
         """stdout of one git command.
 
         `settings` override `SETTINGS`; `user_config` keeps the user's own configuration (credentials, proxies) for
-        fetches. Raises `GitError` unless `strict` is False.
+        fetches. Raises `GitError` unless `strict` is False, and `OSError` for a disk that is full or read-only.
         """
         variables = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_ATTR_NOSYSTEM": "1", "LC_ALL": "C"}
         variables |= settings_env({**SETTINGS, **(settings or {})}) | dict(env or {})
@@ -130,7 +131,11 @@ class GitDir:
         if index is not None:
             variables["GIT_INDEX_FILE"] = os.fspath(index)
         cwd = work_tree or self.path.parent
-        return _execute(["git", *options, *args], cwd, stdin or b"", variables, strict)
+        try:
+            return _execute(["git", *options, *args], cwd, stdin or b"", variables, strict)
+        except GitError as error:
+            raise_mentioned(error.stderr, work_tree if work_tree and args[0] == "checkout-index" else self.path)
+            raise
 
     def line(self, *args: str, **kwargs: object) -> str:
         """The one line a command prints, as text."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from selfplay.repository.detect import Plan
+from selfplay.repository.disk import raise_if_full
 from selfplay.repository.errors import BuildFailed
 from selfplay.repository.interpreters import Interpreter
 from selfplay.repository.pytest_suite import render_script
@@ -48,7 +49,7 @@ class Request:
 
 @dataclass
 class Building:
-    """The state of one build: its sandbox, log, and notes."""
+    """The state of one build: its sandbox, log and notes, and what the last command wrote."""
 
     request: Request
     sandbox: Sandbox
@@ -56,14 +57,18 @@ class Building:
     progress: Progress
     env: dict[str, str]
     notes: list[str] = field(default_factory=list)
+    last: str = ""
 
     def run(self, step: str, command: str | Sequence[str], *, timeout: float = STEP_SECONDS, **env: str) -> Completed:
-        """Run and log one command."""
+        """Run and log one command. Raises `OSError` when it failed because the host's disk is full."""
         done = self.sandbox.run(command, timeout=timeout, env={**self.env, **env}, merge_stderr=True)
         with self.log.open("ab") as log:
             shown = command if isinstance(command, str) else " ".join(command)
             log.write(f"\n### {step} ({done.seconds:.1f} s, exit {done.exit_code})\n$ {shown}\n".encode())
             log.write(done.stdout)
+        self.last = done.text
+        if done.exit_code:
+            raise_if_full(done.text, self.log.parent)
         return done
 
     def must(self, step: str, command: str | Sequence[str]) -> Completed:
@@ -82,9 +87,13 @@ class Building:
 
 
 def describe(step: str, done: Completed) -> str:
-    lines = [line for line in done.text.strip().splitlines() if line.strip()]
     how = f"took more than {STEP_SECONDS:.0f} s" if done.timed_out else f"exited {done.exit_code}"
-    return f"{step} {how}" + "".join(f"\n    {line}" for line in lines[-6:])
+    return f"{step} {how}{last_lines(done.text)}"
+
+
+def last_lines(log: str) -> str:
+    lines = [line for line in log.strip().splitlines() if line.strip()]
+    return "".join(f"\n    {line}" for line in lines[-6:])
 
 
 def steps(building: Building) -> None:
@@ -118,7 +127,8 @@ def steps(building: Building) -> None:
     if building.run("looking for pytest", ["python", "-c", "import pytest"]).exit_code:
         building.progress("installing pytest")
         if not building.install("installing pytest", "pytest"):
-            raise BuildFailed("pytest cannot be installed", "Check the network and the index configured for pip or uv.")
+            hint = "Its last lines say why: often it is the network, or the index configured for pip or uv."
+            raise BuildFailed("pytest cannot be installed" + last_lines(building.last), hint)
     repair(building)
     if not building.install("installing coverage", "--target", f"{TOOLS}/coverage", "--no-deps", "coverage"):
         building.notes.append("coverage could not be installed: which test executes what is unknown")

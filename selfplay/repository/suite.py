@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from selfplay.repository.disk import named
 from selfplay.repository.errors import NoPassingTests, NoTests, RepositoryError
 from selfplay.repository.inside import text
 from selfplay.repository.kept_runs import KeptRuns
@@ -100,7 +101,8 @@ def measure_suite(
     except RepositoryError:  # an answer too, that another try may change
         runs.clear()
         raise
-    _keep(kept, json.dumps(asdict(suite)).encode())
+    with named(kept.parent):
+        _keep(kept, json.dumps(asdict(suite)).encode())
     runs.clear()
     return suite
 

@@ -153,6 +153,11 @@ class Backend(Protocol):
     @property
     def image_id(self) -> str: ...
 
+    @property
+    def image_id(self) -> str:
+        """The user's image that sandboxes run; empty where they run this machine's own programs."""
+        ...
+
     def open(self, world: World, limits: Limits = Limits()) -> AbstractContextManager[Sandbox]:
         """A started sandbox, closed when the context ends. Raises `SandboxError`."""
         ...

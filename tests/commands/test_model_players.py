@@ -11,14 +11,13 @@ from typing import Any
 
 import pytest
 from recorded import messages, playing, serving
-from selfplay.rollout.solving import UNPLAYED
 
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.conversation import ChatConversation
 from selfplay.agent.model import Reply, Sampling, Usage
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import load
-from selfplay.commands.make_bugs import UNANSWERED
+from selfplay.rollout.many import UNANSWERED
 from selfplay.errors import SelfplayError
 from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.players import player_named
@@ -156,7 +155,7 @@ def test_an_endpoint_that_goes_down_costs_no_attempt(selfplay: Any, finished: tu
     with serving(going_down(2)) as (url, _):
         done = selfplay("solve", run, "--attempts", 4, "--base-url", url, *how)
     assert done.code == 2 and "is not counted: ModelError: the endpoint" in done.err
-    assert f"selfplay: {UNPLAYED} attempts in a row could not be played\n  The same command resumes." in done.err
+    assert f"selfplay: {UNANSWERED} attempts in a row could not be played\n  The same command resumes." in done.err
     with serving(going_down(1000)) as (url, _):
         again = selfplay("solve", run, "--attempts", 1, "--base-url", url, *how)
         colder = ["--attempts", 1, "--base-url", url, "--option", "temperature=0.5", *how]

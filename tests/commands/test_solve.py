@@ -1,11 +1,13 @@
 """`selfplay solve`, second-order bugs and predictions, on a finished run of the tiny repository."""
 
+import asyncio
 import json
 import shutil
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny_repository
@@ -16,12 +18,15 @@ from selfplay.agent import EpisodeLimits
 from selfplay.agent.actions import Call
 from selfplay.agent.trajectory import load as load_trajectory
 from selfplay.artifact import load, load_bug
-from selfplay.curriculum import Curriculum, open_curriculum
-from selfplay.curriculum.attempts import Attempt
-from selfplay.repository import rebuild
+from selfplay.commands.solve import solve_pool
+from selfplay.curriculum import Attempt, Curriculum, open_curriculum
+from selfplay.repository import Prepared, rebuild
+from selfplay.roles.role import Role
 from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.promotion import promote
+from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
 from selfplay.scripted.policy import Script, ScriptedPolicy
 from selfplay.sft.lessons import Success, lessons
 
@@ -235,22 +240,25 @@ class Puppet:
     """A player whose attempts are the scripts given, by number."""
 
     name = "puppet"
-    loop = None
+    episodes = 0
+    is_model = False
     limits = EpisodeLimits()
     settings: Mapping[str, object] = {}
 
-    def __init__(self, *scripts: Callable[[], Script]) -> None:
+    def __init__(self, *scripts: Callable[[], Script[None]]) -> None:
         self.scripts = scripts
 
-    def injector(self, task: object) -> ScriptedPolicy:
-        raise NotImplementedError
+    async def open(self, say: Callable[[str], None]) -> None: ...
 
-    def solver(self, task: SolverTask) -> ScriptedPolicy:
+    def policy(self, role: Role[Any], task: Any) -> ScriptedPolicy:
+        assert isinstance(task, SolverTask)
         return ScriptedPolicy("puppet", self.scripts[task.number]())
 
+    async def close(self) -> None: ...
 
-def steps(*calls: Call) -> Callable[[], Script]:
-    def play() -> Script:
+
+def steps(*calls: Call) -> Callable[[], Script[None]]:
+    def play() -> Script[None]:
         for call in calls:
             _ = yield call
 
@@ -261,31 +269,52 @@ def bash(command: str) -> Call:
     return Call("bash", {"command": command})
 
 
-Puppets = Callable[..., tuple[Solving, Curriculum, list[Ready]]]
+class Solved:
+    """An open pool whose first bug the scripts attempt."""
+
+    def __init__(self, pool: Curriculum, prepared: Prepared, backend: Backend, scripts: Sequence[Any]) -> None:
+        self.pool, self.prepared, self.backend = pool, prepared, backend
+        self.player, self.attempts = Puppet(*scripts), len(scripts)
+        self.bug = pool.episodes.bugs()[0]
+        self.said: list[str] = []
+
+    def again(self, per_parent: int = 0) -> list[Attempt]:
+        """Play what is not stored yet, and make so many second-order bugs. The stored attempts."""
+
+        async def main() -> None:
+            with Workers(2) as workers:
+                run = SolverRun(self.prepared, "puppet", self.player, Pool(self.backend), workers)
+                await solve_pool(run, self.pool, self.attempts, per_parent, frozenset({self.bug.id}), self)
+
+        asyncio.run(main())
+        return [attempt for attempt in self.pool.attempts.all() if attempt.policy == "puppet"]
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
+
+    def expect(self, total: int | None, doing: str = "") -> None: ...
+
+    def attempt(self, attempt: Attempt) -> None: ...
+
+
+Puppets = Callable[..., Solved]
 
 
 @pytest.fixture
 def puppets(run: Path, selfplay: Command, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Iterator[Puppets]:
-    """`puppets(*scripts)`: an open pool, one ready bug of it, and what solves it by these scripts."""
+    """`puppets(*scripts)`: an open pool, and what solves its first bug by these scripts."""
     monkeypatch.setenv("SELFPLAY_CACHE", str(selfplay.cache))
     with open_curriculum(run) as pool:
 
-        def make(*scripts: Callable[[], Script]) -> tuple[Solving, Curriculum, list[Ready]]:
+        def make(*scripts: Callable[[], Script[None]]) -> Solved:
             prepared = rebuild(run / "original", pool.bugs()[0].environment, backend=backend)
-            player = Puppet(*scripts)
-            solving = Solving(prepared, backend, player.name, player, run / "trajectories", len(scripts), workers=2)
-            return solving, pool, ready_bugs(solving, pool, print)[:1]
+            return Solved(pool, prepared, backend, scripts)
 
         yield make
 
 
-def played(solving: Solving, pool: Curriculum, bugs: list[Ready]) -> list[Attempt]:
-    solve(solving, pool, bugs, lambda attempt: None)
-    return [attempt for attempt in pool.attempts.all() if attempt.policy == "puppet"]
-
-
 def test_what_is_handed_in_and_when(puppets: Puppets) -> None:
-    solving, pool, bugs = puppets(
+    solved = puppets(
         steps(),  # nothing
         steps(bash("echo 'x = 1' >> tinyshop/words.py")),  # changed, never submitted
         steps(SUBMIT),  # submitted without a change
@@ -294,7 +323,7 @@ def test_what_is_handed_in_and_when(puppets: Puppets) -> None:
         steps(bash("echo 'x = 1' >> tests/test_words.py; echo 'y = 2' >> tinyshop/words.py"), SUBMIT),
         steps(*[bash(f"echo {n}") for n in range(200)], SUBMIT),  # after its budget
     )  # fmt: skip
-    found = played(solving, pool, bugs)
+    found = solved.again()
     assert [attempt.reason for attempt in found] == [
         "nothing-handed-in", "nothing-handed-in", "empty", "failing-tests", "failing-tests", "failing-tests",
         "nothing-handed-in",
@@ -302,15 +331,15 @@ def test_what_is_handed_in_and_when(puppets: Puppets) -> None:
     assert "nothing was submitted (gave_up)" in found[0].detail and "(out_of_calls)" in found[6].detail
     assert found[3].diff == found[4].diff != ""
     assert patches.touched_paths(found[5].diff) == ("tinyshop/words.py",)  # tests are put back anyway
-    assert found[5].figures["left_out"] == ["tests/test_words.py"]
+    assert found[5].figures.left_out == ("tests/test_words.py",)
 
 
 def test_a_policy_that_fails_ends_its_attempt_alone(puppets: Puppets) -> None:
-    def broken() -> Script:
+    def broken() -> Script[None]:
         yield bash("true")
         raise RuntimeError("no idea")
 
-    found = played(*puppets(broken, steps(SUBMIT)))
+    found = puppets(broken, steps(SUBMIT)).again()
     assert [attempt.reason for attempt in found] == ["nothing-handed-in", "empty"]
     assert "policy_error: RuntimeError: no idea" in found[0].detail
 
@@ -318,7 +347,7 @@ def test_a_policy_that_fails_ends_its_attempt_alone(puppets: Puppets) -> None:
 @pytest.mark.slow
 def test_what_is_promoted_and_what_is_not(puppets: Puppets) -> None:
     change = bash("echo 'x = 1' >> tinyshop/words.py")
-    solving, pool, bugs = puppets(
+    solved = puppets(
         steps(SUBMIT),
         steps(bash("echo '# a remark' >> tinyshop/words.py"), SUBMIT),
         steps(bash("echo 'def test_x(): pass' > tests/test_new.py"), SUBMIT),
@@ -329,8 +358,8 @@ def test_what_is_promoted_and_what_is_not(puppets: Puppets) -> None:
         steps(bash("printf 'x = (\\n' >> tinyshop/words.py"), SUBMIT),
         steps(bash("echo 'z = 1' >> tinyshop/words.py"), SUBMIT),
     )  # fmt: skip
-    played(solving, pool, bugs)
-    promote(solving, pool, bugs, 2, lambda promotion: None)
+    solved.again(per_parent=2)
+    pool = solved.pool
     statuses = [(p.number, p.status) for p in pool.attempts.promotions()]
     assert statuses[:6] == [
         (0, "empty"), (1, "no-op"), (2, "touches-tests"), (3, "promoted"), (4, "duplicate"),
@@ -338,11 +367,12 @@ def test_what_is_promoted_and_what_is_not(puppets: Puppets) -> None:
     ]  # fmt: skip
     assert statuses[6] == (6, "nothing passes")  # every test is gone
     assert statuses[7][1] == "promoted" and len(statuses) == 8  # two were asked for: the ninth is not looked at
-    promote(solving, pool, bugs, 2, lambda promotion: pytest.fail("the same again made something"))
-    promote(solving, pool, bugs, 3, lambda promotion: None)
+    solved.again(per_parent=2)
+    assert len(pool.attempts.promotions()) == 8  # the same again makes nothing
+    solved.again(per_parent=3)
     assert [p.status for p in pool.attempts.promotions()][8:] == ["promoted"]
     broken = pool.attempts.bugs()[1]
-    assert set(broken.fail_to_pass) > set(bugs[0].bug.fail_to_pass)  # a module that no longer loads takes more along
+    assert set(broken.fail_to_pass) > set(solved.bug.fail_to_pass)  # a module that no longer loads takes more along
     assert len({p.tree_hash for p in pool.attempts.promotions() if p.bug}) == 3
 
 

@@ -8,6 +8,7 @@ from repository_fixtures import git, write
 
 from selfplay.repository import BuildFailed, NoInterpreter, Prepared, SourceError, prepare, rebuild, write_original
 from selfplay.sandbox import Backend
+from selfplay.sandbox.pool import Pool
 
 Make = Callable[..., Path]
 SRC = {
@@ -143,3 +144,7 @@ def test_a_release_of_a_real_project(backend: Backend, cache: Path) -> None:
     prepared = prepare("pypi:sqlparse==0.5.3", backend=backend, cache=cache, releases=2)
     assert inside(backend, prepared, "git log --format=%s") == "sqlparse 0.5.3\nsqlparse 0.5.2\nsqlparse 0.5.1"
     assert "461 passed" in inside(backend, prepared, "python -m pytest -q -p no:cacheprovider")
+
+
+def test_a_backend_without_an_image_says_so(backend) -> None:
+    assert backend.image_id == "" and Pool(backend).image_id == ""

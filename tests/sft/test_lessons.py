@@ -154,7 +154,7 @@ def test_a_long_output_of_a_script_is_cut(tmp_path: Path) -> None:
     [
         (["--role", "teacher", "--out", "x.jsonl"], "there is no role 'teacher'"),
         (["--out", "x.csv"], "x.csv is neither .jsonl nor .jsonl.zst"),
-        (["--out", "x.jsonl", "--most-tokens", "5"], "--most-tokens counts tokens of a tokenizer"),
+        (["--out", "x.jsonl", "--most-tokens", "5"], "'--most-tokens': needs --tokenizer, whose tokens it counts"),
         (["--out", "x.jsonl"], "holds no curriculum"),
     ],
 )
