@@ -16,6 +16,7 @@ from selfplay.curriculum import Curriculum, Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.repository.source import PathSource, parse_source
+from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun, Mix
 from selfplay.rollout.many import RolloutError, one_per_core, rare_collections
@@ -25,7 +26,8 @@ from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.scripted.injector.survey import survey_of
+from selfplay.scripted.injector.impossible import impossible
+from selfplay.scripted.injector.survey import Survey, survey_of
 from selfplay.validators import Thresholds
 
 
@@ -83,13 +85,17 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
         prepared, suite = _prepared(order, pool, backend, watcher)
+        why_not = ""
         if order.policy in SCRIPTED:
-            player = ScriptedPlayer(order.policy, survey_of(prepared, suite, backend, say=watcher.say))
+            survey = survey_of(prepared, suite, backend, say=watcher.say)
+            player = ScriptedPlayer(order.policy, survey)
+            why_not = _impossible(order, suite, survey)
         meter.lap("prepare")
-        reason = "interrupted"
+        reason = why_not or "interrupted"
         try:
-            watcher.expect(order.bugs, "making bugs")
-            reason = runner.run(_played(order, pool, prepared, suite, backend, player, watcher, meter))
+            if not why_not:
+                watcher.expect(order.bugs, "making bugs")
+                reason = runner.run(_played(order, pool, prepared, suite, backend, player, watcher, meter))
         finally:
             facts = {**_facts(order, prepared, suite, reason), **summarise(pool)}
             summary = {**facts, "cost": cost_report(pool, suite)}
@@ -163,6 +169,28 @@ def _refuse_unknown_language(order: Order, prepared: Prepared) -> None:
             f"{prepared.source} is a {prepared.language} repository, and the scripted injector knows Python alone",
             "Its artifacts can be checked with `selfplay validate`; planting bugs in it needs another policy.",
         )
+
+
+def _impossible(order: Order, suite: Suite, survey: Survey) -> str:
+    """Why no episode of the scripted injector can succeed here; empty when one may."""
+    asked: tuple[Strategy, ...] = ("removal", "history") if order.strategy == "mix" else (order.strategy,)
+    least = order.thresholds
+    reasons = [
+        impossible(
+            InjectorTask(
+                strategy,
+                order.seed,
+                0,
+                suite,
+                min_passing_tests=least.min_passing_tests,
+                min_changed_files=least.min_changed_files,
+                min_failing_tests=least.min_failing_tests,
+            ),
+            survey,
+        )
+        for strategy in asked
+    ]
+    return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 
 
 def _settings(order: Order) -> dict[str, Any]:

@@ -76,6 +76,10 @@ def read_pool(folder: Path) -> Iterator[Curriculum]:
 
 def _copy(path: Path, target: sqlite3.Connection) -> None:
     """Fill `target` with the database as it is now, making no file beside it as opening one of this kind would."""
+    try:
+        path.open("rb").close()
+    except OSError as error:  # which SQLite would not tell from a damaged one
+        raise CurriculumError(f"{path} cannot be read: {error.strerror}", "Make it readable.") from error
     log, shared = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
     uri = f"{path.resolve().as_uri()}?mode=ro"
     if not log.exists():  # nobody writes
@@ -99,7 +103,9 @@ def _locked(folder: Path) -> int:
     try:
         lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise CurriculumError(f"{folder} cannot be written to: {error.strerror}", "Make it writable, or give another place.") from error
+        raise CurriculumError(
+            f"{folder} cannot be written to: {error.strerror}", "Make it writable, or give another place."
+        ) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -45,7 +45,7 @@ def bug_folders(path: Path) -> list[Path]:
     bugs = path / "bugs"
     if (path / DATABASE).is_file():
         with read_pool(path) as pool:
-            found = sorted(bugs / bug.id for bug in pool.bugs())
+            found = sorted(bugs / bug.id for bug in pool.bugs()) if bugs.is_dir() else []
     else:
         found = sorted(folder for folder in bugs.iterdir() if folder.is_dir()) if bugs.is_dir() else []
     if not found:

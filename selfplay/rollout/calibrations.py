@@ -14,6 +14,8 @@ from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 from selfplay.sandbox.workers import Workers
 
+TRIES = 2
+
 
 def calibration_of(
     folder: Path,
@@ -31,14 +33,25 @@ def calibration_of(
     key = calibration_key(task, oracle, limits, backend)
     found = read_calibration(folder, key)
     if found is None or (counterfactual and isinstance(found, Calibration) and found.impossible is None):
-        try:
-            found = calibrate(backend, task, oracle, limits, counterfactual=counterfactual)
-        except OracleError as error:
-            found = CalibrationFailure.of(error)
+        found = _made(backend, task, oracle, limits, counterfactual)
         write_calibration(folder, key, found)
     if isinstance(found, CalibrationFailure):
         raise found.error()
     return found
+
+
+def _made(
+    backend: Backend, task: Task, oracle: Oracle, limits: Limits, counterfactual: bool
+) -> Calibration | CalibrationFailure:
+    """A calibration, or why there is none: a failure is believed when it comes twice, since a busy machine can time one
+    run out, and what is stored is stored for good."""
+    failure = CalibrationFailure("")
+    for _ in range(TRIES):
+        try:
+            return calibrate(backend, task, oracle, limits, counterfactual=counterfactual)
+        except OracleError as error:
+            failure = CalibrationFailure.of(error)
+    return failure
 
 
 class Calibrations:

@@ -17,8 +17,8 @@ from selfplay.agent.conversation import ChatConversation
 from selfplay.agent.model import Reply, Sampling, Usage
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import load
-from selfplay.rollout.many import UNANSWERED
 from selfplay.errors import SelfplayError
+from selfplay.rollout.many import UNANSWERED
 from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.players import player_named
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 import tiny_repository
+from playing import played
 
-from selfplay.agent import Finish, Trajectory, run_episode
+from selfplay.agent import Finish, Trajectory
 from selfplay.repository import Prepared, Suite, measure_suite, prepare
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.sandbox import Backend
@@ -107,7 +108,7 @@ def played(prepared: Prepared, backend: Backend, strategy: Strategy, tmp_path: P
     known = survey_of(prepared, suite, backend, tmp_path / "cache")
     asked = InjectorTask(strategy, 0, 0, suite, min_passing_tests=1)
     with backend.open(prepared.world(history=True)) as sandbox:
-        return run_episode(scripted_injector(asked, known), sandbox, "injector")
+        return played(scripted_injector(asked, known), sandbox)
 
 
 def test_one_commit_of_history(prepared: Source, backend: Backend, tmp_path: Path) -> None:
