@@ -151,9 +151,6 @@ class Backend(Protocol):
     def name(self) -> str: ...
 
     @property
-    def image_id(self) -> str: ...
-
-    @property
     def image_id(self) -> str:
         """The user's image that sandboxes run; empty where they run this machine's own programs."""
         ...

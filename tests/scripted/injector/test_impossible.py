@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import tiny_repository
-from playing import played
+from playing import played as play
 
 from selfplay.agent import Finish, Trajectory
 from selfplay.repository import Prepared, Suite, measure_suite, prepare
@@ -108,7 +108,7 @@ def played(prepared: Prepared, backend: Backend, strategy: Strategy, tmp_path: P
     known = survey_of(prepared, suite, backend, tmp_path / "cache")
     asked = InjectorTask(strategy, 0, 0, suite, min_passing_tests=1)
     with backend.open(prepared.world(history=True)) as sandbox:
-        return played(scripted_injector(asked, known), sandbox)
+        return play(scripted_injector(asked, known), sandbox)
 
 
 def test_one_commit_of_history(prepared: Source, backend: Backend, tmp_path: Path) -> None:
