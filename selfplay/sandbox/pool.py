@@ -61,6 +61,10 @@ class Lease:
         self._live: Sandbox | None = None
         self._closed = self._starting = False
 
+    def owner(self) -> tuple[int, int]:
+        """As the backend's."""
+        return self._backend.owner()
+
     @contextlib.contextmanager
     def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
         """A started sandbox. Raises `SandboxError`: `LeaseClosed`, or while another one of the lease is live."""
