@@ -15,7 +15,7 @@ class OneAtATime:
     """Wraps a backend. For code that runs in one thread."""
 
     def __init__(self, backend: Backend) -> None:
-        self._backend, self.name = backend, backend.name
+        self._backend, self.name, self.image_id = backend, backend.name, backend.image_id
         self._live = ""
 
     @contextmanager

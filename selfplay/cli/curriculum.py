@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,26 +12,32 @@ from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, op
 from selfplay.cli.output import print_run
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyName, PolicyOption, policy_options
 
+if TYPE_CHECKING:
+    from selfplay.commands.curriculum import Order
+    from selfplay.sandbox import Backend
+
+Out = Annotated[Path | None, typer.Option(help="The run's folder (default: runs/NAME); the same folder again resumes.")]
+Strategy = Annotated[str, typer.Option(help="removal, history, direct, feature, or mix (removal and history).")]
+Releases = Annotated[
+    int | None,
+    typer.Option(min=0, help="Of a pypi: source: earlier releases that become its history, 12 if not given."),
+]
+Attempts = Annotated[int | None, typer.Option(min=1, help="With --order 2: attempts per bug, 8 if not given.")]
+PublicShare = Annotated[float, typer.Option(min=0.01, max=1, help="Share of the failing tests that solvers are shown.")]
+
 
 @app.command()
 def curriculum(
     source: Annotated[str, typer.Argument(help="A path, a git URL[@REV], or pypi:NAME[==VERSION].")],
-    out: Annotated[
-        Path | None, typer.Option(help="The run's folder (default: runs/NAME); the same folder again resumes.")
-    ] = None,
+    out: Out = None,
     bugs: Annotated[int, typer.Option(min=1, help="How many verified bugs to make.")] = 10,
-    strategy: Annotated[
-        str, typer.Option(help="removal, history, direct, feature, or mix (removal and history).")
-    ] = "mix",
+    strategy: Strategy = "mix",
     min_files: Annotated[int, typer.Option(min=1, help="Changed files per bug, at least.")] = 1,
     min_passing: Annotated[int, typer.Option(min=1, help="Tests that pass on the original, at least.")] = 5,
     min_failing: Annotated[int, typer.Option(min=1, help="Tests that fail under the bug, at least.")] = 1,
     seed: Annotated[int, typer.Option(help="Same seed, source and version: same curriculum.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Episodes at a time; one per core if not given.")] = None,
-    releases: Annotated[
-        int | None,
-        typer.Option(min=0, help="Of a pypi: source: earlier releases that become its history, 12 if not given."),
-    ] = None,
+    releases: Releases = None,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
     patience: Annotated[int, typer.Option(min=1, help="Stop after so many episodes in a row without a bug.")] = 40,
@@ -40,12 +46,8 @@ def curriculum(
     api_key_env: ApiKeyEnv = None,
     option: PolicyOption = None,
     order: Annotated[int, typer.Option(min=1, max=2, help="2: also solve them; failed attempts become bugs.")] = 1,
-    attempts: Annotated[
-        int | None, typer.Option(min=1, help="With --order 2: attempts per bug, 8 if not given.")
-    ] = None,
-    public_share: Annotated[
-        float, typer.Option(min=0.01, max=1, help="Share of the failing tests that solvers are shown.")
-    ] = 1.0,
+    attempts: Attempts = None,
+    public_share: PublicShare = 1.0,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
@@ -56,27 +58,34 @@ def curriculum(
     refuse(releases is not None and not source.startswith("pypi:"), "--releases", "needs a source pypi:NAME")
     refuse(strategy == "feature" and ":" not in policy, "--strategy", f"the policy {policy} adds no features")
     refuse_policy(policy, base_url, api_key_env, option)
-    from selfplay.commands.curriculum import Order, run_campaign
+    from selfplay.commands.curriculum import Order
     from selfplay.commands.naming import default_out
-    from selfplay.report.progress import LiveWatcher
     from selfplay.rollout.injector import mix_named
     from selfplay.validators import Thresholds
 
     thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
     mix, options = mix_named(strategy), policy_options(base_url, api_key_env, option)
-    folder = out or default_out(source)
     wanted = Order(
-        source, folder, bugs, mix, seed, workers, 12 if releases is None else releases, setup, test, thresholds,
-        order=2 if order == 2 else 1, attempts=attempts or 8, public_share=public_share,
+        source, out or default_out(source), bugs, mix, seed, workers, 12 if releases is None else releases, setup, test,
+        thresholds, order=2 if order == 2 else 1, attempts=attempts or 8, public_share=public_share,
         policy=policy, options=options, patience=patience,
     )  # fmt: skip
+    said = "" if out else f"the run's folder is {wanted.out} (--out names another)"
+    summary = _made(wanted, opened(sandbox, image, runtime), said)
+    print_run(summary, wanted.out, as_json)
+    raise typer.Exit(0 if summary["figures"]["bugs"] >= bugs else 1)
+
+
+def _made(order: "Order", backend: "Backend", said: str) -> dict[str, Any]:
+    """The summary of the run, shown while it goes on; first what is to be `said`."""
+    from selfplay.commands.curriculum import run_campaign
+    from selfplay.report.progress import LiveWatcher
+
     try:
         with LiveWatcher() as watcher:
-            if out is None:
-                watcher.say(f"the run's folder is {folder} (--out names another)")
-            summary = run_campaign(wanted, opened(sandbox, image, runtime), watcher)
+            if said:
+                watcher.say(said)
+            return run_campaign(order, backend, watcher)
     except KeyboardInterrupt:
         print("selfplay: interrupted; the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
-    print_run(summary, folder, as_json)
-    raise typer.Exit(0 if summary["figures"]["bugs"] >= bugs else 1)

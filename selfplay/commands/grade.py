@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.calibration import Oracle
@@ -11,7 +12,6 @@ from selfplay.oracle.grade import Grade, Grader
 from selfplay.oracle.prediction import MAX_BYTES
 from selfplay.oracle.world import Task, solver_world
 from selfplay.repository import Prepared
-from selfplay.rollout.calibrations import calibration_of
 from selfplay.sandbox import Backend, Limits
 
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from selfplay.curriculum.store import Curriculum
 DATABASE = "curriculum.sqlite"
 RESUME = "What was stored before is kept: mend it, and the same command resumes."
 FREE = "Free some space there. What was stored is kept: the same command resumes."
+READS = 20
+"""Tries to copy a database while a process writes to it."""
 OWN_FOLDERS = ("bugs", "staging", "original", "trajectories", "attempts")
 
 
@@ -80,21 +82,29 @@ def _copy(path: Path, target: sqlite3.Connection) -> None:
         path.open("rb").close()
     except OSError as error:  # which SQLite would not tell from a damaged one
         raise CurriculumError(f"{path} cannot be read: {error.strerror}", "Make it readable.") from error
-    log, shared = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
-    uri = f"{path.resolve().as_uri()}?mode=ro"
+    log = path.with_name(f"{path.name}-wal")
     if not log.exists():  # nobody writes
-        _backup(f"{uri}&immutable=1", target)
-    elif shared.exists() and os.access(shared, os.W_OK):
-        _backup(uri, target)
-    else:  # a killed writer's log, which holds what it committed last, on a disk that cannot be written to
-        with tempfile.TemporaryDirectory() as folder:
-            for file in (path, log):
-                shutil.copyfile(file, Path(folder, file.name))
-            _backup(Path(folder, path.name).as_uri(), target)
+        _backup(f"{path.resolve().as_uri()}?mode=ro&immutable=1", target)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copies = {file: Path(folder, file.name) for file in (path, log)}
+        for _ in range(READS):
+            before = _state(copies)
+            for file, copy in copies.items():
+                shutil.copyfile(file, copy)
+            if _state(copies) == before:
+                break
+        else:
+            raise CurriculumError(f"{path} changes all the time", "Look at it again in a moment.")
+        _backup(copies[path].as_uri(), target)
+
+
+def _state(files: Iterable[Path]) -> list[tuple[int, int]]:
+    return [(status.st_size, status.st_mtime_ns) for status in (file.stat() for file in files)]
 
 
 def _backup(uri: str, target: sqlite3.Connection) -> None:
-    with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=30)) as source:
+    with contextlib.closing(sqlite3.connect(uri, uri=True)) as source:
         source.backup(target)
 
 

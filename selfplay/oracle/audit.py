@@ -79,7 +79,7 @@ def audit(world: SolverWorld) -> Audit:
         return Audit(0, ())
     mounted = [mount.target for mount in world.task.world.mounts]
     roots = [WORKDIR, "/tmp", "/home", *mounted]
-    command = ["python3", "-I", "-S", "-c", inside.text("search.py"), *roots]
+    command = ["python3", "-I", "-S", "-c", inside.text("search.py") + inside.text("walk.py"), *roots]
     done = world.sandbox.run(command, timeout=SEARCH_SECONDS, stdin=json.dumps(wanted).encode())
     if done.exit_code != 0 or done.timed_out or done.truncated:
         raise SandboxError(f"the search for leaks failed: {done.stderr.decode('utf-8', 'replace')[-300:]}")

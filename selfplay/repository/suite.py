@@ -16,16 +16,9 @@ from selfplay.repository.errors import NoPassingTests, NoTests, RepositoryError
 from selfplay.repository.inside import text
 from selfplay.repository.kept_runs import KeptRuns
 from selfplay.repository.prepared import Prepared, Suite
-from selfplay.repository.pytest_suite import (
-    FALLBACK_PATTERNS,
-    TEST_SECONDS,
-    Record,
-    file_of,
-    finished,
-    parse_records,
-    render_script,
-    script_for,
-)
+
+from selfplay.repository.pytest_suite import FALLBACK_PATTERNS, TEST_SECONDS, Record, file_of, finished  # isort: skip
+from selfplay.repository.pytest_suite import parse_records, render_script, script_for
 from selfplay.sandbox import MIB, Backend, Completed, Limits
 from selfplay.words import count
 

@@ -1,57 +1,11 @@
-"""Calibrations of bugs: made once, by whoever needs one first, while the others await it; stored beside the bug, so
-that later attempts and other processes use the same one. A bug that cannot be graded is stored as that, too.
-"""
+"""Calibrations of bugs while a run goes on: whoever needs one first has it made, the others await it."""
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
-from selfplay.curriculum.calibrations import calibration_key, read_calibration, write_calibration
-from selfplay.oracle.calibrate import calibrate
-from selfplay.oracle.calibration import Calibration, CalibrationFailure, Oracle
+from selfplay.oracle.calibration import Calibration
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.world import Task
-from selfplay.sandbox import Backend, Limits
 from selfplay.sandbox.workers import Workers
-
-TRIES = 2
-
-
-def calibration_of(
-    folder: Path,
-    backend: Backend,
-    task: Task,
-    oracle: Oracle,
-    limits: Limits = Limits(),
-    *,
-    counterfactual: bool = True,
-) -> Calibration:
-    """The calibration of the bug in `folder`: the stored one, or one made now and stored.
-
-    Raises `OracleError` for a bug that cannot be graded, also where that is what was stored.
-    """
-    key = calibration_key(task, oracle, limits, backend)
-    found = read_calibration(folder, key)
-    if found is None or (counterfactual and isinstance(found, Calibration) and found.impossible is None):
-        found = _made(backend, task, oracle, limits, counterfactual)
-        write_calibration(folder, key, found)
-    if isinstance(found, CalibrationFailure):
-        raise found.error()
-    return found
-
-
-def _made(
-    backend: Backend, task: Task, oracle: Oracle, limits: Limits, counterfactual: bool
-) -> Calibration | CalibrationFailure:
-    """A calibration, or why there is none: a failure is believed when it comes twice, since a busy machine can time one
-    run out, and what is stored is stored for good."""
-    failure = CalibrationFailure("")
-    for _ in range(TRIES):
-        try:
-            return calibrate(backend, task, oracle, limits, counterfactual=counterfactual)
-        except OracleError as error:
-            failure = CalibrationFailure.of(error)
-    return failure
 
 
 class Calibrations:

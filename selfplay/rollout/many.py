@@ -7,6 +7,7 @@ has what still runs cancelled and waited for; everything else goes on living.
 
 import asyncio
 import gc
+import logging
 import os
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
@@ -17,6 +18,8 @@ from selfplay.errors import SelfplayError
 from selfplay.sandbox import Backend, Limits, SandboxError
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
+
+log = logging.getLogger(__name__)
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -77,6 +80,7 @@ async def many(
                 result = ended.result()
             except (SandboxError, ModelDown) as error:
                 failures.count(error)
+                log.warning("played again: %s", error.message)
                 again.append(job)
                 continue
             failures.forget()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from selfplay.agent import play_episode
 from selfplay.artifact import Artifact, Bug
+from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored import oracle_of, read_bug, task_of
 from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.calibration import Calibration, Oracle
@@ -22,7 +23,7 @@ from selfplay.repository import Prepared
 from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.collect import HandIn, collect, hand_in
 from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.calibrations import Calibrations, calibration_of
+from selfplay.rollout.calibrations import Calibrations
 from selfplay.rollout.many import ModelDown
 from selfplay.rollout.players import Player
 from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout

@@ -61,7 +61,7 @@ def test_a_run_that_goes_on_is_shown_and_left_as_it_is(selfplay: Command, attemp
         done = selfplay("show", attempted)
         assert done.code == 0 and first in done.out, done.err
         with read_pool(attempted) as seen:
-            assert seen.settings()["not merged"] == "yet" and seen.count() == 4
+            assert seen.settings()["not merged"] == "yet" and seen.episodes.count() == 4
         assert contents(attempted) == before
 
 

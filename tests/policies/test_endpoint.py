@@ -231,7 +231,9 @@ def test_an_endpoint_that_fails_a_fifth_of_its_calls_loses_no_episode() -> None:
         played = asyncio.run(run(url))
     assert [said for said, _ in played] == [[f"echo {n}" for n in range(5)]] * 24
     retries = sum(count for _, count in played)
-    assert retries == len(server.requests) - 24 * 5 and retries > 10  # a fifth of 120 and of the retries: 30 expected
+    assert retries > 10  # a fifth of 120 and of the retries: 30 expected
+    # on a busy machine a client may give up a request before the server has read it
+    assert 24 * 5 < len(server.requests) <= 24 * 5 + retries
 
 
 def test_no_more_at_once_than_asked_for() -> None:

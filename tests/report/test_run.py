@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from selfplay.curriculum import EpisodeRecord, open_curriculum
+from selfplay.curriculum import EpisodeFigures, EpisodeRecord, open_curriculum
 from selfplay.curriculum.summary import summarise
 from selfplay.report.run import run_page
 
@@ -35,10 +35,11 @@ def summary(tmp_path: Path) -> dict[str, Any]:
     with open_curriculum(tmp_path) as pool:
         for number in range(5):
             failed = number > 2
-            result = EpisodeRecord(number, "removal", "invalid" if failed else "gave_up", "", {"seconds": 1.0},
-                                   failed_check="inverse_mutation" if failed else None)  # fmt: skip
-            pool.stage(result)
-        pool.take(1)
+            status, check = ("invalid", "inverse_mutation") if failed else ("gave_up", None)
+            figures = EpisodeFigures(seconds=1.0)
+            result = EpisodeRecord(number, "removal", status, "", figures, failed_check=check)
+            pool.episodes.stage(result)
+        pool.episodes.take(1)
         return {**FACTS, **summarise(pool), "cost": {}}
 
 

@@ -48,7 +48,7 @@ def test_bugs_are_demonstrated_in_three_short_lessons(
     assert set(done.json.values()) == {""} and len(done.json) == 4
     began = time.time_ns()
     again = selfplay("trajectories", "demonstrate", run)
-    assert "4 of 4 bugs are demonstrated" in again.out
+    assert "4 of 4 bugs demonstrated" in again.out
     kept = sorted(path.stat().st_mtime_ns for path in (run / "trajectories").glob("*demonstration*"))
     assert len(kept) == 4 and kept[-1] < began  # none was played again
     damaged = min((run / "trajectories").glob("*demonstration*"))
