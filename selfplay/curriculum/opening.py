@@ -86,17 +86,22 @@ def _copy(path: Path, target: sqlite3.Connection) -> None:
     if not log.exists():  # nobody writes
         _backup(f"{path.resolve().as_uri()}?mode=ro&immutable=1", target)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        copies = {file: Path(folder, file.name) for file in (path, log)}
-        for _ in range(READS):
-            before = _state(copies)
-            for file, copy in copies.items():
-                shutil.copyfile(file, copy)
-            if _state(copies) == before:
-                break
-        else:
-            raise CurriculumError(f"{path} changes all the time", "Look at it again in a moment.")
-        _backup(copies[path].as_uri(), target)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            _backup(_copied(path, log, Path(folder)).as_uri(), target)
+    except FileNotFoundError:  # the writer ended meanwhile, and took its log in
+        _copy(path, target)
+
+
+def _copied(path: Path, log: Path, folder: Path) -> Path:
+    """A copy of the database in `folder`, with what a writer has committed and not taken in yet."""
+    for _ in range(READS):
+        before = _state([path, log])
+        for file in (path, log):
+            shutil.copyfile(file, folder / file.name)
+        if _state([path, log]) == before:
+            return folder / path.name
+    raise CurriculumError(f"{path} changes all the time", "Look at it again in a moment.")
 
 
 def _state(files: Iterable[Path]) -> list[tuple[int, int]]:
