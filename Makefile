@@ -51,7 +51,7 @@ test-models: models
 	$(MODELS)/python -m pytest --timeout 600 tests/models
 
 test-fast: setup
-	$(BIN)/python -m pytest -m 'not slow'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
 
 lint: setup
 	$(BIN)/ruff check .

@@ -4,17 +4,13 @@ import argparse
 from collections.abc import Iterator
 
 from benchmarks import bench_bugs, bench_grade, bench_peer, bench_sandbox, bench_start
-from benchmarks.figures import Sheet, report
+from benchmarks.figures import Sheet, report_each
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON, all at the end")
-    if parser.parse_args().json:
-        report(list(sheets()), as_json=True)
-        return
-    for sheet in sheets():
-        report([sheet], as_json=False)
+    report_each(sheets(), parser.parse_args().json)
 
 
 def sheets() -> Iterator[Sheet]:

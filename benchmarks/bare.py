@@ -3,8 +3,7 @@
 import shlex
 
 from selfplay.commands.cost import cpu_seconds
-from selfplay.curriculum import Progress
-from selfplay.curriculum.attempts import Attempt
+from selfplay.curriculum import Attempt, Progress
 from selfplay.repository import Prepared
 from selfplay.sandbox import Sandbox
 
@@ -22,7 +21,7 @@ class Bare:
     def say(self, line: str) -> None:
         pass
 
-    def expect(self, attempts: int) -> None:
+    def expect(self, total: int, doing: str = "") -> None:
         pass
 
     def attempt(self, attempt: Attempt) -> None:

@@ -1,8 +1,10 @@
-"""A thousand episodes at once: what the loop itself costs, with an engine and tools that only take time.
+"""A thousand episodes at once: what the loop costs, and what the pool with real sandboxes adds.
 
-The engine answers after 50 ms, a tool takes 200 ms, 256 tools run at a time: so the tools alone take
-episodes x turns x 0.2 s / 256. What is above that is arithmetic (`floor`) and ours.
-`python -m benchmarks.bench_episodes [--json]`.
+The first sheet has tools that only take time: the engine answers after 50 ms, a tool takes 200 ms, 256 tools run at a
+time, so the tools alone take episodes x turns x 0.2 s / 256. What is above that is arithmetic (`floor`) and ours. In
+the second every episode has a lease of the pool and a bubblewrap sandbox of its own, in which its commands run; the
+tools' own time is what these took, added up and divided by how many ran at a time.
+`python -m benchmarks.bench_episodes [--json] [--real-only]`.
 """
 
 import argparse
@@ -13,20 +15,23 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import closing
 from typing import Any
 
 from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay.agent import EpisodeLimits, Finish, Trajectory, play_episode
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.hands import Hands
+from selfplay.agent.conversation import TokenConversation
 from selfplay.agent.model import Message, Sample, Sampling
-from selfplay.agent.token_conversation import TokenConversation
-from selfplay.policies.loop import LoopThread
-from selfplay.rollout.stage import LoopStage
-from selfplay.sandbox import Completed
+from selfplay.agent.tools import SSR_TOOLS
+from selfplay.commands.cost import cpu_seconds
+from selfplay.rollout.many import rare_collections
+from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, World, open_backend
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
 
 EPISODES, TURNS, PLACES = 1000, 20, 256
+REAL_TURNS, REAL_PLACES = 10, 32
+SMALL = Limits(memory_bytes=128 * MIB, disk_bytes=16 * MIB)
 TOOL_SECONDS, ANSWER_SECONDS = 0.2, 0.05
 THOUGHTS = 200
 """Characters, and so tokens, of each answer before its call."""
@@ -59,20 +64,27 @@ class Characters:
 
 
 class Engine:
-    """One episode's: answers with a call of bash, after `TURNS` of them with a submit, then with words."""
+    """One episode's: answers with a call of bash, after `turns` of them with a submit, then with words."""
 
     name, context = "stub", 1_000_000
 
-    def __init__(self) -> None:
-        self.turn = 0
+    def __init__(self, turns: int, command: str = "echo") -> None:
+        self.turns, self.command, self.turn = turns, command, 0
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
         self.turn += 1
         await asyncio.sleep(ANSWER_SECONDS)
-        call = "submit>\n" if self.turn > TURNS else f"bash>\necho {self.turn}\n"
-        said = "Done." if self.turn > TURNS + 1 else f"{'hm ' * (THOUGHTS // 3)}\n<tool: {call}</tool>"
+        call = "submit>\n" if self.turn > self.turns else f"bash>\n{self.command}; echo {self.turn}\n"
+        said = "Done." if self.turn > self.turns + 1 else f"{'hm ' * (THOUGHTS // 3)}\n<tool: {call}</tool>"
         ids = (*map(ord, said), 256)
         return Sample(ids, (-1.0,) * len(ids), False, prompt)
+
+    async def close(self) -> None:
+        """It holds nothing."""
+
+
+CHAT = ChatFormat(Characters())
+TOLD = (Message("system", "You are a stub."), Message("user", "Play."))
 
 
 class Tools:
@@ -86,7 +98,9 @@ class Tools:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    report([sheet()], parser.parse_args().json)
+    parser.add_argument("--real-only", action="store_true", help="only the episodes in real sandboxes")
+    chosen = parser.parse_args()
+    report([*([] if chosen.real_only else [sheet()]), real_sheet()], chosen.json)
 
 
 def sheet() -> Sheet:
@@ -129,17 +143,58 @@ def floor() -> float:
 
 
 def play() -> list[Trajectory]:
-    """The episodes on the stage that `selfplay curriculum` and `solve` play on."""
-    chat, sandbox = ChatFormat(Characters()), Tools()
-    told = (Message("system", "You are a stub."), Message("user", "Play."))
+    """The episodes with tools that only take time: what the loop itself costs."""
 
-    def episode(hands: Hands) -> Coroutine[Any, Any, Trajectory]:
-        talk = TokenConversation(Engine(), chat, "solver", told)
-        return play_episode(talk, sandbox, "solver", hands, EpisodeLimits(seconds=600))  # type: ignore[arg-type]
+    async def main() -> list[Trajectory]:
+        with Workers(PLACES) as workers, rare_collections():
+            games = [_episode(Engine(TURNS), Tools(), workers) for _ in range(EPISODES)]  # type: ignore[arg-type]
+            return await asyncio.gather(*games)
 
-    with closing(LoopThread()) as loop, LoopStage(loop, EPISODES, PLACES) as stage:
-        games = [stage.start(episode) for _ in range(EPISODES)]
-        return [game.result() for game in games]
+    return asyncio.run(main())
+
+
+def _episode(engine: Engine, sandbox: Sandbox, workers: Workers) -> Coroutine[Any, Any, Trajectory]:
+    conversation = TokenConversation(engine, CHAT, "solver", TOLD, toolset=SSR_TOOLS)
+    limits = EpisodeLimits(seconds=3600)
+    return play_episode(conversation, sandbox, "solver", toolset=SSR_TOOLS, workers=workers, limits=limits)
+
+
+def real_sheet() -> Sheet:
+    """A thousand episodes through the pool, each with a real sandbox of its own."""
+    started, cpu = time.monotonic(), cpu_seconds()
+    trajectories, most = play_real(open_backend())
+    wall, cpu = time.monotonic() - started, cpu_seconds() - cpu
+    ideal = sum(step.seconds for t in trajectories for step in t.steps) / REAL_PLACES
+    assert all(t.finish == Finish.SUBMITTED for t in trajectories)
+    return Sheet(
+        f"{EPISODES} episodes in real sandboxes, {REAL_TURNS} commands of {TOOL_SECONDS:.1f} s each, "
+        f"{REAL_PLACES} at a time",
+        (
+            at_most("above the tools' own time", 100 * (wall / ideal - 1), 10, "%"),
+            Figure("wall", wall, "s"),
+            Figure("most leases at once", most, ""),
+            Figure("core time an episode, sandbox and commands included", cpu / EPISODES, "s"),
+        ),
+    )
+
+
+def play_real(backend: Backend) -> tuple[list[Trajectory], int]:
+    """The trajectories, and the most leases that were out at once."""
+    most = 0
+
+    async def main() -> list[Trajectory]:
+        pool = Pool(backend)
+
+        async def life(workers: Workers) -> Trajectory:
+            nonlocal most
+            async with pool.lease(SMALL) as lease, workers.entered(lease.open(World(), SMALL)) as sandbox:
+                most = max(most, pool.usage().leases)
+                return await _episode(Engine(REAL_TURNS, f"sleep {TOOL_SECONDS}"), sandbox, workers)
+
+        with Workers(REAL_PLACES) as workers, rare_collections():
+            return await asyncio.gather(*(life(workers) for _ in range(EPISODES)))
+
+    return asyncio.run(main()), most
 
 
 if __name__ == "__main__":

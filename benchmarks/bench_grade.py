@@ -20,7 +20,8 @@ from benchmarks.bare import Bare, bare_command, warmed
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from selfplay.commands.cost import cpu_seconds
 from selfplay.commands.curriculum import Order, run_campaign
-from selfplay.commands.grade import grader_for
+from selfplay.commands.grade import gradable, grader_of
+from selfplay.curriculum.calibrations import CALIBRATION_FILE
 from selfplay.curriculum.stored import MOST_SECONDS, read_bug, task_of
 from selfplay.oracle.trial import Order as TrialOrder
 from selfplay.oracle.trial import run_trial
@@ -52,11 +53,12 @@ def grade_all(folders: Sequence[Path], prepared: Prepared, backend: Backend, bar
         gold = reverse(artifact.bug_inject)
         task = task_of(folder, bug, artifact, prepared.world())
         before = cpu_seconds()
-        grader = grader_for(folder, backend, prepared=prepared, counterfactual=asked)
+        (folder / CALIBRATION_FILE).unlink(missing_ok=True)  # the first attempt of a group makes it
+        grader = grader_of(gradable(folder, prepared), backend, counterfactual=asked)
         spent += cpu_seconds() - before
         for _ in range(ATTEMPTS):
             before = cpu_seconds()
-            resolved += grader.grade(gold).resolved
+            resolved += grader.grade(backend, gold).resolved
             done = cpu_seconds()
             run_trial(backend, task.world, artifact, TrialOrder((*task.diffs, gold), MOST_SECONDS))
             spent += done - before

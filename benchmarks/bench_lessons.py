@@ -16,10 +16,10 @@ import time
 from pathlib import Path
 
 from benchmarks.figures import Figure, Sheet, report
+from selfplay.commands.demonstrate import Shown, demonstrate
 from selfplay.commands.lessons import LessonOrder, write_lessons
 from selfplay.curriculum import open_existing
 from selfplay.sandbox import open_backend
-from selfplay.sft.demonstrate import Shown, demonstrate
 
 
 def demonstrated(run: Path, workers: int) -> tuple[list[Shown], float]:

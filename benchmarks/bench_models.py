@@ -9,22 +9,22 @@ import argparse
 import asyncio
 import time
 from collections.abc import Awaitable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
-from selfplay.agent import Call, EpisodeLimits, Threads, Trajectory, Turn, play_episode
+from selfplay.agent import Call, EpisodeLimits, Trajectory, Turn, play_episode
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.conversation import Said, Style
+from selfplay.agent.conversation import Answer, Style, TokenConversation
 from selfplay.agent.model import Message, Sampling, TokenModel
 from selfplay.agent.tape import Segment
-from selfplay.agent.token_conversation import TokenConversation
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.policies.smollm2 import fetch_smollm2
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
 from selfplay.policies.vllm_engine import VllmModel, VllmOptions
 from selfplay.repository.cache import default_cache
 from selfplay.sandbox import Sandbox, World, open_backend
+from selfplay.sandbox.workers import Workers
 
 EPISODES, TURNS, ANSWER = 32, 3, 24
 SIZE = f"SmolLM2-135M, {EPISODES} episodes at once, {TURNS} answers of {ANSWER} tokens"
@@ -108,19 +108,20 @@ async def compared(engine: VllmModel, chat: ChatFormat, sandbox: Sandbox) -> tup
 class Obliging(TokenConversation):
     """Whatever the model says, it is a command: the lengths are scripted, the tokens are the model's."""
 
-    def _turn(self, said: Said) -> Turn:
-        return Call("bash", {"command": "sleep 0.05; echo one line and another"}, said.text)
+    def _turn(self, answer: Answer) -> Turn:
+        return Call("bash", {"command": "sleep 0.05; echo one line and another"}, answer.text)
 
 
 async def play(model: TokenModel, chat: ChatFormat, sandbox: Sandbox) -> list[Trajectory]:
     style = Style(Sampling(max_tokens=ANSWER))
-    with ThreadPoolExecutor(8) as pool:
-        hands, limits = Threads(pool), EpisodeLimits(calls=TURNS - 1, seconds=600)
-        games = [
-            play_episode(Obliging(model, chat, "solver", TOLD, style), sandbox, "solver", hands, limits)
-            for _ in range(EPISODES)
+    limits = EpisodeLimits(calls=TURNS - 1, seconds=600)
+    with Workers(8) as workers:
+        policies = [Obliging(model, chat, "solver", TOLD, style, toolset=SSR_TOOLS) for _ in range(EPISODES)]
+        episodes = [
+            play_episode(policy, sandbox, "solver", toolset=SSR_TOOLS, workers=workers, limits=limits)
+            for policy in policies
         ]
-        return await asyncio.gather(*games)
+        return await asyncio.gather(*episodes)
 
 
 async def replay(model: VllmModel, played: Sequence[Trajectory]) -> list[Trajectory]:

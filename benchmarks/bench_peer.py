@@ -10,6 +10,7 @@ from our own path: same suite, same sandboxes, same checks, same meter.
 """
 
 import argparse
+import asyncio
 import json
 import statistics
 import subprocess
@@ -22,14 +23,17 @@ from pathlib import Path
 from benchmarks.bare import Bare, bare_command, warmed
 from benchmarks.bench_bugs import PROJECTS
 from benchmarks.figures import Figure, Sheet, report
-from selfplay.agent import run_episode
+from selfplay.agent import Trajectory, play_episode
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.artifact import Artifact, ArtifactError
 from selfplay.commands.cost import cpu_seconds
 from selfplay.patches import is_test_file, parse
 from selfplay.repository import Prepared, Suite, measure_suite, prepare
 from selfplay.repository.cache import default_cache
 from selfplay.roles.injector.collect import collect
-from selfplay.sandbox import Backend, open_backend
+from selfplay.sandbox import Backend, Sandbox, open_backend
+from selfplay.sandbox.workers import Workers
+from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.script import hand_in
@@ -79,11 +83,11 @@ def candidates(python: Path, prepared: Prepared, count: int) -> list[Change]:
     ]
 
 
-def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Script:
+def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Script[None]:
     """Plant it, run the whole suite, and where some tests fail and some pass, remove those and hand in."""
     yield from steps.install_probe()
-    yield from steps.create(change.path, change.after or "")
-    found = yield from steps.look(suite, sorted(suite.seconds), TEST_SECONDS, len(suite.seconds))
+    yield from tools.create(change.path, change.after or "")
+    found = yield from steps.run_tests(suite, sorted(suite.seconds), TEST_SECONDS, len(suite.seconds))
     if not found.ran or not found.failures or not found.passed:
         return
     tally.seen += 1
@@ -91,14 +95,20 @@ def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Sc
     weakened = weaken(tests, found.failures, {})
     if weakened:
         for one in weakened:
-            yield from steps.plant(one)
+            yield from tools.make_change(one)
         yield from hand_in(suite, suite.files, [change], weakened)
+
+
+async def played(policy: ScriptedPolicy, sandbox: Sandbox, role: str) -> Trajectory:
+    """One episode."""
+    with Workers(1) as workers:
+        return await play_episode(policy, sandbox, role, toolset=SSR_TOOLS, workers=workers)
 
 
 def play(change: Change, prepared: Prepared, suite: Suite, backend: Backend, tally: Tally) -> Artifact | None:
     with backend.open(prepared.world(history=True)) as sandbox:
-        trajectory = run_episode(
-            ScriptedPolicy("swesmith", script(change, prepared, suite, tally)), sandbox, "injector"
+        trajectory = asyncio.run(
+            played(ScriptedPolicy("swesmith", script(change, prepared, suite, tally)), sandbox, "injector")
         )
         try:
             return collect(trajectory, sandbox)

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
-from benchmarks.figures import Figure, Sheet, at_least, at_most, report
+from benchmarks.figures import Figure, Sheet, at_least, at_most, report_each
 from selfplay.sandbox import MIB, Backend, Mount, World, open_backend
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 
@@ -35,13 +35,15 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument("--no-peers", action="store_true", help="leave other projects out")
     options = parser.parse_args()
-    report(list(sheets(peers=not options.no_peers)), options.json)
+    report_each(sheets(peers=not options.no_peers), options.json)
 
 
 def sheets(peers: bool = True) -> Iterator[Sheet]:
-    """bubblewrap's table, Docker's, and those of other projects."""
+    """bubblewrap's table, Docker's, and those of other projects. What has no engine is said before the first is
+    measured, and the others are."""
     from benchmarks import bench_sandbox_docker, bench_sandbox_peers
 
+    bench_sandbox_docker.engine_missing()
     yield sheet()
     yield bench_sandbox_docker.sheet()
     if peers:

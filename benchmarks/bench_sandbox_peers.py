@@ -17,6 +17,7 @@ from typing import Any
 from benchmarks.figures import Figure, Sheet, report
 from selfplay.repository.cache import default_cache
 from selfplay.sandbox.programs import find_bwrap
+from selfplay.sandbox.protocol import SandboxError
 
 COMMANDS = 60
 IMAGE = "selfplay-debian"
@@ -37,9 +38,10 @@ def sheet() -> Sheet:
     for name in PEERS:
         try:
             figures += of(name, measured(name))
-        except subprocess.CalledProcessError as error:
-            last = (error.stderr or "").strip().rpartition("\n")[2]
-            notes.append(f"{name}: not measured: {last[:300]}")
+        except (subprocess.SubprocessError, SandboxError, OSError, ValueError) as error:
+            said = getattr(error, "stderr", None) or str(error)  # a timeout's may be bytes
+            text = said.decode(errors="replace") if isinstance(said, bytes) else said
+            notes.append(f"{name}: not measured: {text.strip().rpartition(chr(10))[2][:300]}")
     return Sheet(f"sandboxes of other projects, {os.cpu_count()} cores", tuple(figures), "\n".join(notes))
 
 

@@ -8,6 +8,7 @@ order when it applies and changes code, that is when it was refused for its fail
 """
 
 import argparse
+import asyncio
 import statistics
 import sys
 import time
@@ -17,17 +18,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
-from selfplay.agent import run_episode
+from selfplay.agent import Trajectory, play_episode
 from selfplay.artifact import Bug
 from selfplay.commands.cost import cpu_seconds
-from selfplay.commands.grade import grader_for, task_of
-from selfplay.commands.validate import bug_folders, prepared_for, read_bug
-from selfplay.oracle.grade import Grader
-from selfplay.oracle.specification import specification
-from selfplay.oracle.world import open_world, solver_world
+from selfplay.commands.grade import gradable, grader_of
+from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug
+from selfplay.oracle.grade import Grade
+from selfplay.oracle.world import SolverWorld, open_world, prediction_of
 from selfplay.repository import Prepared
+from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
+from selfplay.rollout.solver import make_ready
 from selfplay.sandbox import Backend, open_backend
+from selfplay.sandbox.workers import Workers
+from selfplay.scripted.policy import ScriptedPolicy
 from selfplay.scripted.solver.naive import naive_solver
 from selfplay.scripted.solver.script import scripted_solver
 
@@ -52,22 +56,26 @@ def attempts_on(
     folder: Path, numbers: int, policies: Sequence[str], prepared: Prepared, backend: Backend
 ) -> Iterator[Attempt]:
     """`numbers` attempts of each policy on one bug."""
-    bug, artifact, _ = read_bug(folder)
-    grader = grader_for(folder, backend, prepared=prepared, counterfactual=False)
-    world = task_of(folder, bug, artifact, solver_world(prepared))
-    shown = specification(artifact.test_weaken, {})
+    ready = make_ready(folder, prepared)
+    grader = grader_of(gradable(folder, prepared), backend, counterfactual=False)
     for policy in policies:
         for number in range(numbers):
-            with open_world(backend, world) as opened:
+            task = SolverTask(ready.bug.id, ready.specification, 0, number)
+            with open_world(backend, ready.task) as opened:
                 began, used = time.monotonic(), cpu_seconds()
-                run_episode(POLICIES[policy](SolverTask(bug.id, shown, 0, number)), opened.sandbox, "solver")
+                asyncio.run(_played(POLICIES[policy](task), opened))
                 seconds, core = time.monotonic() - began, cpu_seconds() - used
-                diff = opened.prediction().diff
-            yield _graded(grader, bug, policy, diff, (seconds, core))
+                changes = opened.changes()
+            diff = prediction_of(backend, ready.task, changes).diff
+            yield _attempt(grader.grade(backend, diff), ready.bug, policy, (seconds, core))
 
 
-def _graded(grader: Grader, bug: Bug, policy: str, diff: str, spent: tuple[float, float]) -> Attempt:
-    grade = grader.grade(diff)
+async def _played(policy: ScriptedPolicy, world: SolverWorld) -> Trajectory:
+    with Workers(1) as workers:
+        return await play_episode(policy, world.sandbox, SOLVER.name, toolset=SOLVER.toolset, workers=workers)
+
+
+def _attempt(grade: Grade, bug: Bug, policy: str, spent: tuple[float, float]) -> Attempt:
     solved, reason = grade.resolved, grade.reason
     return Attempt(bug.id, bug.strategy, policy, solved, reason in ("failing-tests", "missing-tests"), reason, *spent)
 

@@ -1,7 +1,7 @@
 """A measured figure beside its target, and how figures are printed: shared by all benchmarks."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from rich.console import Console
@@ -36,6 +36,15 @@ def at_least(what: str, value: float, least: float, unit: str) -> Figure:
     return Figure(what, value, unit, f">= {least:g}", value >= least)
 
 
+def report_each(sheets: Iterable[Sheet], as_json: bool) -> None:
+    """Print each sheet as it comes, so that one that fails loses none before it; as JSON all at the end."""
+    if as_json:
+        report(list(sheets), as_json=True)
+        return
+    for sheet in sheets:
+        report([sheet], as_json=False)
+
+
 def report(sheets: Sequence[Sheet], as_json: bool) -> None:
     """Print the sheets, as tables or as one JSON list."""
     if as_json:
@@ -47,7 +56,7 @@ def report(sheets: Sequence[Sheet], as_json: bool) -> None:
             met = ("yes" if figure.met else "NO") if figure.target else ""
             table.add_row(figure.what, f"{number(figure.value)} {figure.unit}".strip(), figure.target, met)
         console = Console()
-        console.print(table)
+        console.print(table if sheet.figures else sheet.title)
         if sheet.note:
             console.print(sheet.note + "\n", highlight=False)
 

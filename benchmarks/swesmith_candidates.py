@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from swesmith.bug_gen.adapters import get_entities_from_file  # type: ignore[import-not-found]
 from swesmith.bug_gen.procedural import MAP_EXT_TO_MODIFIERS  # type: ignore[import-not-found]
@@ -38,8 +39,8 @@ def main(tree: str, seed: str, count: str, *files: str) -> None:
         print(json.dumps(found))
 
 
-def pairs(files: tuple[str, ...]) -> list[tuple]:
-    entities: list = []
+def pairs(files: tuple[str, ...]) -> list[tuple[Any, Any]]:
+    entities: list[Any] = []
     for file in files:
         get_entities_from_file[".py"](entities, file)
     both = [(entity, modifier) for modifier in MAP_EXT_TO_MODIFIERS[".py"] for entity in entities]

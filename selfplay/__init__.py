@@ -1,3 +1,47 @@
-"""Self-play on real software: one model plants bugs and hides them, the same model fixes them."""
+"""Self-play on real software: one model plants bugs and hides them, the same model fixes them.
 
-__version__ = "0.1.0"
+The names below are the public API (`docs/api.md`); they are loaded when they are first used, since the command must
+start at once.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from selfplay.version import VERSION
+
+if TYPE_CHECKING:
+    from selfplay.api import (
+        Curriculum,
+        Grade,
+        Order,
+        Policy,
+        SolveOrder,
+        grade,
+        make_curriculum,
+        open_backend,
+        play_episode,
+        read_pool,
+        solve_bugs,
+    )
+
+__version__ = VERSION
+__all__ = [
+    "Curriculum",
+    "Grade",
+    "Order",
+    "Policy",
+    "SolveOrder",
+    "grade",
+    "make_curriculum",
+    "open_backend",
+    "play_episode",
+    "read_pool",
+    "solve_bugs",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'selfplay' has no attribute {name!r}")
+    from selfplay import api
+
+    return getattr(api, name)

@@ -7,6 +7,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+MAX_PATH = 4096
+"""Characters of a path: Linux takes no more."""
 _PARSING = threading.Lock()
 
 
@@ -33,9 +35,13 @@ def well_formed(text: str) -> str:
 
 def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     """`ast.parse`, one thread at a time: CPython 3.11's counts its recursion for all threads together, and fails with
-    a SystemError where two parse at once. Raises `SyntaxError`, `ValueError` and so on, as `ast.parse`."""
+    a SystemError where two parse at once. Raises `SyntaxError`, also where the code is nested too deeply for the
+    parser, or `ValueError`."""
     with _PARSING:
-        return ast.parse(text, mode=mode)
+        try:
+            return ast.parse(text, mode=mode)
+        except (MemoryError, RecursionError) as error:
+            raise SyntaxError("the code is nested too deeply") from error
 
 
 def printable(text: str) -> str:
@@ -44,8 +50,9 @@ def printable(text: str) -> str:
 
 
 def safe_relative(path: str) -> str | None:
-    """`path` when it is a plain relative POSIX path that stays inside its root and out of any `.git`, else None."""
-    if not path or path.startswith("/") or "\0" in path or "\n" in path:
+    """`path` when it is a plain relative POSIX path that stays inside its root and out of any `.git`, and not longer
+    than `MAX_PATH`; else None."""
+    if not path or len(path) > MAX_PATH or path.startswith("/") or "\0" in path or "\n" in path:
         return None
     plain = posixpath.normpath(path)
     inside = plain not in (".", "..") and not plain.startswith("../")
@@ -54,8 +61,14 @@ def safe_relative(path: str) -> str | None:
 
 def regular_file(root: Path, path: str) -> Path | None:
     """The file at the relative `path` below `root`, when it is one and no link leads to it."""
-    file = root / path
-    if safe_relative(path) is None or not file.is_file():
+    if safe_relative(path) is None:
         return None
-    steps = (file, *(folder for folder in file.parents if folder != root and folder.is_relative_to(root)))
-    return None if any(step.is_symlink() for step in steps) else file
+    parts, step = path.split("/"), root
+    try:
+        for part in parts:
+            step /= part
+            if step.is_symlink():
+                return None
+        return step if step.is_file() else None
+    except OSError:  # a name that no file system holds
+        return None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import hand_made
 import pytest
+from one_at_a_time import OneAtATime
 
 from selfplay.artifact import Artifact
 from selfplay.sandbox import Backend, World, open_backend
@@ -17,6 +18,14 @@ Bench = Callable[..., Workbench]
 def backend() -> Iterator[Backend]:
     opened = open_backend()
     yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session", name="backend")
+def lone_backend() -> Iterator[Backend]:
+    """A backend with one live sandbox at a time, as a lease of the pool has: code that opens a second one fails."""
+    opened = open_backend()
+    yield OneAtATime(opened)
     opened.close()
 
 

@@ -62,8 +62,9 @@ def opinion(
     min_failing_tests: int = 1,
     seconds: float = 90,
     repeats: int = 2,
+    **others: float,
 ) -> Opinion:
-    """Which check the artifact in folder `artifact` fails first, judged on folder `original`."""
+    """Which check the artifact in folder `artifact` fails first, judged on folder `original`. `others`: not judged."""
     five = {path.name: path.read_bytes() for path in artifact.iterdir() if path.is_file()}
     minimum = {"passing": min_passing_tests, "files": min_changed_files, "failing": min_failing_tests}
     with tempfile.TemporaryDirectory() as scratch:
@@ -87,7 +88,7 @@ def judge(case: Case, minimum: dict[str, int], repeats: int) -> Opinion:
     broken = verdict_on_bug(clean, buggy, minimum["failing"])
     demand("weakening", not gives_away(weaken), "commented out")
     weakened = outcomes(case, "weakening", "weakening", bug, weaken)
-    verdict_on_weakening(broken, weakened)
+    verdict_on_weakening(clean, buggy, weakened)
     flips = inverse_mutation(case, bug, changed, broken)
     demand("inverse_mutation", all(flips), "a file makes no difference")
     cleans = [clean] + [outcomes(case, "determinism", "determinism") for _ in range(repeats - 1)]
@@ -97,7 +98,7 @@ def judge(case: Case, minimum: dict[str, int], repeats: int) -> Opinion:
         steady = {test: outcome for test, outcome in clean.items() if test not in flaky}
         demand("test_script", len(steady) >= minimum["passing"], "too few tests")
         broken = verdict_on_bug(steady, buggy, minimum["failing"])
-        verdict_on_weakening(broken, {test: result for test, result in weakened.items() if test not in flaky})
+        verdict_on_weakening(steady, buggy, {test: result for test, result in weakened.items() if test not in flaky})
         demand("inverse_mutation", all(flip & broken for flip in flips), "a file makes no difference")
     except Rejected as rejected:
         raise Rejected("determinism", rejected.args[1]) from rejected
@@ -137,8 +138,12 @@ def verdict_on_bug(clean: dict[str, str], buggy: dict[str, str], at_least: int) 
     return broken
 
 
-def verdict_on_weakening(broken: set[str], weakened: dict[str, str]) -> None:
+def verdict_on_weakening(clean: dict[str, str], buggy: dict[str, str], weakened: dict[str, str]) -> None:
+    broken = passed(clean) - passed(buggy)
     failed = set(weakened) - passed(weakened)
+    for test in passed(clean) & passed(buggy):
+        cases = any(test.split("[")[0] == other.split("[")[0] for other in broken)
+        demand("weakening", cases or test in weakened, "the weakening removes a test")
     demand("weakening", failed <= broken, "the weakening breaks a test")
     demand("weakening", bool(broken - failed), "nothing is hidden")
 

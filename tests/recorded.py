@@ -103,7 +103,7 @@ def serving(answer: Answer) -> Iterator[tuple[str, Server]]:
     """The endpoint's base URL, and the server."""
     server = Server(("127.0.0.1", 0), Handler)
     server.answer, server.requests = answer, []
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()  # seconds until it sees its end
     try:
         yield f"http://127.0.0.1:{server.server_port}/v1", server
     finally:

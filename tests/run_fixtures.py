@@ -2,19 +2,21 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny_repository
 from bench_fixtures import backend
+from together import made_once, together
 
-__all__ = ["backend"]
+__all__ = ["backend", "together"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,35 @@ class Done:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A command that goes on. Tests wait for what it says, never for a time."""
+
+    process: subprocess.Popen[str]
+
+    def until(self, text: str) -> str:
+        """The first line of its progress that holds the text; fails when it ends without one."""
+        assert self.process.stderr is not None
+        said = []
+        for line in self.process.stderr:
+            said.append(line)
+            if text in line:
+                return line
+        raise AssertionError(f"ended without a line with {text!r}:\n{''.join(said)}")
+
+    def pause(self) -> None:
+        """Stop it where it is, so that it cannot end before the test has done what it is about."""
+        self.process.send_signal(signal.SIGSTOP)
+
+    def ends_by(self, how: signal.Signals) -> tuple[int, str]:
+        """Send the signal, paused or not; its exit code, and the progress that was not read yet."""
+        assert self.process.stderr is not None
+        self.process.send_signal(how)
+        self.process.send_signal(signal.SIGCONT)
+        said = self.process.stderr.read()
+        return self.process.wait(), said
 
 
 @dataclass(frozen=True)
@@ -41,29 +72,50 @@ class Command:
             argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True, cwd=cwd
         )
 
+    @contextmanager
+    def running(self, *arguments: object, cwd: Path | None = None) -> Iterator[Running]:
+        """The command in the background; killed when the block is left before it has ended."""
+        with self.start(*arguments, cwd=cwd) as process:
+            try:
+                yield Running(process)
+            finally:
+                process.kill()
+
     def __call__(self, *arguments: object, cwd: Path | None = None) -> Done:
         with self.start(*arguments, cwd=cwd) as process:
             out, err = process.communicate(timeout=500)
         return Done(process.returncode, out, err)
 
 
-@pytest.fixture(scope="session")
-def selfplay() -> Iterator[Command]:
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)  # sandboxes of root's runs are somebody else's
-        yield Command(Path(folder, "cache"))
+def done_once(place: Path, run: Callable[[Path], Done]) -> tuple[Path, Done]:
+    """The run's folder and what the command said, of a command that all workers need once: it gets the folder."""
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "done.json").write_text(json.dumps(asdict(run(folder / "run"))))
+
+    made_once(place, make)
+    return place / "run", Done(**json.loads((place / "done.json").read_text()))
 
 
 @pytest.fixture(scope="session")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_repository.make(tmp_path_factory.mktemp("shop") / "shop")
+def selfplay(together: Path) -> Command:
+    return Command(together / "cache")
 
 
 @pytest.fixture(scope="session")
-def finished(selfplay: Command, shop: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+def shop(together: Path) -> Path:
+    return made_once(together / "shop", tiny_repository.make)
+
+
+@pytest.fixture(scope="session")
+def finished(selfplay: Command, shop: Path, together: Path) -> tuple[Path, Done]:
     """A finished run of four bugs on two workers: read it, copy it, never write to it."""
-    out = tmp_path_factory.mktemp("runs") / "run"
-    return out, selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 3, "--workers", 2, "--json")
+
+    return done_once(
+        together / "finished",
+        lambda out: selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 3, "--workers", 2, "--json"),
+    )
 
 
 @pytest.fixture

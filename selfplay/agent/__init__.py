@@ -1,14 +1,14 @@
 """One episode: the tool loop, its budget, its tokens and its trajectory. Knows neither which model nor which role."""
 
 from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, Turn
-from selfplay.agent.episode import EpisodeLimits, play_episode, run_episode
-from selfplay.agent.hands import AsyncPolicy, Policy, Threads
-from selfplay.agent.trajectory import Record, Step, Trajectory
+from selfplay.agent.episode import EpisodeLimits, Policy, play_episode
+from selfplay.agent.toolset import Tool, Toolset
+from selfplay.agent.trajectory import EpisodeFigures, Record, Step, Trajectory
 
 __all__ = [
-    "AsyncPolicy",
     "Budget",
     "Call",
+    "EpisodeFigures",
     "EpisodeLimits",
     "Finish",
     "Malformed",
@@ -17,9 +17,9 @@ __all__ = [
     "Record",
     "Step",
     "Stop",
-    "Threads",
+    "Tool",
+    "Toolset",
     "Trajectory",
     "Turn",
     "play_episode",
-    "run_episode",
 ]

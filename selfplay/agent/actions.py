@@ -22,8 +22,7 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True)
 class Call:
-    """One use of one tool: `bash(command[, timeout])`, `edit(path, old, new)`, `create(path, content)`,
-    `submit(folder)` or `submit(paths)`.
+    """One use of one tool of the role's toolset.
 
     `said`: the model's own words this was read from; empty for a policy that has none.
     """
@@ -35,10 +34,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Malformed:
-    """A turn that is no call. `why` is the observation it is answered with; it uses up one call of the budget."""
+    """A turn that is not a call. `why` is the observation it is answered with; it uses up one call of the budget.
+
+    `tool`: the one it tried to call, where that can be told.
+    """
 
     said: str
     why: str
+    tool: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,15 @@ class Budget:
 class Observation:
     """What a call gave back. `exit_code` is a command's, 0 for another tool that worked, 1 for one that did not.
 
-    `output` is capped (head and tail kept, the cut marked). `malformed`: the turn was no call that can be carried out.
+    `output` is capped (head and tail kept, the cut marked). `malformed`: the turn was not a call that can be carried
+    out. `submitted`: something was handed in.
     """
 
     output: str
     exit_code: int
     budget: Budget
     malformed: bool = False
+    submitted: bool = False
 
     @property
     def ok(self) -> bool:
@@ -88,8 +93,8 @@ class Observation:
 
 
 def readable(turn: object) -> Call | Malformed:
-    """`turn` where it is a call or says why it is none; else a call of no tool that says what came, so that it is
-    answered and kept."""
+    """`turn` where it is a call or is known to be malformed; anything else as a call of no tool that says what came,
+    so that it is answered and kept."""
     if isinstance(turn, Malformed):
         return turn
     if isinstance(turn, Call) and isinstance(turn.tool, str) and isinstance(turn.arguments, dict):

@@ -9,16 +9,19 @@
                                     >>>>>>> REPLACE
                                     </tool>
 
-One call a message. Whatever is wrong is said in words that a small model can act on, and nothing is run: running the
-first of two calls would let a model go on from results that it made up. An empty replacement deletes whole lines.
+One call a message; the toolset says which tools there are and what may stand between the tags. Whatever is wrong is
+said in words that a small model can act on, and nothing is run: running the first of two calls would let a model go on
+from results that it made up. A model writes what it likes, so everything here takes time linear in the message.
 """
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
 from typing import Any
 
 from selfplay.agent.actions import Call, Malformed
+from selfplay.agent.toolset import NotACall, Tool, Toolset, Unspeakable
+
+__all__ = ["MOST_SAID", "Unspeakable", "example", "parse", "without_thoughts", "write"]
 
 _TAG = r"<tool:[ \t]*(?P<name>[A-Za-z_]{1,40})(?P<options>[^<>\n]{0,200})>"
 _OPEN = rf"{_TAG}(?:[ \t]+(?=\n))?"
@@ -27,39 +30,25 @@ CRLF = re.compile(rf"{_TAG}[ \t]*\r\n")
 OPEN_LINE = re.compile(rf"^[ \t]*{_OPEN}[ \t]*$", re.MULTILINE)
 CLOSE = "</tool>"
 CLOSE_LINE = re.compile(r"^[ \t]*</tool>", re.MULTILINE)
-SEARCH = re.compile(r"<{5,9} ?SEARCH\s*")
-DIVIDE = re.compile(r"={5,9}\s*")
-REPLACE = re.compile(r">{5,9} ?REPLACE\s*")
 TAG = re.compile(rf"<(?P<end>/?)think(?:ing)?>|{_OPEN}")
-EDIT_FORM = (
-    "edit: needs the path on the first line, then the lines <<<<<<< SEARCH, the old text, =======, "
-    "the new text, >>>>>>> REPLACE."
-)
 MOST_SAID = 64_000
-"""Characters of a message that are kept; its tokens are kept whole where the engine gives them.
-
-A model writes what it likes, so everything here takes time linear in the message.
-"""
+"""Characters of a message that are kept; its tokens are kept whole where the engine gives them."""
 
 
-class Unspeakable(ValueError):
-    """A call that this format cannot say without changing it."""
-
-
-class _Bad(Exception):
-    """Why a text is no call."""
-
-
-def parse(said: str, cut_off: bool = False) -> Call | Malformed | None:
+def parse(said: str, toolset: Toolset, cut_off: bool = False) -> Call | Malformed | None:
     """The call a message holds; None when it holds none. `cut_off`: the message hit a token limit."""
     kept = said if len(said) <= MOST_SAID else said[:MOST_SAID] + "\n[... cut ...]"
-    ended_so = said.count("\r\n") == said.count("\n") or CRLF.search(said)  # and means nothing by it
-    text = said.replace("\r\n", "\n") if ended_so else said
+    crlf = said.count("\r\n") == said.count("\n") or CRLF.search(said)  # its lines end so, which means nothing
+    text = without_thoughts(said.replace("\r\n", "\n") if crlf else said)
+    opening = OPEN.search(text)
+    if opening is None:
+        why = _no_tag(text, cut_off)
+        return Malformed(kept, why) if why else None
+    name = opening["name"].lower()
     try:
-        found = _find(without_thoughts(text), cut_off)
-    except _Bad as why:
-        return Malformed(kept, str(why))
-    return Call(found[0], found[1], kept) if found else None
+        return Call(name, _arguments(text, opening, toolset, cut_off), kept)
+    except NotACall as why:
+        return Malformed(kept, str(why), name)
 
 
 def without_thoughts(said: str) -> str:
@@ -86,15 +75,15 @@ class _Ends:
     def __init__(self, text: str) -> None:
         self._text = text
         self._lines = [match.span() for match in CLOSE_LINE.finditer(text)]
-        self._last = text.rfind(CLOSE)
+        self._all = [match.span() for match in re.finditer(CLOSE, text)]
 
     def of(self, place: int) -> tuple[int, int] | None:
         """Begin and end of what closes the call whose tag ends at `place`; None where nothing does."""
-        at = bisect_left(self._lines, (place, place))
-        if self._text.startswith("\n", place) and at < len(self._lines):
-            return self._lines[at]
-        found = self._text.find(CLOSE, place) if place <= self._last else -1
-        return None if found < 0 else (found, found + len(CLOSE))
+        for spans in (self._lines if self._text.startswith("\n", place) else (), self._all):
+            at = bisect_left(spans, (place, place))
+            if at < len(spans):
+                return spans[at]
+        return None
 
     def after(self, place: int) -> int:
         """Where the text goes on behind that call; behind its tag where nothing closes it before the next one, as
@@ -103,24 +92,39 @@ class _Ends:
         return found[1] if found and not OPEN.search(self._text, place, found[0]) else place
 
 
-def _find(text: str, cut_off: bool) -> tuple[str, dict[str, Any]] | None:
-    opening = OPEN.search(text)
-    if opening is None:
-        if cut_off:
-            raise _Bad("Your message was cut off at the length limit before any call. Be brief and make one call.")
-        if re.search(r"<tool\b|</tool>", text):
-            raise _Bad("A call begins with a line like <tool: bash> and ends with the line </tool>.")
-        return None
+def _no_tag(text: str, cut_off: bool) -> str:
+    """What is wrong with a message without an opening tag; nothing where it does not try to make a call."""
+    if cut_off:
+        return "Your message was cut off at the length limit before any call. Be brief and make one call."
+    if re.search(r"<tool\b|</tool>", text):
+        return "A call begins with a line like <tool: bash> and ends with the line </tool>."
+    return ""
+
+
+def _arguments(text: str, opening: re.Match[str], toolset: Toolset, cut_off: bool) -> dict[str, Any]:
+    """The arguments of the one call in `text`. Raises `NotACall`."""
     name = opening["name"].lower()
     body, rest = _body(text, opening.end(), name, cut_off)
     second = OPEN.search(rest)
     if second:
-        raise _Bad(f"Your message holds more than one call ({name}, then {second['name']}). Make one call a message.")
+        raise NotACall(
+            f"Your message holds more than one call ({name}, then {second['name']}). Make one call a message."
+        )
     if CLOSE_LINE.search(rest) and rest.replace(CLOSE, "").strip():
-        raise _Bad(f"{name}: a line </tool> ends a call, and yours goes on after one. Say such a line in another way.")
-    if name not in READERS:
-        raise _Bad(f"There is no tool {name!r}. The tools are: {', '.join(READERS)}.")
-    return name, READERS[name](body, opening["options"].strip())
+        raise NotACall(f"{name}: a line </tool> ends a call, and yours goes on after one. Write such a line otherwise.")
+    tool = toolset.find(name)
+    if tool is None:
+        raise NotACall(toolset.no_tool(name))
+    try:
+        return _read(tool, body, opening["options"].strip())
+    except NotACall as why:
+        raise NotACall(f"{name}: {why}") from None
+
+
+def _read(tool: Tool, body: str, options: str) -> dict[str, Any]:
+    if options and not tool.form.options:
+        raise NotACall(f"{options!r} may not stand there. Write <tool: {tool.name}>, and the rest on the next lines.")
+    return tool.form.read(body, options)
 
 
 def _body(text: str, begin: int, name: str, cut_off: bool) -> tuple[str, str]:
@@ -128,107 +132,32 @@ def _body(text: str, begin: int, name: str, cut_off: bool) -> tuple[str, str]:
     end = _Ends(text).of(begin)
     if end is None:
         why = "your message was cut off at the length limit" if cut_off else "the line </tool> is missing"
-        raise _Bad(f"The call of {name} is not closed: {why}.")
+        raise NotACall(f"The call of {name} is not closed: {why}.")
     inside = text[begin : end[0]]
     another = OPEN_LINE.search(inside)
     if another:
-        raise _Bad(f"The call of {name} is not closed: the line </tool> is missing before that of {another['name']}.")
+        why = f"the line </tool> is missing before that of {another['name']}"
+        raise NotACall(f"The call of {name} is not closed: {why}.")
     return inside.removeprefix("\n").removesuffix("\n"), text[end[1] :]
 
 
-def _bash(body: str, options: str) -> dict[str, Any]:
-    if not body.strip():
-        raise _Bad("bash: there is no command between <tool: bash> and </tool>.")
-    if not options:
-        return {"command": body}
-    timeout = re.fullmatch(r"(?:timeout=)?\"?(\d{1,9}(?:\.\d{1,9})?)s?\"?", options)
-    if not timeout:
-        raise _Bad(f"bash: {options!r} is not understood. Only a time limit may stand there: <tool: bash timeout=60>.")
-    return {"command": body, "timeout": float(timeout[1])}
-
-
-def _edit(body: str, options: str) -> dict[str, Any]:
-    _refuse_options("edit", options)
-    path, *lines = body.rstrip().split("\n")
-    if len(lines) < 3 or not SEARCH.fullmatch(lines[0]) or not REPLACE.fullmatch(lines[-1]):
-        raise _Bad(EDIT_FORM)
-    if any(SEARCH.fullmatch(line) or REPLACE.fullmatch(line) for line in lines[1:-1]):
-        raise _Bad("edit: one place a call. Write one SEARCH and one REPLACE line.")
-    divider = _divider(lines)
-    old, new = "\n".join(lines[1:divider]), "\n".join(lines[divider + 1 : -1])
-    deletes = divider == len(lines) - 2
-    return {"path": path.strip(), "old": f"{old}\n" if old and deletes else old, "new": new}
-
-
-def _divider(lines: list[str]) -> int:
-    """The line between old and new. Headings may be underlined like one: what could be either is refused."""
-    for usual in (re.compile(r"={7}"), DIVIDE):
-        found = [at for at, line in enumerate(lines) if usual.fullmatch(line)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise _Bad("edit: more than one line could be the divider =======. Leave such lines out, or use bash.")
-    raise _Bad(EDIT_FORM)
-
-
-def _create(body: str, options: str) -> dict[str, Any]:
-    _refuse_options("create", options)
-    path, newline, content = body.partition("\n")
-    if not path.strip():
-        raise _Bad("create: needs the path on the first line after <tool: create>, then the content.")
-    return {"path": path.strip(), "content": f"{content}\n" if newline else ""}
-
-
-def _submit(body: str, options: str) -> dict[str, Any]:
-    _refuse_options("submit", options)
-    paths = [line.strip() for line in body.splitlines() if line.strip()]
-    return {"paths": paths} if paths else {"folder": "."}
-
-
-def _refuse_options(name: str, options: str) -> None:
-    if options:
-        raise _Bad(f"{name}: {options!r} may not stand there. Write <tool: {name}>, and the path on the next line.")
-
-
-READERS: dict[str, Callable[[str, str], dict[str, Any]]] = {
-    "bash": _bash,
-    "edit": _edit,
-    "create": _create,
-    "submit": _submit,
-}
-
-
-def write(call: Call) -> str:
+def write(call: Call, toolset: Toolset) -> str:
     """The call in this format: `parse` gives the same back. Raises `Unspeakable`."""
-    text = _written(call)
-    again = parse(text)
-    if not isinstance(again, Call) or (again.tool, again.arguments) != (call.tool, _usual(call)):
-        raise Unspeakable(f"a call of {call.tool} that the textual format cannot say")
+    tool = toolset.find(call.tool)
+    if tool is None:
+        raise Unspeakable(f"there is no tool {call.tool!r}")
+    try:
+        normal = tool.normal(call.arguments)
+        options, body = tool.form.write(normal)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise Unspeakable(f"a call of {call.tool} with arguments it does not take") from error
+    text = f"<tool: {tool.name}{options}>\n{body}{CLOSE}"
+    again = parse(text, toolset)
+    if not isinstance(again, Call) or (again.tool, again.arguments) != (tool.name, normal):
+        raise Unspeakable(f"a call of {call.tool} that the textual format cannot write")
     return text
 
 
-def _usual(call: Call) -> dict[str, Any]:
-    """The arguments as `parse` would give them: a timeout only where one was asked for."""
-    if call.tool == "submit" and call.arguments.get("folder", ".") != ".":
-        return {"paths": [call.arguments["folder"]]}
-    return call.arguments
-
-
-def _written(call: Call) -> str:
-    a = call.arguments
-    try:
-        if call.tool == "bash":
-            option = f" timeout={a['timeout']!r}" if "timeout" in a else ""
-            return f"<tool: bash{option}>\n{a['command']}\n{CLOSE}"
-        if call.tool == "edit":
-            old = a["old"].removesuffix("\n") if not a["new"] else a["old"]
-            new = f"{a['new']}\n" if a["new"] else ""
-            return f"<tool: edit>\n{a['path']}\n<<<<<<< SEARCH\n{old}\n=======\n{new}>>>>>>> REPLACE\n{CLOSE}"
-        if call.tool == "create":
-            return f"<tool: create>\n{a['path']}\n{a['content']}{CLOSE}"
-        if call.tool == "submit":
-            paths = _usual(call).get("paths", [])
-            return "<tool: submit>\n" + "".join(f"{path}\n" for path in paths) + CLOSE
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise Unspeakable(f"a call of {call.tool} with arguments it does not take") from error
-    raise Unspeakable(f"there is no tool {call.tool!r}")
+def example(tool: Tool, toolset: Toolset) -> str:
+    """A good call of `tool`, as a model is shown it."""
+    return write(Call(tool.name, dict(tool.example)), toolset)

@@ -1,8 +1,8 @@
 """A language model as an episode's policy: what it is told, what its messages are read as, when it has ended.
 
-The rules are the same for text and for token ids; `ChatConversation` speaks to an endpoint in messages, and
-`token_conversation.TokenConversation` in ids. A message without a call ends the episode once something is submitted;
-before that it is answered, `SILENT` times in a row at most, as malformed calls are `GARBLED` times.
+The rules are the same for text and for token ids: `ChatConversation` sends an endpoint messages, `TokenConversation`
+gives an engine ids. A message without a call ends the episode once something is submitted; before that it is answered,
+`SILENT` times in a row at most, as malformed calls are `GARBLED` times.
 """
 
 from abc import ABC, abstractmethod
@@ -12,24 +12,36 @@ from dataclasses import dataclass, field, replace
 from selfplay import prompts
 from selfplay.agent import call_format, native_calls
 from selfplay.agent.actions import Call, Finish, Malformed, Observation, Stop, Turn, cap
-from selfplay.agent.model import ContextFull, Message, NativeCall, Sampling, TextModel, Usage
+from selfplay.agent.chat_format import MARK, ChatFormat
+from selfplay.agent.model import (
+    ContextFull,
+    Message,
+    MessageCount,
+    NativeCall,
+    Sampling,
+    TextModel,
+    TokenModel,
+    Usage,
+)
 from selfplay.agent.tape import Tape
 from selfplay.agent.tools import OBSERVATION_CHARS
+from selfplay.agent.toolset import Toolset
 from selfplay.agent.trajectory import Record
 
 SILENT = 3
 GARBLED = 10
 NO_CALL = "Your message holds no call, and nothing has been submitted yet."
-EXAMPLES = {
-    "edit": "path/of/file\n<<<<<<< SEARCH\nold text\n=======\nnew text\n>>>>>>> REPLACE",
-    "create": "path/of/file\ncontent",
-    "submit": "path/of/a/file",
-}
+MOST_TOKENS = 65_536
+OBSERVATION_TOKENS = 32_768
+"""CWM's caps of an action and of an observation. Deviation: unless asked, a message takes a quarter of the context at
+most, since a small model that babbles to its end could not go on."""
+LEAST_SHOWN = 64
+"""Ids of an observation below which it is not worth going on."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a model is spoken to. `native`: its endpoint's own tool calls; `observation_chars`: what it reads at once."""
+    """How a model is asked. `native`: by its endpoint's own tool calls; `observation_chars`: what it reads at once."""
 
     sampling: Sampling = field(default_factory=Sampling)
     native: bool = False
@@ -37,8 +49,8 @@ class Style:
 
 
 @dataclass(frozen=True)
-class Said:
-    """A message of the model. `thoughts`: reasoning that was kept apart from it."""
+class Answer:
+    """A message of the model. `length`: a token limit cut it off; `thoughts`: reasoning that was kept apart from it."""
 
     text: str
     length: bool
@@ -47,32 +59,43 @@ class Said:
 
 
 class Conversation(ABC):
-    """One episode's talk with a model; an `AsyncPolicy`."""
+    """One episode of a model, or one stage of it; a `Policy`. `role` labels its tokens; `count`: of the model's
+    messages, shared by its episodes."""
 
-    def __init__(self, name: str, role: str, opening: Sequence[Message], style: Style) -> None:
-        self.name, self.style = name, style
+    def __init__(
+        self,
+        name: str,
+        role: str,
+        opening: Sequence[Message],
+        style: Style,
+        toolset: Toolset,
+        count: MessageCount | None = None,
+    ) -> None:
+        self.name, self.style, self.toolset = name, style, toolset
         self.messages = list(opening)
         self.tape = Tape(role)
         self.usage = Usage()
+        self._count = count or MessageCount()
         self._thoughts: list[str] = []
-        self._submitted = self._submitting = False
+        self._submitted = False
         self._silent = self._garbled = 0
 
-    async def decide(self, observation: Observation | None) -> Turn:
+    async def act(self, observation: Observation | None) -> Turn:
         """The model's next turn. Raises `ModelError` when it cannot be had."""
         if observation is not None:
-            self._submitted |= self._submitting and observation.ok
+            self._submitted |= observation.submitted
             if observation.malformed:
                 self.messages[-1] = replace(self.messages[-1], malformed=True)
         try:
-            said = await self._next(observation)
+            with self._count.awaiting():
+                answer = await self._next(observation)
         except ContextFull:
             return Stop(finish=Finish.OUT_OF_CONTEXT)
-        self._thoughts.append(said.thoughts)
-        return self._turn(said)
+        self._thoughts.append(answer.thoughts)
+        return self._turn(answer)
 
     @abstractmethod
-    async def _next(self, observation: Observation | None) -> Said:
+    async def _next(self, observation: Observation | None) -> Answer:
         """Tell the model what its last call gave, and get its next message. Raises `ContextFull`."""
 
     def _sampling(self) -> Sampling:
@@ -85,16 +108,15 @@ class Conversation(ABC):
         thoughts = tuple(self._thoughts) if any(self._thoughts) else ()
         return Record((tuple(self.messages),), self.tape.segments(), self.tape.drift, self.usage, thoughts)
 
-    def _turn(self, said: Said) -> Turn:
+    def _turn(self, answer: Answer) -> Turn:
         if self.style.native:
-            found = native_calls.read(said.calls, said.text, said.length)
+            found = native_calls.read(answer.calls, answer.text, self.toolset, answer.length)
         else:
-            found = call_format.parse(said.text, said.length)
-        self._submitting = isinstance(found, Call) and found.tool == "submit"
+            found = call_format.parse(answer.text, self.toolset, answer.length)
         if not isinstance(found, Call):
             self._spoil(found is not None or not self._submitted)
         if found is None:
-            return self._without_call(said)
+            return self._without_call(answer)
         self._silent = 0
         if isinstance(found, Call):
             self._garbled = 0
@@ -102,26 +124,27 @@ class Conversation(ABC):
         self._garbled += 1
         if self._garbled >= GARBLED:
             return Stop(found.said, Finish.MALFORMED)
-        return replace(found, why=self._repair(found.why))
+        return replace(found, why=self._repair(found.why, found.tool))
 
     def _spoil(self, malformed: bool) -> None:
         """The last message holds no call: noise without end is cut, the engine gave its tokens already."""
         said = self.messages[-1]
         self.messages[-1] = replace(said, content=cap(said.content, call_format.MOST_SAID), malformed=malformed)
 
-    def _without_call(self, said: Said) -> Turn:
-        words = said.text[: call_format.MOST_SAID]
+    def _without_call(self, answer: Answer) -> Turn:
+        words = answer.text[: call_format.MOST_SAID]
         if self._submitted:
             return Stop(words)
         self._silent += 1
         if self._silent >= SILENT:
             return Stop(words, Finish.NO_CALL)
-        return Malformed(words, self._repair(NO_CALL))
+        return Malformed(words, self._repair(NO_CALL, ""))
 
-    def _repair(self, why: str) -> str:
-        tool = next((name for name in EXAMPLES if why.startswith((f"{name}:", f"The call of {name} "))), "bash")
-        body = EXAMPLES.get(tool, "ls")
-        return prompts.render("malformed", why=why, native=self.style.native, example=tool, body=body)
+    def _repair(self, why: str, tried: str) -> str:
+        """What a malformed message is answered with: why, and a good call of the tool that it tried."""
+        tool = self.toolset.find(tried) or self.toolset.tools[0]
+        shown = call_format.example(tool, self.toolset)
+        return prompts.render("malformed", why=why, native=self.style.native, example=shown)
 
 
 def shown(observation: Observation, output: str) -> str:
@@ -132,26 +155,34 @@ def shown(observation: Observation, output: str) -> str:
 
 
 class ChatConversation(Conversation):
-    """Speaks in messages. Where the endpoint returns token ids, they are taped; what it changed in them is drift."""
+    """In messages. Where the endpoint returns token ids, they are taped; what it changed in them is drift."""
 
     def __init__(
-        self, model: TextModel, name: str, role: str, opening: Sequence[Message], style: Style = Style()
+        self,
+        model: TextModel,
+        name: str,
+        role: str,
+        opening: Sequence[Message],
+        style: Style = Style(),
+        *,
+        toolset: Toolset,
+        count: MessageCount | None = None,
     ) -> None:
-        super().__init__(name, role, opening, style)
+        super().__init__(name, role, opening, style, toolset, count)
         self._model = model
 
-    async def _next(self, observation: Observation | None) -> Said:
+    async def _next(self, observation: Observation | None) -> Answer:
         if observation is not None:
-            self._hear(observation)
-        tools = native_calls.SCHEMAS if self.style.native else ()
+            self._observe(observation)
+        tools = self.toolset.schemas if self.style.native else ()
         reply = await self._model.reply(self.messages, self._sampling(), tools)
         self.usage += reply.usage
         if reply.sample:
             self.tape.sampled(reply.sample)
         self.messages.append(Message("assistant", reply.text, reply.calls))
-        return Said(reply.text, reply.length, reply.calls, reply.thoughts)
+        return Answer(reply.text, reply.length, reply.calls, reply.thoughts)
 
-    def _hear(self, observation: Observation) -> None:
+    def _observe(self, observation: Observation) -> None:
         """Every native call must be answered by its id, also where several came at once."""
         text = shown(observation, cap(observation.output, self.style.observation_chars))
         calls = self.messages[-1].calls
@@ -159,3 +190,54 @@ class ChatConversation(Conversation):
             self.messages += [Message("tool", text, answers=call.id) for call in calls]
         else:
             self.messages.append(Message("user", text))
+
+
+class TokenConversation(Conversation):
+    """In ids: observations are encoded once and appended, answers are kept as they were sampled.
+
+    An observation that would fill the context is cut so that an answer still fits; where not even that helps, the
+    episode ends as out of context."""
+
+    def __init__(
+        self,
+        model: TokenModel,
+        chat: ChatFormat,
+        role: str,
+        opening: Sequence[Message],
+        style: Style = Style(),
+        *,
+        toolset: Toolset,
+        count: MessageCount | None = None,
+    ) -> None:
+        super().__init__(model.name, role, opening, style, toolset, count)
+        self._model, self._chat = model, chat
+        self._reserve = min(1024, model.context // 8)
+        self._last: int | None = None
+        self.tape.add(chat.opening(opening))
+
+    async def _next(self, observation: Observation | None) -> Answer:
+        if observation is not None:
+            self._observe(observation)
+        room = self._model.context - len(self.tape.ids)
+        if room < self._reserve:
+            raise ContextFull(f"{len(self.tape.ids)} of {self._model.context} tokens are used")
+        sampling = self._sampling()
+        asked = sampling.max_tokens or min(MOST_TOKENS, self._model.context // 4)
+        wanted = replace(sampling, max_tokens=min(asked, room))
+        sample = await self._model.sample(self.tape.ids, wanted, self._chat.stop)
+        self.usage += Usage(1, 0, len(self.tape.ids), 0, len(sample.ids))
+        self.tape.sampled(sample)
+        self._last = sample.ids[-1] if sample.ids else None
+        text = self._chat.said(sample.ids)
+        self.messages.append(Message("assistant", text))
+        return Answer(text, sample.length)
+
+    def _observe(self, observation: Observation) -> None:
+        used = len(self.tape.ids) + self._chat.overhead + self._reserve
+        room = min(OBSERVATION_TOKENS, self._model.context - used)
+        if room < LEAST_SHOWN:
+            raise ContextFull(f"{len(self.tape.ids)} of {self._model.context} tokens are used")
+        before, _, after = shown(observation, MARK).partition(MARK)
+        told = self._chat.fitting(observation.output.rstrip(), room, before, after)
+        self.tape.add(self._chat.heard(self._last, told))
+        self.messages.append(Message("user", told))

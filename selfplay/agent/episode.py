@@ -5,16 +5,17 @@ episode ends with a turn without a call, the last submission counts. Deviation: 
 result `LOOP` times is stopped; what it would go on to say is known.
 """
 
+import asyncio
 import logging
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, readable
-from selfplay.agent.hands import AsyncPolicy, Hands, Here, Policy, at_once
-from selfplay.agent.tools import Desk, ToolResult, use
+from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, Turn, readable
+from selfplay.agent.toolset import ToolContext, ToolResult, Toolset
 from selfplay.agent.trajectory import MALFORMED, Record, Step, Trajectory
 from selfplay.sandbox import Sandbox, SandboxError
+from selfplay.sandbox.workers import Workers
 
 log = logging.getLogger(__name__)
 
@@ -30,42 +31,51 @@ class EpisodeLimits:
     seconds: float = 1800.0
 
 
-def run_episode(
+class Policy(Protocol):
+    """Whatever answers an observation with a turn: a model, a script. One object plays one episode."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def act(self, observation: Observation | None) -> Turn:
+        """The next turn, given what the last one gave (None at first). None when there is nothing more to do."""
+        ...
+
+    def record(self) -> Record:
+        """What it kept of the episode: a model's messages and tokens; an empty record where there are none."""
+        ...
+
+
+async def play_episode(
     policy: Policy,
     sandbox: Sandbox,
     role: str,
+    *,
+    toolset: Toolset,
+    workers: Workers,
     limits: EpisodeLimits = EpisodeLimits(),
     hand_in: tuple[str, ...] = (),
 ) -> Trajectory:
     """Play one episode to its end. Never raises for what the policy or the commands do: the finish says it.
 
-    `hand_in`: the names of the files that a submission must hold; none where the repository itself is handed in.
+    `workers`: the threads that tools run in. `hand_in`: the names of the files that a submission must hold; none where
+    the repository itself is handed in.
     """
-    return at_once(play_episode(policy, sandbox, role, Here(), limits, hand_in))
-
-
-async def play_episode(
-    policy: Policy | AsyncPolicy,
-    sandbox: Sandbox,
-    role: str,
-    hands: Hands,
-    limits: EpisodeLimits = EpisodeLimits(),
-    hand_in: tuple[str, ...] = (),
-) -> Trajectory:
-    """As `run_episode`, waited for as `hands` do it: with `Threads` on the running event loop."""
-    return await _Episode(policy, sandbox, limits, hand_in, hands).play(role)
+    return await _Episode(policy, sandbox, toolset, workers, limits, hand_in).play(role)
 
 
 class _Episode:
     def __init__(
         self,
-        policy: Policy | AsyncPolicy,
+        policy: Policy,
         sandbox: Sandbox,
+        toolset: Toolset,
+        workers: Workers,
         limits: EpisodeLimits,
         hand_in: tuple[str, ...],
-        hands: Hands,
     ) -> None:
-        self.policy, self.sandbox, self.limits, self.hand_in, self.hands = policy, sandbox, limits, hand_in, hands
+        self.policy, self.sandbox, self.toolset, self.workers = policy, sandbox, toolset, workers
+        self.limits, self.hand_in = limits, hand_in
         self.started = time.monotonic()
         self.steps: list[Step] = []
         self.submission: str | None = None
@@ -74,7 +84,6 @@ class _Episode:
 
     async def play(self, role: str) -> Trajectory:
         finish = await self._turns()
-        record = getattr(self.policy, "record", None)
         return Trajectory(
             role=role,
             policy=self.policy.name,
@@ -84,7 +93,7 @@ class _Episode:
             seconds=time.monotonic() - self.started,
             error=self.error,
             last_words=self.last_words,
-            record=record() if record else Record(),
+            record=self.policy.record(),
         )
 
     def _budget(self, running: int = 0) -> Budget:
@@ -116,7 +125,8 @@ class _Episode:
         if seconds <= 0:
             return Finish.OUT_OF_TIME
         try:
-            return await self.hands.think(self.policy, observation, seconds)
+            async with asyncio.timeout(seconds):
+                return await self.policy.act(observation)
         except Exception as error:  # a policy is anybody's code: its failure ends one episode, not the run
             if isinstance(error, TimeoutError) and self._budget().seconds <= 0:
                 return Finish.OUT_OF_TIME
@@ -129,18 +139,17 @@ class _Episode:
         return stop.finish or (Finish.SUBMITTED if self.submission else Finish.GAVE_UP)
 
     async def _step(self, turn: Call | Malformed) -> Observation:
-        started = time.monotonic()
         if isinstance(turn, Malformed):
-            call, result = Call(MALFORMED, {}, turn.said), ToolResult(turn.why, 1, malformed=True)
+            call, result, seconds = Call(MALFORMED, {}, turn.said), ToolResult(turn.why, 1, malformed=True), 0.0
         else:
-            desk = Desk(self.sandbox, self._budget().seconds, self.hand_in)
-            call, result = turn, await self.hands.work(use, turn, desk)
+            context = ToolContext(self.sandbox, self._budget().seconds, self.hand_in)
+            call, (result, seconds) = turn, await self.workers.run(_timed, self.toolset, turn, context)
         left = self._budget(running=1)
-        step = Step(call, result.output, result.exit_code, time.monotonic() - started, result.malformed, left)
+        step = Step(call, result.output, result.exit_code, seconds, result.malformed, left)
         self._count_equal(step)
         self.steps.append(step)
         self.submission = result.submission or self.submission
-        return Observation(result.output, result.exit_code, left, result.malformed)
+        return Observation(result.output, result.exit_code, left, result.malformed, result.submission is not None)
 
     def _count_equal(self, step: Step) -> None:
         last = self.steps[-1] if self.steps else None
@@ -150,3 +159,9 @@ class _Episode:
             step.output,
         )
         self.equal = self.equal + 1 if same else 1
+
+
+def _timed(toolset: Toolset, call: Call, context: ToolContext) -> tuple[ToolResult, float]:
+    """What the tool gave, and its own wall seconds: without the wait for a thread."""
+    started = time.monotonic()
+    return toolset.use(call, context), time.monotonic() - started

@@ -3,7 +3,8 @@
 Training needs the second: the ids that were sampled, their log-probabilities, and the weights they came from.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -13,7 +14,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 class ModelError(SelfplayError):
-    """A model that cannot be used or does not answer: a wrong key, an unknown name, an endpoint that is none."""
+    """A model that cannot be used or does not answer: a wrong key, an unknown name, a wrong address."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,24 @@ class ContextFull(Exception):
     """The conversation no longer fits into the model's context."""
 
 
+@dataclass
+class MessageCount:
+    """How many messages a model gave so far, and how many are awaited: of all its episodes together."""
+
+    given: int = 0
+    awaited: int = 0
+
+    @contextmanager
+    def awaiting(self) -> Iterator[None]:
+        """One message is awaited inside of this; it counts as given unless an exception leaves."""
+        self.awaited += 1
+        try:
+            yield
+        finally:
+            self.awaited -= 1
+        self.given += 1
+
+
 class TextModel(Protocol):
     """A model behind a chat endpoint. One object serves many episodes at once."""
 
@@ -106,7 +125,7 @@ class TextModel(Protocol):
     async def reply(
         self, messages: Sequence[Message], sampling: Sampling, tools: Sequence[Mapping[str, Any]] = ()
     ) -> Reply:
-        """The next message. Raises `ModelError`, or `ContextFull`."""
+        """The next message. `tools`: schemas of native calls. Raises `ModelError`, or `ContextFull`."""
         ...
 
 

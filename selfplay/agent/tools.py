@@ -6,64 +6,17 @@ is submitted by paths is copied at once, so that a submission is what stood ther
 """
 
 import posixpath
-import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from selfplay.agent.actions import Call, cap
+from selfplay.agent import call_forms
+from selfplay.agent.actions import cap
+from selfplay.agent.toolset import COMMAND_SECONDS, BadCall, Tool, ToolContext, ToolFailed, ToolResult, Toolset
 from selfplay.artifact.files import decode, encode
 from selfplay.sandbox import WORKDIR, Sandbox, SandboxError
 
-COMMAND_SECONDS = 120.0
 OBSERVATION_CHARS = 128 * 1024
 """The paper's 32,768 tokens at four characters each."""
-
-
-@dataclass(frozen=True)
-class Desk:
-    """What a tool works with. `hand_in`: the file names a submission must hold; none where it is the repository."""
-
-    sandbox: Sandbox
-    seconds_left: float
-    hand_in: tuple[str, ...] = ()
-
-    @property
-    def most(self) -> float:
-        """What one call may take: its own limit or the episode's rest, with a moment for the last one."""
-        return min(COMMAND_SECONDS, max(self.seconds_left, 1.0))
-
-
-@dataclass(frozen=True)
-class ToolResult:
-    """What a tool did; `submission` is set by a submit: the folder that holds what is handed in.
-
-    `malformed`: the call itself was wrong, nothing was run.
-    """
-
-    output: str
-    exit_code: int = 0
-    submission: str | None = None
-    malformed: bool = False
-
-
-class Failed(Exception):
-    """A tool that could not do what the call asks; its text is the observation that lets the policy repair it."""
-
-
-class BadCall(Failed):
-    """A call that is wrong in itself."""
-
-
-def use(call: Call, desk: Desk) -> ToolResult:
-    """Carry out `call`. A malformed call or a failed tool is a result with `exit_code` 1, never an exception."""
-    tool = TOOLS.get(call.tool)
-    if tool is None:
-        return ToolResult(f"There is no tool {call.tool!r}. The tools are: {', '.join(TOOLS)}.", 1, malformed=True)
-    try:
-        return tool(call.arguments, desk)
-    except Failed as error:
-        return ToolResult(f"{call.tool}: {error}", 1, malformed=isinstance(error, BadCall))
 
 
 def _text(arguments: Mapping[str, Any], name: str) -> str:
@@ -83,90 +36,143 @@ def _inside(path: str) -> str:
     return path if path.startswith("/") else f"{WORKDIR}/{path}"
 
 
-def bash(arguments: Mapping[str, Any], desk: Desk) -> ToolResult:
+def bash(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
     """Run a command from the repository root; stdout and stderr come back in the order written."""
     asked = arguments.get("timeout", COMMAND_SECONDS)
     if not isinstance(asked, int | float) or not asked > 0:
         raise BadCall("'timeout' is a number of seconds above 0")
-    timeout = min(desk.most, asked)
-    done = desk.sandbox.run(_text(arguments, "command"), timeout=timeout, merge_stderr=True)
+    timeout = min(context.most_seconds, asked)
+    done = context.sandbox.run(_text(arguments, "command"), timeout=timeout, merge_stderr=True)
     output = cap(decode(done.stdout), OBSERVATION_CHARS)
     if done.timed_out:
         return ToolResult(f"{output}\n[killed after {timeout:.0f} s]", 124)
     return ToolResult(output, done.exit_code)
 
 
-def edit(arguments: Mapping[str, Any], desk: Desk) -> ToolResult:
+def edit(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
     """Replace the one place where `old` stands in `path` by `new`."""
     path, old, new = _inside(_text(arguments, "path")), _text(arguments, "old"), _text(arguments, "new")
-    content = _read(desk.sandbox, path)
-    count = len(re.findall(f"(?={re.escape(old)})", content)) if old else 0
-    if count != 1:
-        found = "is not in" if count == 0 else f"stands {count} times in"
-        raise Failed(f"`old` {found} {path}; it must stand there exactly once")
-    _write(desk, path, content.replace(old, new))
+    content = _read(context.sandbox, path)
+    at = content.find(old) if old else -1
+    if at < 0:
+        raise ToolFailed(f"`old` is not in {path}; it must stand there exactly once")
+    if content.find(old, at + 1) >= 0:  # also where the two places overlap
+        times = max(2, content.count(old))
+        raise ToolFailed(f"`old` stands {times} times in {path}; it must stand there exactly once")
+    _write(context, path, content[:at] + new + content[at + len(old) :])
     return ToolResult(f"edited {path}")
 
 
-def create(arguments: Mapping[str, Any], desk: Desk) -> ToolResult:
+def create(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
     """Write `content` to `path`, replacing what was there."""
     path = _inside(_text(arguments, "path"))
-    _write(desk, path, _text(arguments, "content"))
+    _write(context, path, _text(arguments, "content"))
     return ToolResult(f"wrote {path}")
 
 
-def submit(arguments: Mapping[str, Any], desk: Desk) -> ToolResult:
+def submit(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
     """Hand in the folder that holds the result, or files by their paths; the last submission counts."""
-    if "paths" not in arguments:
-        folder = _inside(_text(arguments, "folder"))
-        _refuse_missing([f"{folder}/{name}" for name in desk.hand_in], desk)
-        return ToolResult("submitted", submission=folder)
-    paths = arguments["paths"]
+    paths = arguments.get("paths") or [_text({"folder": ".", **arguments}, "folder")]
     if not isinstance(paths, list | tuple) or not all(isinstance(path, str) and path for path in paths):
         raise BadCall("'paths' is a list of file paths")
-    if not desk.hand_in or len(paths) == 1:  # the repository's root, or a folder that holds the files
-        return submit({"folder": _text({"path": paths[0] if paths else "."}, "path")}, desk)
-    return ToolResult("submitted", submission=_copied(paths, desk))
+    if context.hand_in and len(paths) > 1:
+        return ToolResult("submitted", submission=_copied(paths, context))
+    folder = _inside(_text({"path": paths[0]}, "path"))  # the repository's root, or a folder that holds the files
+    _refuse_missing([f"{folder}/{name}" for name in context.hand_in], context)
+    return ToolResult("submitted", submission=folder)
 
 
-def _copied(paths: Sequence[str], desk: Desk) -> str:
+def _copied(paths: Sequence[str], context: ToolContext) -> str:
     """A folder of its own with the submitted files as they are now."""
     named = {posixpath.basename(path): _inside(_text({"path": path}, "path")) for path in paths}
-    absent = [name for name in desk.hand_in if name not in named]
+    absent = [name for name in context.hand_in if name not in named]
     if absent:
-        raise Failed(f"{', '.join(absent)} not among the paths; hand in {', '.join(desk.hand_in)}, one path a line")
-    wanted = [named[name] for name in desk.hand_in]
-    _refuse_missing(wanted, desk)
+        raise ToolFailed(
+            f"{', '.join(absent)} not among the paths; hand in {', '.join(context.hand_in)}, one path a line"
+        )
+    wanted = [named[name] for name in context.hand_in]
+    _refuse_missing(wanted, context)
     command = ["sh", "-c", 'd=$(mktemp -d /tmp/submission.XXXXXX) && cp -- "$@" "$d" && echo "$d"', "sh", *wanted]
-    done = desk.sandbox.run(command, timeout=desk.most, merge_stderr=True)
+    done = context.sandbox.run(command, timeout=context.most_seconds, merge_stderr=True)
     if done.exit_code != 0:
-        raise Failed(f"the files cannot be copied: {decode(done.stdout).strip()[-300:]}")
+        raise ToolFailed(f"the files cannot be copied: {decode(done.stdout).strip()[-300:]}")
     return decode(done.stdout).strip()
 
 
-def _refuse_missing(paths: list[str], desk: Desk) -> None:
+def _refuse_missing(paths: list[str], context: ToolContext) -> None:
     check = ["sh", "-c", 'for f in "$@"; do [ -f "$f" ] && [ -s "$f" ] || echo "$f"; done', "sh", *paths]
-    missing = decode(desk.sandbox.run(check, timeout=desk.most).stdout).split("\n")[:-1] if paths else []
+    if not paths:
+        return
+    done = context.sandbox.run(check, timeout=context.most_seconds)
+    if done.exit_code != 0:  # paths that are too long for a command
+        raise ToolFailed("the files cannot be looked at; nothing was submitted")
+    missing = decode(done.stdout).split("\n")[:-1]
     if missing:
-        raise Failed(f"{', '.join(missing)} does not exist or is empty; nothing was submitted")
+        raise ToolFailed(f"{', '.join(missing)} does not exist or is empty; nothing was submitted")
 
 
 def _read(sandbox: Sandbox, path: str) -> str:
     try:
         return decode(sandbox.read_file(path))
     except FileNotFoundError:
-        raise Failed(f"{path} does not exist") from None
+        raise ToolFailed(f"{path} does not exist") from None
     except SandboxError as error:
-        raise Failed(error.message) from error
+        raise ToolFailed(error.message) from error
 
 
-def _write(desk: Desk, path: str, content: str) -> None:
+def _write(context: ToolContext, path: str, content: str) -> None:
     """Through a redirection, so that a file that exists keeps its mode (and a diff shows no change of it)."""
     command = ["sh", "-c", 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"', "sh", path]
-    done = desk.sandbox.run(command, timeout=desk.most, stdin=encode(content), merge_stderr=True)
+    done = context.sandbox.run(command, timeout=context.most_seconds, stdin=encode(content), merge_stderr=True)
     if done.exit_code != 0:
-        raise Failed(f"{path} cannot be written: {decode(done.stdout).strip()[-300:]}")
+        raise ToolFailed(f"{path} cannot be written: {decode(done.stdout).strip()[-300:]}")
 
 
-Tool = Callable[[Mapping[str, Any], Desk], ToolResult]
-TOOLS: dict[str, Tool] = {"bash": bash, "edit": edit, "create": create, "submit": submit}
+_STRING = {"type": "string"}
+_SECONDS = {"type": "number", "description": f"seconds, at most {COMMAND_SECONDS:.0f}"}
+_PATHS = {"type": "array", "items": _STRING, "description": "the files that are asked for; none for a fix"}
+
+
+def _object(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
+    """A JSON schema."""
+    return {"type": "object", "properties": dict(properties), "required": list(required)}
+
+
+BASH = Tool(
+    name="bash",
+    description="Run a command from the repository root.",
+    note="A time limit in seconds may be given, as here.",
+    parameters=_object({"command": _STRING, "timeout": _SECONDS}, ["command"]),
+    run=bash,
+    form=call_forms.BASH,
+    example={"command": "ls -la && git log --oneline | head", "timeout": 60},
+)
+EDIT = Tool(
+    name="edit",
+    description="Replace the one place in a file where the text `old` stands by `new`.",
+    note="The old text must stand in the file exactly once, spaces included.",
+    parameters=_object(dict.fromkeys(("path", "old", "new"), _STRING), ["path", "old", "new"]),
+    run=edit,
+    form=call_forms.EDIT,
+    example={"path": "src/module.py", "old": "    return a + b", "new": "    return a - b"},
+)
+CREATE = Tool(
+    name="create",
+    description="Write a file, replacing what was there.",
+    note="The path is the first line, the content follows.",
+    parameters=_object({"path": _STRING, "content": _STRING}, ["path", "content"]),
+    run=create,
+    form=call_forms.CREATE,
+    example={"path": "/tmp/notes.txt", "content": "the first line of the file\n"},
+)
+SUBMIT = Tool(
+    name="submit",
+    description="Hand in. The last submission counts.",
+    note="Write one path in each line where files are asked for, and nothing between the lines where they are not.",
+    parameters=_object({"paths": _PATHS}, []),
+    run=submit,
+    form=call_forms.SUBMIT,
+    example={},
+    normal=call_forms.normal_submit,
+)
+SSR_TOOLS = Toolset("ssr", (BASH, EDIT, CREATE, SUBMIT))

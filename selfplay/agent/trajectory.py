@@ -1,11 +1,13 @@
 """One finished episode as a value, and its file: JSON lines, the first the episode, then its steps, then its segments.
 
 A file named `.zst` is packed with Zstandard; `zstdcat` and any JSON reader read it without this package. A step's line
-has a `call`, a segment's has `ids`.
+has a `call`, a segment's has `ids`. The first line carries the number of the format; files of earlier versions, which
+have none, are read, fields that only a later version knows are left out.
 """
 
 import json
 from array import array
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,19 +20,21 @@ from selfplay.agent.tape import Segment
 from selfplay.artifact.files import write_atomically
 from selfplay.errors import SelfplayError
 
+FORMAT = 2
+"""Raised when a file means something else than before; 1 is a file without a number."""
 MALFORMED = "(malformed)"
-"""The tool of a step whose turn was no call."""
+"""The tool of a step whose turn was not a call."""
 
 
 class TrajectoryError(SelfplayError):
-    """A file that is no trajectory."""
+    """A file that is not a trajectory."""
 
 
 @dataclass(frozen=True)
 class Step:
     """One call and what it gave; `seconds` is the tool's wall time, `left` the budget after it.
 
-    `malformed`: the turn was no call, or the call of a tool that is not there or with arguments that it does not take.
+    `malformed`: the turn was not a call, or a call of a tool that is not there or with arguments that it does not take.
     """
 
     call: Call
@@ -70,22 +74,38 @@ class Trajectory:
     last_words: str = ""
     record: Record = field(default_factory=Record)
 
+    @property
+    def outage(self) -> bool:
+        """Whether a model failed to answer. Such an episode says nothing of what the model can do, and is not one that
+        ended by itself; a script that fails has no conversation, and that is not an outage."""
+        return self.finish == Finish.POLICY_ERROR and bool(self.record.conversations)
 
-def figures_of(trajectory: Trajectory) -> dict[str, Any]:
-    """What is counted of an episode."""
-    return {
-        "episode_seconds": trajectory.seconds,
-        "calls": len(trajectory.steps),
-        "finish": str(trajectory.finish),
-        "malformed": sum(step.malformed for step in trajectory.steps),
-        "drift": trajectory.record.drift,
-        "usage": asdict(trajectory.record.usage),
-    }
+    @property
+    def figures(self) -> "EpisodeFigures":
+        """What is counted of the episode."""
+        malformed = sum(step.malformed for step in self.steps)
+        record = self.record
+        return EpisodeFigures(self.seconds, len(self.steps), self.finish, malformed, record.drift, record.usage)
 
 
-def save(trajectory: Trajectory, path: Path) -> None:
-    """Write the trajectory as JSON lines, atomically; packed where the name ends with `.zst`."""
-    head = {name: getattr(trajectory, name) for name in trajectory.__dataclass_fields__ if name != "steps"}
+@dataclass(frozen=True)
+class EpisodeFigures:
+    """What is counted of an episode: its wall seconds, its calls, of these the malformed ones, ids lost between turns,
+    and what the model's answers cost."""
+
+    seconds: float
+    calls: int
+    finish: Finish
+    malformed: int
+    drift: int
+    usage: Usage
+
+
+def save(trajectory: Trajectory, path: Path, rollout: Mapping[str, Any] | None = None) -> None:
+    """Write the trajectory as JSON lines, atomically; packed where the name ends with `.zst`. `rollout`: what the
+    first line says of the rollout it is part of."""
+    fields = {name: getattr(trajectory, name) for name in trajectory.__dataclass_fields__ if name != "steps"}
+    head = {"format": FORMAT, **({"rollout": rollout} if rollout else {}), **fields}
     head["record"] = {k: v for k, v in _plain(trajectory.record).items() if k != "segments"}
     segments = [{**_plain(segment)} for segment in trajectory.record.segments]
     lines = [head, *(asdict(step) for step in trajectory.steps), *segments]
@@ -118,29 +138,43 @@ def load(path: Path) -> Trajectory:
         if path.suffix == ".zst":
             data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
         head, *lines = (json.loads(line) for line in data.decode().split("\n") if line)
+        if head.get("format", 1) > FORMAT:
+            raise TrajectoryError(
+                f"{path} was written by a later version (format {head['format']})", "Update selfplay."
+            )
         segments = tuple(_segment(line) for line in lines if "ids" in line)
-        record = _record(head.pop("record", {}), segments)
+        record = _record(head.get("record", {}), segments)
         steps = tuple(_step(line) for line in lines if "call" in line)
-        return Trajectory(**{**head, "finish": Finish(head["finish"])}, steps=steps, record=record)
+        return Trajectory(**{**_known(Trajectory, head), "finish": Finish(head["finish"])}, steps=steps, record=record)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, zstandard.ZstdError) as error:
-        raise TrajectoryError(f"{path} is no trajectory: {type(error).__name__}: {error}") from error
+        raise TrajectoryError(f"{path} is not a trajectory: {type(error).__name__}: {error}") from error
+
+
+def _known(kind: type[Any], line: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a line that this version knows; `steps` and `record` are read apart."""
+    return {name: line[name] for name in kind.__dataclass_fields__ if name in line and name not in ("steps", "record")}
 
 
 def _record(line: dict[str, Any], segments: tuple[Segment, ...]) -> Record:
     conversations = tuple(tuple(_message(one) for one in messages) for messages in line.get("conversations", ()))
-    usage = Usage(**line.get("usage", {}))
+    usage = Usage(**_known(Usage, line.get("usage", {})))
     return Record(conversations, segments, line.get("drift", 0), usage, tuple(line.get("thoughts", ())))
 
 
 def _message(line: dict[str, Any]) -> Message:
-    return Message(**{**line, "calls": tuple(NativeCall(**call) for call in line["calls"])})
+    calls = tuple(NativeCall(**_known(NativeCall, call)) for call in line["calls"])
+    return Message(**{**_known(Message, line), "calls": calls})
 
 
 def _step(line: dict[str, Any]) -> Step:
-    left = line.get("left")
-    return Step(**{**line, "call": Call(**line["call"]), "left": Budget(**left) if left else None})
+    left = Budget(**_known(Budget, line["left"])) if line.get("left") else None
+    return Step(**{**_known(Step, line), "call": Call(**_known(Call, line["call"])), "left": left})
 
 
 def _segment(line: dict[str, Any]) -> Segment:
-    arrays = {"ids": array("i", line["ids"]), "mask": array("b", line["mask"])}
-    return Segment(**{**line, **arrays, "logprobs": array("d", line["logprobs"]), "versions": tuple(line["versions"])})
+    arrays = {
+        "ids": array("i", line["ids"]),
+        "mask": array("b", line["mask"]),
+        "logprobs": array("d", line["logprobs"]),
+    }
+    return Segment(**{**_known(Segment, line), **arrays, "versions": tuple(line["versions"])})

@@ -1,4 +1,8 @@
-"""`bug.json`: what is known about a verified bug beside its five files. Typed, and strict about what it reads."""
+"""`bug.json`: what is known about a verified bug beside its five files. Typed, and strict about the fields it knows.
+
+A later version of the same `schema_version` may add fields: they are kept as they are and written back. A higher
+`schema_version` means that fields changed their meaning: such a bug is refused.
+"""
 
 from collections import Counter
 from pathlib import Path
@@ -9,12 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from selfplay.artifact.files import ArtifactError, write_atomically
 
 BUG_FILE = "bug.json"
+SCHEMA_VERSION: Literal[1] = 1
 
 
 class FailedAttempt(BaseModel):
-    """The attempt that a second-order bug is made of: whose, the how manieth, and the SHA-256 of its diff."""
+    """The attempt that a second-order bug is made of: whose it was, its number, and the SHA-256 of its diff."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
     policy: str
     number: int = Field(ge=0)
@@ -31,9 +36,9 @@ class Bug(BaseModel):
     environment (setup and test commands, interpreter version); `versions` the tools that made the bug.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="allow", frozen=True)
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[1] = SCHEMA_VERSION
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,127}$")
     order: int = Field(default=1, ge=1, le=2)
     parent: str | None = None
@@ -77,7 +82,7 @@ def save_bug(bug: Bug, folder: Path) -> None:
 
 
 def load_bug(folder: Path) -> Bug:
-    """Read `folder/bug.json`. Raises `ArtifactError` naming the field that is wrong."""
+    """Read `folder/bug.json`. Raises `ArtifactError` naming the field that is wrong, or a version that is too new."""
     path = folder / BUG_FILE
     if path.exists() and not path.is_file():
         raise ArtifactError(f"{path} is not a regular file")
@@ -85,7 +90,20 @@ def load_bug(folder: Path) -> Bug:
         return Bug.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
         raise ArtifactError(f"{path} is missing", "Name the folder of one bug: it holds bug.json.") from error
+    except OSError as error:
+        raise ArtifactError(f"{path} cannot be read: {error.strerror}") from error
     except ValidationError as error:
+        if newer := _newer_version(error):
+            raise ArtifactError(
+                f"{path} has schema_version {newer}; this version of selfplay reads {SCHEMA_VERSION}",
+                "It was written by a later version: upgrade selfplay to read it.",
+            ) from error
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the document"
         raise ArtifactError(f"{path}: {where}: {first['msg']}") from error
+
+
+def _newer_version(error: ValidationError) -> int | None:
+    """The version a bug says it has, when it is a later one than ours."""
+    said = next((one["input"] for one in error.errors() if one["loc"] == ("schema_version",)), None)
+    return said if isinstance(said, int) and not isinstance(said, bool) and said > SCHEMA_VERSION else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from selfplay.errors import SelfplayError
-from selfplay.plain import decode, encode, safe_relative
+from selfplay.plain import MAX_PATH, decode, encode, safe_relative
 
 FILE_NAMES = {
     "test_script": "test_script.sh",
@@ -76,7 +76,8 @@ def parse_test_files(text: str) -> tuple[str, ...]:
     for path in paths:
         if path != safe_relative(path):
             raise ArtifactError(
-                f"test_files.txt names {path!r}", "Paths are relative to the repository root, plain, without '..'."
+                f"test_files.txt names {path[:200]!r}",
+                f"Paths are relative to the repository root, plain, without '..', at most {MAX_PATH} characters long.",
             )
         if path in seen:
             raise ArtifactError(f"test_files.txt lists {path!r} more than once")

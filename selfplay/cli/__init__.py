@@ -1,19 +1,24 @@
 """The `selfplay` command: parse, call one function, show progress. Heavy imports wait until a command needs them."""
 
+import logging
 import sys
 
-from selfplay.cli import curriculum, solve, bugs, trajectories, model, image, doctor  # noqa: F401  # isort: skip  (as --help shows them)
+from selfplay.cli import curriculum, solve, bugs, show, trajectories, model, image, machine  # noqa: F401  # isort: skip  (as --help shows them)
 from selfplay.cli.app import app
-from selfplay.errors import SelfplayError
+from selfplay.cli.failures import explained
 from selfplay.plain import printable
 
 __all__ = ["app", "main"]
 
 
 def main() -> None:
-    """Entry point: a `SelfplayError` is printed with its hint and exits 2."""
+    """Entry point: what a user can mend is printed with its hint and exits 2."""
     try:
         app()
-    except SelfplayError as error:
-        print(f"selfplay: {printable(str(error))}", file=sys.stderr)
+    except Exception as error:
+        known = explained(error)
+        if known is None:
+            raise
+        logging.getLogger(__name__).info("where it came from", exc_info=error)
+        print(f"selfplay: {printable(str(known))}", file=sys.stderr)
         sys.exit(2)

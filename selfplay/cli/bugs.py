@@ -1,14 +1,14 @@
-"""Commands on what a run made: `validate`, `show`, `grade`, `audit`."""
+"""Commands that run a bug's tests again: `validate`, `grade`, `audit`."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from selfplay.cli.app import INTERRUPTED, app, print_run
+from selfplay.cli.app import INTERRUPTED, app
+from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
+from selfplay.cli.output import print_either, print_json, print_line, print_page
 
 if TYPE_CHECKING:
     from selfplay.sandbox import Backend
@@ -24,28 +24,29 @@ def validate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Run every check again from nothing. Exit 0: all valid, 1: one is not, 2: could not run."""
-    from rich.console import Console
-
     from selfplay.commands.validate import revalidate
     from selfplay.curriculum.stored import bug_folders
     from selfplay.report.progress import LiveWatcher
-    from selfplay.report.tables import verdict_table
-    from selfplay.rollout.parallel import one_per_core
+    from selfplay.report.tables import verdict_line, verdict_table
+    from selfplay.rollout.many import one_per_core
+    from selfplay.words import count
 
-    backend, count, results = opened(sandbox, image, runtime), len(bug_folders(path)), []
+    backend, total, results = opened(sandbox, image, runtime), len(bug_folders(path)), []
     with LiveWatcher() as watcher:
-        watcher.expect(count, "checking")
+        watcher.expect(total, f"checking {count(total, 'bug')}")
         try:
             for result in revalidate(path, backend, one_per_core(workers)):
                 results.append(result)
                 if not as_json:
-                    Console().print(verdict_table(result.id, result.verdicts))
-                watcher.done(f"{len(results)} of {count}: {result.id} {'valid' if result.valid else 'not valid'}")
+                    print_page(verdict_table(result.id, result.verdicts))
+                watcher.done(f"{len(results)} of {total}: {result.id} {'valid' if result.valid else 'not valid'}")
         except KeyboardInterrupt:
-            watcher.say(f"interrupted: {len(results)} of {count} were checked")
+            watcher.say(f"interrupted: {len(results)} of {total} were checked")
             raise typer.Exit(INTERRUPTED) from None
     if as_json:
-        print(json.dumps([result.to_json() for result in sorted(results, key=lambda one: one.id)], indent=2))
+        print_json([result.to_json() for result in sorted(results, key=lambda one: one.id)])
+    else:
+        print_line(verdict_line({result.id: result.valid for result in results}))
     raise typer.Exit(0 if all(result.valid for result in results) else 1)
 
 
@@ -65,18 +66,25 @@ def grade(
 ) -> None:
     """Grade a prediction in a fresh sandbox. Exit 0: resolved, 1: not resolved, 2: could not be graded."""
 
-    if (patch is None) == (predictions is None):
-        raise typer.BadParameter("give --patch FILE for one bug, or --predictions FILE for a run")
+    one = patch is not None
+    refuse(
+        one == (predictions is not None),
+        "--patch / --predictions",
+        "give --patch FILE for one bug, or --predictions FILE for a run",
+    )
+    refuse(one and workers, "--workers", "one patch is graded by one worker: it goes with --predictions")
     backend = opened(sandbox, image, runtime)
     if predictions is not None:
         resolved = _grade_run(path, predictions, backend, counterfactual, workers, as_json)
     else:
         assert patch is not None
         from selfplay.commands.grade import grade_file
+        from selfplay.report.progress import LiveWatcher
         from selfplay.report.tables import grade_table
 
-        graded = grade_file(path, patch, backend, counterfactual=counterfactual)
-        _print(as_json, graded.to_json(), lambda: grade_table(path.name, graded))
+        with LiveWatcher(f"grading {patch.name}"):
+            graded = grade_file(path, patch, backend, counterfactual=counterfactual)
+        print_either(as_json, graded.to_json(), lambda: grade_table(path.name, graded))
         resolved = graded.resolved
     raise typer.Exit(0 if resolved else 1)
 
@@ -88,27 +96,18 @@ def _grade_run(
     from selfplay.commands.predictions import grade_predictions, read_predictions
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import grades_table
-    from selfplay.rollout.parallel import one_per_core
+    from selfplay.rollout.many import one_per_core
 
     diffs, grades = read_predictions(file), {}
     with LiveWatcher() as watcher:
-        watcher.expect(len(diffs))
+        watcher.expect(len(diffs), "grading")
         found = grade_predictions(run, diffs, backend, workers=one_per_core(workers), counterfactual=counterfactual)
         for bug, graded in found:
             grades[bug] = graded
             watcher.done(f"{bug}: {graded.reason}")
     ordered = dict(sorted(grades.items()))
-    _print(as_json, {bug: graded.to_json() for bug, graded in ordered.items()}, lambda: grades_table(ordered))
+    print_either(as_json, {bug: graded.to_json() for bug, graded in ordered.items()}, lambda: grades_table(ordered))
     return all(graded.resolved for graded in grades.values())
-
-
-def _print(as_json: bool, value: Any, page: Callable[[], Any]) -> None:
-    if as_json:
-        print(json.dumps(value, indent=2))
-        return
-    from rich.console import Console
-
-    Console().print(page())
 
 
 @app.command()
@@ -120,43 +119,11 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Search the solver's world for copies of the answer. Exit 0: clean, 1: it leaks, 2: could not be searched."""
-    from rich.console import Console
-
     from selfplay.commands.grade import audit_bug
+    from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import audit_table
 
-    audited = audit_bug(bug_dir, opened(sandbox, image, runtime))
-    if as_json:
-        print(json.dumps(audited.to_json(), indent=2))
-    else:
-        Console().print(audit_table(bug_dir.name, audited))
+    with LiveWatcher("searching the solver's world"):
+        audited = audit_bug(bug_dir, opened(sandbox, image, runtime))
+    print_either(as_json, audited.to_json(), lambda: audit_table(bug_dir.name, audited))
     raise typer.Exit(0 if audited.clean else 1)
-
-
-@app.command()
-def show(path: Annotated[Path, typer.Argument(help="A bug's folder, a run's, or a trajectory.")]) -> None:
-    """Show a bug: what was broken where, which tests see it, both diffs. Of a run: its bugs and their figures. Of a
-    trajectory: every call and what it gave."""
-    from rich.console import Console
-
-    if path.is_file():
-        from selfplay.agent.trajectory import load as load_trajectory
-        from selfplay.report.episode_page import episode_page
-
-        Console().print(episode_page(load_trajectory(path)))
-        return
-
-    from selfplay.artifact import load, load_bug
-    from selfplay.artifact.bug import BUG_FILE
-    from selfplay.curriculum.stored import read_attempt
-    from selfplay.report.page import bug_page
-
-    if not (path / BUG_FILE).exists() and (path / "curriculum.sqlite").is_file():
-        from selfplay.curriculum import open_curriculum
-        from selfplay.curriculum.summary import read_summary, summarise
-
-        with open_curriculum(path) as pool:
-            print_run({**read_summary(path), **summarise(pool)}, path, as_json=False)
-        return
-    bug = load_bug(path)
-    Console().print(bug_page(bug, load(path), read_attempt(path, bug) if bug.attempt else ""))

@@ -2,29 +2,42 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from selfplay.cli.app import INTERRUPTED, app, print_run
+from selfplay.cli.app import INTERRUPTED, app
+from selfplay.cli.conflicts import refuse, refuse_policy
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
+from selfplay.cli.output import print_run
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyName, PolicyOption, policy_options
+
+if TYPE_CHECKING:
+    from selfplay.commands.curriculum import Order
+    from selfplay.sandbox import Backend
+
+Out = Annotated[Path | None, typer.Option(help="The run's folder (default: runs/NAME); the same folder again resumes.")]
+Strategy = Annotated[str, typer.Option(help="removal, history, direct, feature, or mix (removal and history).")]
+Releases = Annotated[
+    int | None,
+    typer.Option(min=0, help="Of a pypi: source: earlier releases that become its history, 12 if not given."),
+]
+Attempts = Annotated[int | None, typer.Option(min=1, help="With --order 2: attempts per bug, 8 if not given.")]
+PublicShare = Annotated[float, typer.Option(min=0.01, max=1, help="Share of the failing tests that solvers are shown.")]
 
 
 @app.command()
 def curriculum(
     source: Annotated[str, typer.Argument(help="A path, a git URL[@REV], or pypi:NAME[==VERSION].")],
-    out: Annotated[Path, typer.Option(help="The run's folder; the same folder again resumes.")],
+    out: Out = None,
     bugs: Annotated[int, typer.Option(min=1, help="How many verified bugs to make.")] = 10,
-    strategy: Annotated[
-        str, typer.Option(help="removal, history, direct, feature, or mix (removal and history).")
-    ] = "mix",
+    strategy: Strategy = "mix",
     min_files: Annotated[int, typer.Option(min=1, help="Changed files per bug, at least.")] = 1,
     min_passing: Annotated[int, typer.Option(min=1, help="Tests that pass on the original, at least.")] = 5,
     min_failing: Annotated[int, typer.Option(min=1, help="Tests that fail under the bug, at least.")] = 1,
     seed: Annotated[int, typer.Option(help="Same seed, source and version: same curriculum.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Episodes at a time; one per core if not given.")] = None,
-    releases: Annotated[int, typer.Option(min=0, help="Earlier releases that become history (pypi: sources).")] = 12,
+    releases: Releases = None,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
     patience: Annotated[int, typer.Option(min=1, help="Stop after so many episodes in a row without a bug.")] = 40,
@@ -33,32 +46,46 @@ def curriculum(
     api_key_env: ApiKeyEnv = None,
     option: PolicyOption = None,
     order: Annotated[int, typer.Option(min=1, max=2, help="2: also solve them; failed attempts become bugs.")] = 1,
-    attempts: Annotated[int, typer.Option(min=1, help="With --order 2: attempts per bug.")] = 8,
-    public_share: Annotated[
-        float, typer.Option(min=0.01, max=1, help="Share of the failing tests that solvers are shown.")
-    ] = 1.0,
+    attempts: Attempts = None,
+    public_share: PublicShare = 1.0,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Make a curriculum of verified bugs from a repository."""
-    from selfplay.commands.curriculum import Order, run_campaign
-    from selfplay.report.progress import LiveWatcher
-    from selfplay.rollout.injection import mix_named
+    refuse(attempts and order == 1, "--attempts", "needs --order 2, which attempts the bugs")
+    refuse(releases is not None and not source.startswith("pypi:"), "--releases", "needs a source pypi:NAME")
+    refuse(strategy == "feature" and ":" not in policy, "--strategy", f"the policy {policy} adds no features")
+    refuse_policy(policy, base_url, api_key_env, option)
+    from selfplay.commands.curriculum import Order
+    from selfplay.commands.naming import default_out
+    from selfplay.rollout.injector import mix_named
     from selfplay.validators import Thresholds
 
     thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
+    mix, options = mix_named(strategy), policy_options(base_url, api_key_env, option)
     wanted = Order(
-        source, out, bugs, mix_named(strategy), seed, workers, releases, setup, test, thresholds,
-        order=2 if order == 2 else 1, attempts=attempts, public_share=public_share,
-        policy=policy, options=policy_options(base_url, api_key_env, option), patience=patience,
+        source, out or default_out(source), bugs, mix, seed, workers, 12 if releases is None else releases, setup, test,
+        thresholds, order=2 if order == 2 else 1, attempts=attempts or 8, public_share=public_share,
+        policy=policy, options=options, patience=patience,
     )  # fmt: skip
+    said = "" if out else f"the run's folder is {wanted.out} (--out names another)"
+    summary = _made(wanted, opened(sandbox, image, runtime), said)
+    print_run(summary, wanted.out, as_json)
+    raise typer.Exit(0 if summary["figures"]["bugs"] >= bugs else 1)
+
+
+def _made(order: "Order", backend: "Backend", said: str) -> dict[str, Any]:
+    """The summary of the run, shown while it goes on; first what is to be `said`."""
+    from selfplay.commands.curriculum import run_campaign
+    from selfplay.report.progress import LiveWatcher
+
     try:
-        with LiveWatcher(bugs) as watcher:
-            summary = run_campaign(wanted, opened(sandbox, image, runtime), watcher)
+        with LiveWatcher() as watcher:
+            if said:
+                watcher.say(said)
+            return run_campaign(order, backend, watcher)
     except KeyboardInterrupt:
         print("selfplay: interrupted; the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
-    print_run(summary, out, as_json)
-    raise typer.Exit(0 if summary["figures"]["bugs"] >= bugs else 1)

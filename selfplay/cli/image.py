@@ -1,12 +1,11 @@
 """`selfplay image build`: a repository and its environment as an image."""
 
-import json
-import sys
 from typing import Annotated
 
 import typer
 
 from selfplay.cli.app import app
+from selfplay.cli.output import print_json, print_line
 
 image = typer.Typer(help="Images for `--sandbox docker --image`.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(image, name="image")
@@ -22,13 +21,20 @@ def _group() -> None:
 def build(
     source: Annotated[str, typer.Argument(help="A path, a git URL[@REV], or pypi:NAME[==VERSION].")],
     base: Annotated[str, typer.Option(help="An image the engine has, with bash, git and Python.")] = DEFAULT_BASE,
-    tag: Annotated[str | None, typer.Option(help="The image's name; from the source and its content if none.")] = None,
+    tag: Annotated[
+        str | None, typer.Option(help="The image's name; made of the source and its content if not given.")
+    ] = None,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
 ) -> None:
     """Build an image that holds the source at /testbed, its past, and its environment. Use it with:
     selfplay curriculum image: --sandbox docker --image TAG"""
     from selfplay.commands.image import build_image
+    from selfplay.report.progress import LiveWatcher
 
-    built = build_image(source, base, tag, setup, lambda line: print(line, file=sys.stderr))
-    print(json.dumps(built.to_json(), indent=2) if as_json else built.tag)
+    with LiveWatcher() as watcher:
+        built = build_image(source, base, tag, setup, watcher.say)
+    if as_json:
+        print_json(built.to_json())
+    else:
+        print_line(built.tag)

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from selfplay.cli.conflicts import refuse_isolation
+
 if TYPE_CHECKING:
     from selfplay.sandbox import Backend
 
@@ -15,8 +17,8 @@ RuntimeOption = Annotated[str | None, typer.Option("--runtime", help="Docker: a 
 
 
 def opened(sandbox: str, image: str | None, runtime: str | None) -> "Backend":
-    """The backend that was asked for, with admission: no more live sandboxes than this machine holds."""
+    """The backend that was asked for."""
+    refuse_isolation(sandbox, image, runtime)
     from selfplay.sandbox import open_backend
-    from selfplay.sandbox.pool import Pool
 
-    return Pool(open_backend(sandbox, image, runtime))
+    return open_backend(sandbox, image, runtime)

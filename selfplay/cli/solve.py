@@ -6,8 +6,10 @@ from typing import Annotated
 
 import typer
 
-from selfplay.cli.app import INTERRUPTED, app, print_run
+from selfplay.cli.app import INTERRUPTED, app
+from selfplay.cli.conflicts import CONTROLS, refuse, refuse_policy
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
+from selfplay.cli.output import print_run
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, policy_options
 
 
@@ -28,6 +30,10 @@ def solve(
     name: Annotated[
         str | None, typer.Option(help="File the attempts under this name, so that one model may play in several ways.")
     ] = None,
+    bug: Annotated[
+        list[str] | None,
+        typer.Option(help="Attempt this bug alone; its id, or a beginning that no other has. Repeatable."),
+    ] = None,
     promote: Annotated[int, typer.Option(min=0, help="Make up to so many second-order bugs of each bug.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Attempts at a time; one per core if not given.")] = None,
     counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
@@ -36,12 +42,16 @@ def solve(
     runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Attempt every bug of a run and record its solve rate. The same command resumes."""
+    """Attempt every bug of a run, or those that --bug names, and record its solve rate. The same command resumes."""
+    refuse_policy(policy, base_url, api_key_env, option)
+    refuse(promote and policy in CONTROLS, "--promote", f"the attempts of {policy} are a control: none becomes a bug")
+    refuse(name and policy in CONTROLS, "--name", f"a control's attempts are filed under its own name, {policy}")
+    refuse(name in CONTROLS, "--name", f"{name} is the name of a control")
     from selfplay.commands.solve import SolveOrder, run_solve
     from selfplay.report.progress import LiveWatcher
 
     options = policy_options(base_url, api_key_env, option)
-    order = SolveOrder(run_dir, attempts, policy, promote, workers, counterfactual, options, name)
+    order = SolveOrder(run_dir, attempts, policy, promote, workers, counterfactual, options, name, tuple(bug or ()))
     try:
         with LiveWatcher() as watcher:
             summary = run_solve(order, opened(sandbox, image, runtime), watcher)

@@ -1,6 +1,5 @@
 """`selfplay trajectories`: what was played, for others to learn from."""
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,10 @@ from typing import Annotated
 import typer
 
 from selfplay.cli.app import INTERRUPTED, app
+from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
+from selfplay.cli.output import print_json, print_line
+from selfplay.words import count
 
 trajectories = typer.Typer(help="What was played, for others to learn from.", no_args_is_help=True)
 app.add_typer(trajectories, name="trajectories")
@@ -29,14 +31,14 @@ def demonstrate(
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of each bug as JSON.")] = False,
 ) -> None:
     """Show each bug of a run in the staged injector: short lessons, which `export` then takes. It resumes."""
+    from selfplay.commands.demonstrate import demonstrate as show
     from selfplay.curriculum import open_existing
     from selfplay.report.progress import LiveWatcher
-    from selfplay.rollout.parallel import one_per_core
-    from selfplay.sft.demonstrate import demonstrate as show
+    from selfplay.rollout.many import one_per_core
 
     found = []
     with open_existing(run_dir) as pool, LiveWatcher() as watcher:
-        watcher.expect(pool.count(), "demonstrating")
+        watcher.expect(pool.episodes.count(), "demonstrating")
         try:
             for shown in show(pool, opened(sandbox, image, runtime), one_per_core(workers)):
                 found.append(shown)
@@ -45,9 +47,9 @@ def demonstrate(
             watcher.say("interrupted; the same command resumes")
             raise typer.Exit(INTERRUPTED) from None
     if as_json:
-        print(json.dumps({shown.bug: shown.why for shown in sorted(found, key=lambda one: one.bug)}, indent=2))
+        print_json({shown.bug: shown.why for shown in sorted(found, key=lambda one: one.bug)})
     else:
-        print(f"{sum(not shown.why for shown in found)} of {len(found)} bugs are demonstrated")
+        print_line(f"{sum(not shown.why for shown in found)} of {count(len(found), 'bug')} demonstrated")
 
 
 @trajectories.command()
@@ -63,13 +65,17 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """Successful episodes of a run as supervised examples: messages, and with --tokenizer ids and mask."""
+    refuse(most_tokens and not tokenizer, "--most-tokens", "needs --tokenizer, whose tokens it counts")
     from selfplay.commands.lessons import LessonOrder, write_lessons
+    from selfplay.report.progress import LiveWatcher
 
-    counts = write_lessons(LessonOrder(run_dir, out, role, tokenizer, observation_chars, most_tokens))
+    with LiveWatcher(f"writing {out.name}"):
+        counts = write_lessons(LessonOrder(run_dir, out, role, tokenizer, observation_chars, most_tokens))
     if as_json:
-        print(json.dumps(counts))
+        print_json(counts)
         return
     told = Counter(counts)
-    print(f"{told['injector']} injector and {told['solver']} solver examples in {out}")
+    solver = count(told["solver"], "solver example")
+    print_line(f"{count(told['injector'], 'injector example')} and {solver} in {out}")
     for reason in sorted(set(told) - {"injector", "solver"}):
-        print(f"left out, {reason}: {told[reason]}")
+        print_line(f"left out, {reason}: {told[reason]}")

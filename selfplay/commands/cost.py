@@ -6,6 +6,7 @@ from typing import Any
 
 import psutil
 
+from selfplay.curriculum import Curriculum
 from selfplay.repository import Suite
 from selfplay.sandbox import elsewhere
 
@@ -23,20 +24,25 @@ def cpu_seconds() -> float:
 
 
 class Meter:
-    """Laps of wall and core seconds."""
+    """Wall and core seconds by phase, stored in the pool as they are spent: a run that is resumed goes on counting."""
 
-    def __init__(self) -> None:
+    def __init__(self, pool: Curriculum) -> None:
+        self._pool = pool
         self._wall, self._cpu = time.monotonic(), cpu_seconds()
-        self._laps: dict[str, dict[str, float]] = {}
 
-    def lap(self, name: str) -> None:
-        """End the lap `name`: what was spent since the last one is its."""
+    def lap(self, phase: str) -> None:
+        """What was spent since the last lap is this phase's."""
         wall, cpu = time.monotonic(), cpu_seconds()
-        self._laps[name] = {"wall_seconds": round(wall - self._wall, 3), "core_seconds": round(cpu - self._cpu, 3)}
+        self._pool.add_cost(phase, wall - self._wall, max(0.0, cpu - self._cpu))
         self._wall, self._cpu = wall, cpu
 
-    def report(self, suite: Suite) -> dict[str, Any]:
-        """The laps, with the core seconds of making bugs also in runs of the suite."""
-        made = self._laps.get("bugs", {}).get("core_seconds", 0.0)
-        runs = round(made / suite.cpu_seconds, 2) if suite.cpu_seconds else None
-        return {**self._laps, "suite_core_seconds": round(suite.cpu_seconds, 3), "suite_runs_worth": runs}
+
+def cost_report(pool: Curriculum, suite: Suite) -> dict[str, Any]:
+    """The seconds of each phase, of all the times the run went on, and those of making bugs in runs of the suite."""
+    phases = {
+        phase: {"wall_seconds": round(wall, 3), "core_seconds": round(core, 3)}
+        for phase, (wall, core) in pool.costs().items()
+    }
+    made = pool.costs().get("bugs", (0.0, 0.0))[1]
+    runs = round(made / suite.cpu_seconds, 2) if suite.cpu_seconds else None
+    return {**phases, "suite_core_seconds": round(suite.cpu_seconds, 3), "suite_runs_worth": runs}

@@ -1,26 +1,33 @@
 """From a source to a stored curriculum: what `selfplay curriculum` does, as one function over values."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from selfplay.commands.cost import Meter
-from selfplay.commands.make_bugs import make_bugs
+from selfplay.commands.cost import Meter, cost_report
+from selfplay.commands.make_bugs import Wanted, make_bugs
 from selfplay.commands.solve import SolveWatcher, settle_attempts, solve_pool
-from selfplay.curriculum import Progress, open_curriculum
+from selfplay.curriculum import Curriculum, Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.repository.source import PathSource, parse_source
-from selfplay.rollout.injection import Injection, Mix
-from selfplay.rollout.parallel import RolloutError, one_per_core
-from selfplay.rollout.players import SCRIPTED, Player, player_named
+from selfplay.roles.injector.task import InjectorTask, Strategy
+from selfplay.rollout.bug_record import Origin
+from selfplay.rollout.injector import InjectorRun, Mix
+from selfplay.rollout.many import RolloutError, one_per_core, rare_collections
+from selfplay.rollout.players import SCRIPTED, Player, ScriptedPlayer, player_named
 from selfplay.rollout.promotion import PER_PARENT
-from selfplay.rollout.solving import Solving
+from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
+from selfplay.scripted.injector.impossible import impossible
+from selfplay.scripted.injector.survey import Survey, survey_of
 from selfplay.validators import Thresholds
 
 
@@ -65,36 +72,81 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
 
     Raises `SelfplayError` for what the user can mend; a partial run is kept and resumes.
     """
-    meter = Meter()
     _refuse_out_in_source(order)
-    with closing(player_named(order.policy, order.options)) as player, open_curriculum(order.out) as pool:
-        _refuse_strategy(order)
+    _refuse_strategy(order)
+    player = player_named(order.policy, order.options)
+    with ExitStack() as stack:
+        pool = stack.enter_context(open_curriculum(order.out))
+        meter = Meter(pool)
         pool.settle({**_settings(order), **player.settings})
         if order.order == 2:
             settle_attempts(pool, player.name, player)
-        player.check(watcher.say)
-        prepared = prepare(
-            order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say
-        )
-        _refuse_unknown_language(order, prepared)
-        pool.settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
-        suite = measure_suite(
-            prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
-        )
-        keep_original(prepared, order.out / "original", anew=not pool.finished())
+        runner = stack.enter_context(asyncio.Runner())
+        stack.callback(lambda: runner.run(player.close()))
+        runner.run(player.open(watcher.say))
+        prepared, suite = _prepared(order, pool, backend, watcher)
+        why_not = ""
+        if order.policy in SCRIPTED:
+            survey = survey_of(prepared, suite, backend, say=watcher.say)
+            player = ScriptedPlayer(order.policy, survey)
+            why_not = _impossible(order, suite, survey)
         meter.lap("prepare")
-        run = _injection(order, prepared, suite, backend, player)
-        reason = "interrupted"
+        reason = why_not or "interrupted"
         try:
-            reason = make_bugs(run, pool, order.bugs, one_per_core(order.workers), watcher.step, order.patience)
-            meter.lap("bugs")
-            if order.order == 2 and pool.count():
-                solve_pool(_solving(order, prepared, backend, player), order.per_parent, pool, watcher)
-                meter.lap("second_order")
+            if not why_not:
+                watcher.expect(order.bugs, "making bugs")
+                reason = runner.run(_played(order, pool, prepared, suite, backend, player, watcher, meter))
         finally:
-            summary = {**_facts(order, prepared, suite, reason), **summarise(pool), "cost": meter.report(suite)}
+            facts = {**_facts(order, prepared, suite, reason), **summarise(pool)}
+            summary = {**facts, "cost": cost_report(pool, suite)}
             write_summary(order.out, summary)
     return summary
+
+
+def _prepared(order: Order, pool: Curriculum, backend: Backend, watcher: Watcher) -> tuple[Prepared, Suite]:
+    """The repository and its measured suite. In the main thread, outside of the loop, so that Ctrl-C ends it."""
+    prepared = prepare(order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say)
+    _refuse_unknown_language(order, prepared)
+    pool.settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
+    suite = measure_suite(
+        prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
+    )
+    pool.record_repository(order.source, {"revision": prepared.revision, "language": prepared.language})
+    keep_original(prepared, order.out / "original", anew=not pool.episodes.any_stored())
+    return prepared, suite
+
+
+async def _played(
+    order: Order,
+    pool: Curriculum,
+    prepared: Prepared,
+    suite: Suite,
+    backend: Backend,
+    player: Player,
+    watcher: Watcher,
+    meter: Meter,
+) -> str:
+    """Make the bugs and, where asked, attempt them. Returns why no more bugs were made."""
+    seats = Pool(backend)
+    with Workers(one_per_core(order.workers)) as workers, rare_collections():
+        run = InjectorRun(
+            repository=order.source,
+            origin=Origin(prepared, order.thresholds, order.seed, order.public_share, dict(prepared.recorded)),
+            suite=suite,
+            strategy=order.strategy,
+            player=player,
+            pool=seats,
+            workers=workers,
+            is_known=lambda key: key in pool.episodes.tree_keys(order.source),
+        )
+        wanted = Wanted(order.bugs, order.patience)
+        places = player.episodes or workers.count
+        reason = await make_bugs(run, pool, wanted, places, watcher.step, meter)
+        if order.order == 2 and pool.episodes.count():
+            solving = SolverRun(prepared, player.name, player, seats, workers, order.seed)
+            await solve_pool(solving, pool, order.attempts, order.per_parent, None, watcher)
+            meter.lap("second_order")
+    return reason
 
 
 def _refuse_out_in_source(order: Order) -> None:
@@ -119,6 +171,28 @@ def _refuse_unknown_language(order: Order, prepared: Prepared) -> None:
         )
 
 
+def _impossible(order: Order, suite: Suite, survey: Survey) -> str:
+    """Why no episode of the scripted injector can succeed here; empty when one may."""
+    asked: tuple[Strategy, ...] = ("removal", "history") if order.strategy == "mix" else (order.strategy,)
+    least = order.thresholds
+    reasons = [
+        impossible(
+            InjectorTask(
+                strategy,
+                order.seed,
+                0,
+                suite,
+                min_passing_tests=least.min_passing_tests,
+                min_changed_files=least.min_changed_files,
+                min_failing_tests=least.min_failing_tests,
+            ),
+            survey,
+        )
+        for strategy in asked
+    ]
+    return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
+
+
 def _settings(order: Order) -> dict[str, Any]:
     """What fixes a run's bugs: resuming with other values would mix two curricula."""
     return {
@@ -132,34 +206,6 @@ def _settings(order: Order) -> dict[str, Any]:
         "thresholds": order.thresholds.to_json(),
         "public_share": order.public_share,
     }
-
-
-def _injection(order: Order, prepared: Prepared, suite: Suite, backend: Backend, player: Player) -> Injection:
-    return Injection(
-        prepared=prepared,
-        suite=suite,
-        backend=backend,
-        thresholds=order.thresholds,
-        strategy=order.strategy,
-        seed=order.seed,
-        trajectories=order.out / "trajectories",
-        environment=dict(prepared.recorded),
-        player=player,
-        public_share=order.public_share,
-    )
-
-
-def _solving(order: Order, prepared: Prepared, backend: Backend, player: Player) -> Solving:
-    return Solving(
-        prepared=prepared,
-        backend=backend,
-        policy=player.name,
-        player=player,
-        trajectories=order.out / "trajectories",
-        attempts=order.attempts,
-        seed=order.seed,
-        workers=one_per_core(order.workers),
-    )
 
 
 def _facts(order: Order, prepared: Prepared, suite: Suite, reason: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from selfplay.repository.cache import default_cache
 from selfplay.sandbox.backends import BACKENDS
-from selfplay.sandbox.doctor import Examined, advice, examine
+from selfplay.sandbox.examine import Examined, advice, examine
 from selfplay.sandbox.machine import Machine, free_disk_bytes, machine
 from selfplay.sandbox.protocol import IsolationUnavailable
 
@@ -32,7 +32,7 @@ class Diagnosis:
 def diagnose(name: str, image: str | None = None, runtime: str | None = None) -> Diagnosis:
     """Try the backend that was asked for as it was asked for, and the others as they are.
 
-    Raises `IsolationUnavailable` for a name that is none.
+    Raises `IsolationUnavailable` for an unknown name.
     """
     if name not in BACKENDS:
         raise IsolationUnavailable(f"there is no sandbox backend {name!r}", f"Known: {', '.join(BACKENDS)}.")

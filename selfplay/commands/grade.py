@@ -1,28 +1,39 @@
 """From a bug's folder to what grades it: what `selfplay grade` and every later room does with a stored bug."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
+from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.audit import Audit, audit_task
+from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import Grade, Grader
 from selfplay.oracle.prediction import MAX_BYTES
-from selfplay.oracle.world import solver_world
+from selfplay.oracle.world import Task, solver_world
 from selfplay.repository import Prepared
-from selfplay.sandbox import Backend
+from selfplay.sandbox import Backend, Limits
 
 
-def grader_for(
-    folder: Path, backend: Backend, *, prepared: Prepared | None = None, counterfactual: bool = True
-) -> Grader:
-    """A grader for the bug in `folder`; `prepared` saves finding its environment again.
+@dataclass(frozen=True)
+class Gradable:
+    """A stored bug with what decides about predictions for it."""
 
-    Raises `SelfplayError` for a damaged bug, or one whose environment is gone and cannot be built again."""
+    folder: Path
+    task: Task
+    oracle: Oracle
+
+
+def gradable(folder: Path, prepared: Prepared) -> Gradable:
+    """The bug in `folder`, planted in `prepared`. Raises `ArtifactError` for a damaged one."""
     bug, artifact, thresholds = read_bug(folder)
-    world = (prepared or prepared_for(folder, bug, backend)).world()
-    return Grader(
-        backend, task_of(folder, bug, artifact, world), oracle_of(bug, thresholds), counterfactual=counterfactual
-    )
+    return Gradable(folder, task_of(folder, bug, artifact, prepared.world()), oracle_of(bug, thresholds))
+
+
+def grader_of(bug: Gradable, backend: Backend, counterfactual: bool = True) -> Grader:
+    """A grader for the bug, calibrated. Raises `OracleError` for one that cannot be graded, `SandboxError`."""
+    known = calibration_of(bug.folder, backend, bug.task, bug.oracle, counterfactual=counterfactual)
+    return Grader(bug.task, bug.oracle, Limits(), known, counterfactual)
 
 
 def grade_file(folder: Path, patch: Path, backend: Backend, *, counterfactual: bool = True) -> Grade:
@@ -34,11 +45,22 @@ def grade_file(folder: Path, patch: Path, backend: Backend, *, counterfactual: b
         raise PredictionError(
             "unreadable", f"{patch} cannot be read: {error.strerror}", "Name a file with a diff."
         ) from error
-    return grader_for(folder, backend, counterfactual=counterfactual).grade(data)
+    return grade_patch(folder, data, backend, counterfactual=counterfactual)
+
+
+def grade_patch(folder: Path, patch: bytes, backend: Backend, *, counterfactual: bool = True) -> Grade:
+    """Grade a prediction for the bug in `folder`.
+
+    Raises `SelfplayError` for a damaged bug, one that cannot be graded, or one whose environment is gone."""
+    bug, _, _ = read_bug(folder)
+    found = gradable(folder, prepared_for(folder, bug, backend))
+    return grader_of(found, backend, counterfactual).grade(backend, patch)
 
 
 def audit_bug(folder: Path, backend: Backend, *, prepared: Prepared | None = None) -> Audit:
-    """Search the solver's world of the bug in `folder`. Raises `SelfplayError` as `grader_for` does."""
+    """Search the solver's world of the bug in `folder`.
+
+    Raises `SelfplayError` for a damaged bug, or one whose environment is gone and cannot be built again."""
     bug, artifact, _ = read_bug(folder)
     world = solver_world(prepared or prepared_for(folder, bug, backend))
     return audit_task(backend, task_of(folder, bug, artifact, world))

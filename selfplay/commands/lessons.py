@@ -1,20 +1,18 @@
 """What `selfplay trajectories export` does: the lessons of a run, written as JSON lines."""
 
 import json
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import zstandard
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.trajectory import TrajectoryError
 from selfplay.artifact.files import write_atomically
-from selfplay.curriculum import CurriculumError, open_existing
+from selfplay.curriculum import CurriculumError, read_pool
+from selfplay.export.lessons import LessonFormat, lesson_rows
 from selfplay.policies.tokenizer import load_tokenizer
-from selfplay.sft.lessons import Lesson, Role, lessons, successes
+from selfplay.sft.lessons import Role
 
 
 @dataclass(frozen=True)
@@ -42,42 +40,10 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
     if order.most_tokens and not order.tokenizer:
         raise CurriculumError("--most-tokens counts tokens of a tokenizer", "Name one with --tokenizer.")
     chat = ChatFormat(load_tokenizer(order.tokenizer)) if order.tokenizer else None
-    rows, counts = _rows(order, roles, chat)
+    form = LessonFormat(roles, chat, order.observation_chars, order.most_tokens)
+    with read_pool(order.run) as pool:
+        rows, counts = lesson_rows(pool, form)
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
     order.out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(order.out, zstandard.compress(data) if order.out.suffix == ".zst" else data)
     return counts
-
-
-def _rows(
-    order: LessonOrder, roles: tuple[Role, ...], chat: ChatFormat | None
-) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    rows: list[dict[str, Any]] = []
-    counts: Counter[str] = Counter(dict.fromkeys(map(str, roles), 0))
-    said = set[tuple[str, ...]]()
-    for lesson in _lessons(order, roles, counts):
-        if lesson.words in said:
-            counts["the same was said before"] += 1
-            continue
-        said.add(lesson.words)
-        row = lesson.to_json(chat)
-        if order.most_tokens and len(row["ids"]) > order.most_tokens:
-            counts["too long"] += 1
-            continue
-        rows.append(row)
-        counts[lesson.role] += 1
-    return rows, dict(counts)
-
-
-def _lessons(order: LessonOrder, roles: tuple[Role, ...], counts: Counter[str]) -> Iterator[Lesson]:
-    """What the successes of a run teach; those that teach nothing are counted."""
-    with open_existing(order.run) as pool:
-        for success in successes(pool, roles):
-            try:
-                found = lessons(success, order.observation_chars)
-            except TrajectoryError:
-                counts["damaged or missing"] += 1
-                continue
-            if not found:
-                counts["the call format cannot say it"] += 1
-            yield from found

@@ -1,134 +1,106 @@
-"""The curriculum loop on one machine: episodes on a stage, results stored as they come, until there are enough.
+"""The curriculum loop: injector episodes, results stored as they come, until there are enough bugs.
 
 Every wait ends: episodes and checks have time limits, a run of episodes without a new bug stops the loop with a
-reason, and so does a run of sandboxes that cannot be started. Ctrl-C and a kill leave a folder that resumes.
+reason, and so does a run of sandboxes or answers that cannot be had. Ctrl-C and a kill leave a folder that resumes.
 """
 
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from functools import partial
+from contextlib import aclosing
+from dataclasses import dataclass
 
-from selfplay.agent import Finish
-from selfplay.agent.hands import Hands
-from selfplay.curriculum import Curriculum, EpisodeResult, Progress
-from selfplay.rollout.injection import Injection, inject, strategy_of
-from selfplay.rollout.parallel import LOST_SANDBOXES, RolloutError
-from selfplay.rollout.stage import Stage, stage_for
+from selfplay.agent import Trajectory
+from selfplay.agent.actions import Finish
+from selfplay.artifact import Bug
+from selfplay.commands.cost import Meter
+from selfplay.commands.storing import store_episode
+from selfplay.curriculum import Curriculum, EpisodeRecord, Progress
+from selfplay.rollout.injector import InjectorRun, injector_rollout, strategy_of
+from selfplay.rollout.many import ModelDown, many
+from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.sandbox import SandboxError
 
 log = logging.getLogger(__name__)
 
-
-UNANSWERED = 8
-"""Episodes in a row that end because the model fails after which the run stops."""
+SAME_END = 8
+"""Episodes in a row, with no bug ever made, that end for the same reason: more of them would, too."""
 Watch = Callable[[Progress], None]
 
 
-def make_bugs(run: Injection, pool: Curriculum, wanted: int, workers: int, watch: Watch, patience: int) -> str:
-    """Play episodes until the pool holds `wanted` bugs. Returns why it stopped.
+@dataclass(frozen=True)
+class Wanted:
+    """`bugs` in the pool, after `patience` episodes in a row without a new one no more."""
 
-    After `patience` episodes in a row without a new bug the repository, or the policy, has no more to give.
+    bugs: int
+    patience: int
 
-    Raises `RolloutError` when sandboxes cannot be started, `KeyboardInterrupt` after the running episodes' results
-    that were there are stored.
+
+async def make_bugs(run: InjectorRun, pool: Curriculum, wanted: Wanted, places: int, watch: Watch, meter: Meter) -> str:
+    """Play episodes until the pool holds enough bugs. Returns why it stopped.
+
+    Raises `RolloutError` when sandboxes or the model keep failing.
     """
-    pool.take(wanted, patience)
-    run.seen.update(pool.tree_keys())
-    loop = _Loop(run, pool, wanted, watch, patience)
-    with stage_for(run.player, workers) as stage:
-        try:
-            return loop.until_done(stage)
-        except BaseException:
-            stage.abandon()
-            run.backend.close()  # what still runs loses its sandbox and ends; its episodes are played again
-            raise
+    loop = _Loop(run, pool, wanted)
+    loop.take()
+    async with aclosing(many(loop.next_number, loop.play, places)) as rollouts:
+        async for _, rollout in rollouts:
+            record = store_episode(pool, rollout)
+            taken = loop.take()
+            meter.lap("bugs")
+            watch(Progress(pool.episodes.count(run.repository), wanted.bugs, record, tuple(taken)))
+            loop.count(record)
+    return loop.reason()
 
 
 class _Loop:
-    def __init__(self, run: Injection, pool: Curriculum, wanted: int, watch: Watch, patience: int) -> None:
-        self.run, self.pool, self.wanted, self.watch, self.patience = run, pool, wanted, watch, patience
-        self.done = pool.finished()
-        self.next_number = 0
-        self.lost = self.unanswered = 0
+    def __init__(self, run: InjectorRun, pool: Curriculum, wanted: Wanted) -> None:
+        self.run, self.pool, self.wanted = run, pool, wanted
+        self.begun = pool.episodes.finished(run.repository)
+        self.number = 0
+        self.same: list[str] = []
 
-    def until_done(self, stage: Stage) -> str:
-        running: dict[Future[EpisodeResult], int] = {}
-        while True:
-            reason = self._enough()
-            if reason:
-                return self._drain(running, reason)
-            while len(running) < stage.places and self._may_be_short(len(running)):
-                number = self._next()
-                running[stage.start(partial(self._episode, number))] = number
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
-                del running[future]
-                self._store(future.result())
+    def take(self) -> list[Bug]:
+        """The bugs that can be taken now."""
+        return self.pool.episodes.take(self.wanted.bugs, self.wanted.patience, repository=self.run.repository)
 
-    def _may_be_short(self, running: int) -> bool:
-        """Whether the bugs at hand and the episodes that run could still be too few: one more would else be waste."""
-        return self.pool.count() + self.pool.waiting() + running < self.wanted or running == 0
+    def next_number(self, running: int) -> int | None:
+        """The next episode; None while the bugs at hand and the episodes that run could be enough."""
+        episodes, name = self.pool.episodes, self.run.repository
+        at_hand = episodes.count(name) + episodes.waiting(name) + running
+        if self.reason() or (running and at_hand >= self.wanted.bugs):
+            return None
+        while self.number in self.begun:
+            self.number += 1
+        self.begun.add(self.number)
+        return self.number
 
-    async def _episode(self, number: int, hands: Hands) -> EpisodeResult:
+    async def play(self, number: int) -> InjectorRollout:
+        """The rollout of the episode; what nobody foresaw ends this one episode."""
         started = time.monotonic()
-        strategy = strategy_of(self.run.strategy, self.run.seed, number)
         try:
-            return await inject(self.run, number, hands)
-        except SandboxError as error:
-            reason, status = str(error), "lost"
-        except Exception as error:  # one bad episode never ends a run
+            return await injector_rollout(self.run, number)
+        except (SandboxError, ModelDown):
+            raise
+        except Exception as error:
             log.exception("episode %d failed", number)
-            reason, status = f"{type(error).__name__}: {error}", "failed"
-        return EpisodeResult(number, strategy, status, reason, {"seconds": time.monotonic() - started})
+            why = f"{type(error).__name__}: {error}"
+            strategy = strategy_of(self.run.strategy, self.run.origin.seed, number)
+            key = InjectorKey(self.run.repository, strategy, self.run.origin.seed, number)
+            lost = Trajectory("injector", self.run.player.name, Finish.POLICY_ERROR, error=why)
+            return Rollout(lost, key, InjectorOutcome("failed", why, time.monotonic() - started))
 
-    def _next(self) -> int:
-        while self.next_number in self.done:
-            self.next_number += 1
-        self.done.add(self.next_number)
-        return self.next_number
+    def count(self, record: EpisodeRecord) -> None:
+        """Keep the reasons of the last episodes, as long as they are the same."""
+        self.same = [*self.same, record.reason] if self.same[-1:] in ([], [record.reason]) else [record.reason]
 
-    def _store(self, result: EpisodeResult) -> None:
-        if result.status == "lost":
-            self._play_again(result)
-            return
-        self.lost = 0
-        self.pool.stage(result)
-        taken = tuple(self.pool.take(self.wanted, self.patience))
-        self.run.seen.update(self.pool.tree_keys())
-        self.watch(Progress(self.pool.count(), self.wanted, result, taken))
-        self._refuse_dead_model(result)
-
-    def _refuse_dead_model(self, result: EpisodeResult) -> None:
-        """An endpoint that went down must not use up a run's patience."""
-        failed = self.run.player.loop is not None and result.figures.get("finish") == Finish.POLICY_ERROR
-        self.unanswered = self.unanswered + 1 if failed else 0
-        if self.unanswered >= UNANSWERED:
-            raise RolloutError(
-                f"the model failed in {self.unanswered} episodes in a row: {result.reason}", "The run can be resumed."
-            )
-
-    def _play_again(self, result: EpisodeResult) -> None:
-        """An episode whose sandbox failed says nothing of the repository: it is played again, a few times."""
-        self.lost += 1
-        if self.lost >= LOST_SANDBOXES:
-            raise RolloutError(f"{self.lost} sandboxes in a row failed: {result.reason}", "The run can be resumed.")
-        self.done.discard(result.number)
-        self.next_number = min(self.next_number, result.number)
-
-    def _enough(self) -> str:
-        if self.pool.count() >= self.wanted:
+    def reason(self) -> str:
+        """Why no further episode is played; empty when one is."""
+        episodes, name = self.pool.episodes, self.run.repository
+        if episodes.count(name) >= self.wanted.bugs:
             return "enough bugs"
-        if self.pool.fruitless() >= self.patience:
-            return f"the last {self.patience} episodes gave no new bug"
+        if episodes.fruitless(name) >= self.wanted.patience:
+            return f"the last {self.wanted.patience} episodes gave no new bug"
+        if len(self.same) >= SAME_END and self.same[0] and not episodes.count(name) + episodes.waiting(name):
+            return f"the last {len(self.same)} episodes all ended with: {self.same[0]}"
         return ""
-
-    def _drain(self, running: dict[Future[EpisodeResult], int], reason: str) -> str:
-        """Store what is still running: a later run with more bugs starts from it."""
-        for future in running:
-            future.cancel()
-        for result in [future.result() for future in running if not future.cancelled()]:
-            if result.status != "lost":
-                self.pool.stage(result)
-        return reason

@@ -5,16 +5,19 @@ Read whole and checked before anything runs: a file that names bugs the run does
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import Bug
-from selfplay.curriculum.stored import bug_folders, oracle_of, prepared_for, read_bug, task_of
+from selfplay.commands.grade import Gradable, gradable, grader_of
+from selfplay.commands.looping import in_parallel
+from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug
 from selfplay.oracle.errors import OracleError, PredictionError
-from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.grade import Grade
 from selfplay.repository import Prepared
-from selfplay.rollout.parallel import in_parallel
 from selfplay.sandbox import MIB, Backend
+from selfplay.words import count
 
 MOST_BYTES = 1024 * MIB
 _FORM = 'Each entry is {"instance_id": "<bug>", "model_patch": "<git diff>"}, in a JSON list or one a line.'
@@ -66,28 +69,27 @@ def grade_predictions(
     unknown = sorted(predictions.keys() - folders.keys())
     if unknown:
         raise PredictionError(
-            "unknown", f"{len(unknown)} predictions are for no bug of {run}, first {unknown[0]!r}",
+            "unknown",
+            f"{count(len(unknown), 'prediction is', 'predictions are')} for no bug of {run}, first {unknown[0]!r}",
             f"Its bugs are those in {run / 'bugs'}.",
         )  # fmt: skip
     prepared: dict[tuple[str, str], Prepared] = {}
-    graders = {}
-    for bug in sorted(predictions):
-        graders[bug] = _grader(folders[bug], prepared, backend, counterfactual)
+    ready = {bug: _ready(folders[bug], prepared, backend) for bug in sorted(predictions)}
 
-    def work(bug: str) -> Grade:
+    def work(bug: str, lease: Backend) -> Grade:
         try:
-            return graders[bug].grade(predictions[bug])
+            return grader_of(ready[bug], lease, counterfactual).grade(lease, predictions[bug])
         except OracleError as error:
             return Grade(False, "cannot-be-graded", error.message)
 
-    yield from in_parallel(sorted(graders), work, workers, backend)
+    with closing(in_parallel(ready, work, workers, backend)) as results:
+        yield from results
 
 
-def _grader(folder: Path, known: dict[tuple[str, str], Prepared], backend: Backend, counterfactual: bool) -> Grader:
-    bug, artifact, thresholds = read_bug(folder)
+def _ready(folder: Path, known: dict[tuple[str, str], Prepared], backend: Backend) -> Gradable:
+    bug, _, _ = read_bug(folder)
     prepared = known.setdefault(_origin(bug), known.get(_origin(bug)) or prepared_for(folder, bug, backend))
-    task = task_of(folder, bug, artifact, prepared.world())
-    return Grader(backend, task, oracle_of(bug, thresholds), counterfactual=counterfactual)
+    return gradable(folder, prepared)
 
 
 def _origin(bug: Bug) -> tuple[str, str]:

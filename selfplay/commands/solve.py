@@ -1,29 +1,42 @@
-"""From a run's folder to attempts at its bugs and second-order bugs: what `selfplay solve` does, over values."""
+"""From a run's folder to attempts at its bugs and second-order bugs: what `selfplay solve` does, over values.
 
+Every bug's world is searched for copies of the answer before a solver sees it; a bug that leaks is left out.
+"""
+
+import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from selfplay.artifact import ArtifactError, Bug
-from selfplay.curriculum import Curriculum, CurriculumError, open_existing
-from selfplay.curriculum.attempts import Attempt, Promotion
+from selfplay.commands.attempts import missing, play_attempts
+from selfplay.curriculum import Attempt, Curriculum, CurriculumError, Promotion, open_existing
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
+from selfplay.errors import SelfplayError
+from selfplay.oracle.audit import Audit
 from selfplay.repository import Prepared, rebuild
-from selfplay.rollout.controls import CONTROLS
-from selfplay.rollout.parallel import one_per_core
-from selfplay.rollout.players import Player, player_named
-from selfplay.rollout.promotion import promote
-from selfplay.rollout.solving import Solving, ready_bugs, solve
-from selfplay.sandbox import Backend
+from selfplay.rollout.controls import CONTROLS, control_named
+from selfplay.rollout.many import in_leases, one_per_core, rare_collections
+from selfplay.rollout.players import Player, ScriptedPlayer, player_named
+from selfplay.rollout.promotion import Looked, promote
+from selfplay.rollout.solver import ReadyBug, SolverRun, make_ready, search_world
+from selfplay.sandbox import Backend, SandboxError
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
+from selfplay.words import count, listed
+
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class SolveOrder:
     """What the user asked for. `policy` names a player or a control (`gold`, `empty`); `per_parent` above 0 asks for
     second-order bugs, at most so many a bug. `workers` None means one per core. `options` of the policy, by name.
-    `name`: what its attempts are filed under, the policy's own if None."""
+    `name`: what its attempts are filed under, the policy's own if None. `bugs`: ids, or beginnings of one id each, of
+    those to attempt; all if empty."""
 
     run: Path
     attempts: int = 8
@@ -33,6 +46,7 @@ class SolveOrder:
     counterfactual: bool = True
     options: Mapping[str, str] = field(default_factory=dict)
     name: str | None = None
+    bugs: tuple[str, ...] = ()
 
 
 class SolveWatcher(Protocol):
@@ -42,8 +56,8 @@ class SolveWatcher(Protocol):
         """Something a user may want to know while waiting."""
         ...
 
-    def expect(self, attempts: int) -> None:
-        """So many attempts will be played now."""
+    def expect(self, total: int, doing: str = ...) -> None:
+        """A phase begins in which there is so much to do."""
         ...
 
     def attempt(self, attempt: Attempt) -> None:
@@ -58,27 +72,44 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
     """
     if order.name in CONTROLS or (order.name and order.policy in CONTROLS):
         raise CurriculumError("a control's attempts have the control's name, and no others do", "Give another --name.")
+    control = order.policy in CONTROLS
+    player: Player = ScriptedPlayer(order.policy) if control else player_named(order.policy, order.options)
     with contextlib.ExitStack() as stack:
-        player = None
-        if order.policy not in CONTROLS:
-            player = stack.enter_context(contextlib.closing(player_named(order.policy, order.options)))
-        return _run_solve(order, player, backend, watcher)
-
-
-def _run_solve(order: SolveOrder, player: Player | None, backend: Backend, watcher: SolveWatcher) -> dict[str, Any]:
-    with open_existing(order.run) as pool:
-        if not pool.bugs():
+        pool = stack.enter_context(open_existing(order.run))
+        if not pool.episodes.count():
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
-        if player:
+        wanted = chosen(pool, order.bugs)
+        if not control:
             settle_attempts(pool, order.name or player.name, player)
-            player.check(watcher.say)
-        prepared = _prepared(order.run, pool.bugs()[0], backend)
+        runner = stack.enter_context(asyncio.Runner())
+        stack.callback(lambda: runner.run(player.close()))
+        runner.run(player.open(watcher.say))
+        prepared = _prepared(order.run, pool.episodes.bugs()[0], backend)
         try:
-            solve_pool(_solving(order, player, prepared, pool, backend), order.per_parent, pool, watcher)
+            runner.run(_solved(order, wanted, player, prepared, pool, backend, watcher))
         finally:
             summary = {**read_summary(order.run), **summarise(pool)}
             write_summary(order.run, summary)
     return summary
+
+
+def chosen(pool: Curriculum, named: Sequence[str]) -> frozenset[str] | None:
+    """The ids of the bugs that were named, each by its id or by a beginning that no other has; None for all.
+
+    Raises `CurriculumError` for a name of no bug or of several."""
+    ids = [bug.id for bug in pool.bugs()]
+    return frozenset(_one_bug(name, ids) for name in named) if named else None
+
+
+def _one_bug(name: str, ids: Sequence[str]) -> str:
+    found = [name] if name in ids else [id for id in ids if id.startswith(name)]
+    if not found:
+        raise CurriculumError(f"the run has no bug {name!r}", f"Its bugs are {listed(ids)}.")
+    if len(found) > 1:
+        raise CurriculumError(
+            f"{name!r} is the beginning of {count(len(found), 'bug')}", f"Say which: {listed(found)}."
+        )
+    return found[0]
 
 
 def settle_attempts(pool: Curriculum, name: str, player: Player) -> None:
@@ -96,33 +127,109 @@ def _prepared(run: Path, bug: Bug, backend: Backend) -> Prepared:
     return rebuild(original, bug.environment, backend=backend)
 
 
-def solve_pool(run: Solving, per_parent: int, pool: Curriculum, watcher: SolveWatcher) -> None:
-    """Attempt every bug of an open pool, then make second-order bugs of what failed, at most `per_parent` a bug."""
-    bugs = ready_bugs(run, pool, watcher.say)
-    done = pool.attempts.finished(run.policy)
-    watcher.expect(sum((ready.bug.id, n) not in done for ready in bugs for n in range(run.attempts)))
-    solve(run, pool, bugs, watcher.attempt, watcher.say)
+async def _solved(
+    order: SolveOrder,
+    wanted: frozenset[str] | None,
+    player: Player,
+    prepared: Prepared,
+    pool: Curriculum,
+    backend: Backend,
+    watcher: SolveWatcher,
+) -> None:
+    with Workers(one_per_core(order.workers)) as workers, rare_collections():
+        run = SolverRun(
+            prepared=prepared,
+            policy=order.name or player.name,
+            player=player,
+            pool=Pool(backend),
+            workers=workers,
+            seed=int(pool.settings().get("seed", 0)),
+            counterfactual=order.counterfactual,
+        )
+        await solve_pool(run, pool, order.attempts, order.per_parent, wanted, watcher)
+
+
+async def solve_pool(
+    run: SolverRun,
+    pool: Curriculum,
+    attempts: int,
+    per_parent: int,
+    wanted: frozenset[str] | None,
+    watcher: SolveWatcher,
+) -> None:
+    """Attempt the `wanted` bugs of an open pool (all if None), then make second-order bugs of what failed, at most
+    `per_parent` a bug."""
+    bugs = await ready_bugs(run, pool, wanted, watcher.say)
+    jobs = missing(run, pool, bugs, attempts)
+    watcher.expect(len(jobs), f"attempting {count(len(bugs), 'bug')}")
+    control = control_named(run.policy)
+    places = run.workers.count if control else run.player.episodes or run.workers.count
+    await play_attempts(run, control, pool, jobs, places, watcher.attempt, watcher.say)
     if per_parent:
-        promote(run, pool, bugs, per_parent, lambda promotion: watcher.say(_promoted(promotion)))
+        watcher.say("looking for second-order bugs among the failed attempts")
+        await _promoted(run, pool, bugs, per_parent, watcher.say)
 
 
-def _solving(
-    order: SolveOrder, player: Player | None, prepared: Prepared, pool: Curriculum, backend: Backend
-) -> Solving:
-    return Solving(
-        prepared=prepared,
-        backend=backend,
-        policy=order.name or (player.name if player else order.policy),
-        player=player,
-        trajectories=order.run / "trajectories",
-        attempts=order.attempts,
-        seed=int(pool.settings().get("seed", 0)),
-        workers=one_per_core(order.workers),
-        counterfactual=order.counterfactual,
-    )
+async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | None, say: Say) -> list[ReadyBug]:
+    """The bugs of the pool that may be attempted, each one's world searched once. A bug that is damaged or that leaks
+    is named and left out."""
+    found = []
+    for bug in pool.bugs():
+        if wanted is not None and bug.id not in wanted:
+            continue
+        try:
+            found.append(make_ready(pool.folder / "bugs" / bug.id, run.prepared))
+        except (SelfplayError, ValueError) as error:
+            say(f"{bug.id} is left out: {error}")
+    audited = pool.attempts.audited()
+    unknown = [ready for ready in found if ready.bug.id not in audited]
+    async with contextlib.aclosing(in_leases(unknown, _audit, run.pool, run.workers, run.limits)) as audits:
+        async for ready, audit in audits:
+            _record_audit(pool, ready.bug.id, audit, say)
+    clean = pool.attempts.audited()
+    return [ready for ready in found if clean.get(ready.bug.id)]
 
 
-def _promoted(promotion: Promotion) -> str:
+def _record_audit(pool: Curriculum, bug: str, audit: Audit | str, say: Say) -> None:
+    if isinstance(audit, str):
+        say(f"{bug} is left out: {audit}")
+        return
+    pool.attempts.record_audit(bug, audit.to_json()["findings"])
+    if not audit.clean:
+        worst = max(audit.findings, key=lambda finding: (finding.share, ".git" not in finding.where))
+        say(f"{bug} is left out: {worst.where} gives {worst.share:.0%} of the answer away")
+
+
+def _audit(ready: ReadyBug, backend: Backend) -> Audit | str:
+    try:
+        return search_world(ready, backend)
+    except SandboxError:
+        raise
+    except SelfplayError as error:
+        return str(error)
+
+
+async def _promoted(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], per_parent: int, say: Say) -> None:
+    """Make second-order bugs of the failed attempts stored for `bugs`, and store what came of each one looked at."""
+    known, considered = pool.attempts.trees(), pool.attempts.considered()
+    failed = defaultdict(list)
+    for attempt in sorted(pool.attempts.all(), key=lambda attempt: (attempt.number, attempt.policy)):
+        if not attempt.resolved and (attempt.bug, attempt.policy, attempt.number) not in considered:
+            failed[attempt.bug].append(attempt)
+    room = {ready.bug.id: per_parent - pool.attempts.children(ready.bug.id) for ready in bugs}
+    jobs = [ready for ready in bugs if ready.bug.order == 1 and failed[ready.bug.id] and room[ready.bug.id] > 0]
+
+    def work(ready: ReadyBug, backend: Backend) -> Looked:
+        return promote(ready, failed[ready.bug.id], room[ready.bug.id], known, run.prepared, backend)
+
+    async with contextlib.aclosing(in_leases(jobs, work, run.pool, run.workers, run.limits)) as results:
+        async for ready, found in results:
+            for promotion, diff in found:
+                pool.attempts.add_promotion(promotion, ready.artifact, diff)
+                say(_sentence(promotion))
+
+
+def _sentence(promotion: Promotion) -> str:
     if promotion.bug:
-        return f"{promotion.bug.id}: second order, {len(promotion.bug.fail_to_pass)} tests fail"
-    return f"{promotion.parent} {promotion.policy} {promotion.number} is no second-order bug: {promotion.status}"
+        return f"{promotion.bug.id}: second order, {count(len(promotion.bug.fail_to_pass), 'test fails', 'tests fail')}"
+    return f"{promotion.parent} {promotion.policy} {promotion.number} is not a second-order bug: {promotion.status}"

@@ -1,17 +1,19 @@
 """Every check again from nothing, for one bug or a whole run: what `selfplay validate` does."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
+from selfplay.commands.looping import in_parallel
 from selfplay.curriculum.stored import bug_folders, prepared_for, read_attempt, read_bug
 from selfplay.repository import Prepared
-from selfplay.rollout.parallel import in_parallel
 from selfplay.rollout.second_order import measure_second_order
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds, Validation, validate
+from selfplay.words import count
 from selfplay.workbench import RunCache, Workbench
 
 
@@ -64,8 +66,9 @@ def revalidate(path: Path, backend: Backend, workers: int = 1) -> Iterator[Reval
         if key not in prepared:
             prepared[key] = (prepared_for(folder, bug, backend), RunCache())
         jobs.append(_Job(folder, bug, artifact, thresholds, *prepared[key]))
-    for _, result in in_parallel(jobs, lambda job: _checked(job, backend), workers, backend):
-        yield result
+    with closing(in_parallel(jobs, _checked, workers, backend)) as results:
+        for _, result in results:
+            yield result
 
 
 def _checked(job: _Job, backend: Backend) -> Revalidated:
@@ -100,4 +103,5 @@ def _otherwise(
     other = (set(bug.fail_to_pass) ^ set(fails) | set(bug.pass_to_pass) ^ set(passes)) - varied
     if not other:
         return ()
-    return (Verdict("record", False, f"{len(other)} tests behave otherwise than recorded, first {min(other)!r}"),)
+    said = count(len(other), "test behaves", "tests behave")
+    return (Verdict("record", False, f"{said} otherwise than recorded, first {min(other)!r}"),)

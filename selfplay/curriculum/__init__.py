@@ -1,15 +1,29 @@
-"""The pool of bugs of a run: states, lineage, figures. Knows nothing of policies or sandboxes."""
+"""The pool of a run: its repositories, bugs, attempts, versions and lineage. Knows nothing of policies or sandboxes."""
 
-from selfplay.curriculum.opening import open_curriculum, open_existing
-from selfplay.curriculum.result import DUPLICATE, CurriculumError, EpisodeResult, Progress
+from selfplay.curriculum.opening import open_curriculum, open_existing, read_pool
+from selfplay.curriculum.records import (
+    DUPLICATE,
+    Attempt,
+    AttemptFigures,
+    CurriculumError,
+    EpisodeFigures,
+    EpisodeRecord,
+    Progress,
+    Promotion,
+)
 from selfplay.curriculum.store import Curriculum
 
 __all__ = [
     "DUPLICATE",
+    "Attempt",
+    "AttemptFigures",
     "Curriculum",
     "CurriculumError",
-    "EpisodeResult",
+    "EpisodeFigures",
+    "EpisodeRecord",
     "Progress",
+    "Promotion",
     "open_curriculum",
     "open_existing",
+    "read_pool",
 ]

@@ -11,71 +11,18 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import Artifact, Bug, save, save_bug
 from selfplay.artifact.files import write_atomically
-from selfplay.curriculum.result import bug_of_row
+from selfplay.curriculum.records import REPEATED, Attempt, AttemptFigures, Promotion, bug_of_row
 from selfplay.plain import decode, encode
 
 ATTEMPT_FILE = "attempt.diff"
 """Beside the five files of a second-order bug: the failed attempt that is part of it."""
-PROMOTED, DUPLICATE = "promoted", "duplicate"
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS attempts (
-    bug TEXT NOT NULL,
-    policy TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    resolved INTEGER NOT NULL,
-    reason TEXT NOT NULL,       -- of the grade: resolved, failing-tests, empty, a layer's name, ...
-    detail TEXT NOT NULL,
-    figures TEXT NOT NULL,      -- JSON: seconds, calls, suite runs, changed lines
-    PRIMARY KEY (bug, policy, number)
-);
-CREATE TABLE IF NOT EXISTS audits (
-    bug TEXT PRIMARY KEY,
-    clean INTEGER NOT NULL,
-    findings TEXT NOT NULL      -- JSON
-);
-CREATE TABLE IF NOT EXISTS promotions (
-    parent TEXT NOT NULL,
-    policy TEXT NOT NULL,
-    number INTEGER NOT NULL,
-    status TEXT NOT NULL,       -- promoted, or why not
-    tree_hash TEXT,             -- of the world a solver would see; UNIQUE lets a tree be promoted once
-    bug TEXT,                   -- bug.json of a promoted one
-    PRIMARY KEY (parent, policy, number)
-);
-CREATE UNIQUE INDEX IF NOT EXISTS promoted_trees ON promotions (tree_hash) WHERE bug IS NOT NULL;
-"""
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One finished attempt at a bug. `diff` is what was graded, empty when nothing was handed in."""
-
-    bug: str
-    policy: str
-    number: int
-    resolved: bool
-    reason: str
-    detail: str
-    diff: str
-    figures: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Promotion:
-    """What came of a failed attempt: a second-order bug with its artifact (status `promoted`), or why not."""
-
-    parent: str
-    policy: str
-    number: int
-    status: str
-    tree_hash: str | None = None
-    bug: Bug | None = None
+_COLUMNS = "bug, policy, number, resolved, reason, detail, figures, version_first, version_last, trajectory"
 
 
 class Attempts:
@@ -84,7 +31,6 @@ class Attempts:
     def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
         self._folder = folder
         self._db = database
-        self._db.executescript(SCHEMA)
 
     # -- attempts ----------------------------------------------------------------------------------------------
 
@@ -96,9 +42,12 @@ class Attempts:
         path = self._diff(*key)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, encode(attempt.diff))
-        row = (*key, attempt.resolved, attempt.reason, attempt.detail, json.dumps(attempt.figures))
+        row = (
+            *key, attempt.resolved, attempt.reason, attempt.detail, attempt.figures.model_dump_json(),
+            *attempt.versions, attempt.trajectory,
+        )  # fmt: skip
         with self._db:
-            self._db.execute("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+            self._db.execute(f"INSERT OR IGNORE INTO attempts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def finished(self, policy: str) -> set[tuple[str, int]]:
         """(bug, number) of the attempts of `policy` that are stored."""
@@ -106,11 +55,21 @@ class Attempts:
 
     def all(self) -> Iterator[Attempt]:
         """Every attempt, by bug, policy and number. A diff whose file is gone reads as empty."""
-        rows = self._db.execute("SELECT * FROM attempts ORDER BY bug, policy, number").fetchall()
-        for bug, policy, number, resolved, reason, detail, figures in rows:
+        return self._select("1 = 1", ())
+
+    def group(self, bug: str, policy: str) -> tuple[Attempt, ...]:
+        """The attempts of one policy at one bug, by number: they are compared with each other in training."""
+        return tuple(self._select("bug = ? AND policy = ?", (bug, policy)))
+
+    def _select(self, where: str, values: tuple[str, ...]) -> Iterator[Attempt]:
+        order = "ORDER BY bug, policy, number"
+        for row in self._db.execute(f"SELECT {_COLUMNS} FROM attempts WHERE {where} {order}", values).fetchall():
+            bug, policy, number, resolved, reason, detail, figures, first, last, trajectory = row
             path = self._diff(bug, policy, number)
             diff = decode(path.read_bytes()) if path.is_file() else ""
-            yield Attempt(bug, policy, number, bool(resolved), reason, detail, diff, json.loads(figures))
+            found = AttemptFigures.model_validate_json(figures)
+            name = trajectory or attempt_trajectory(bug, policy, number)
+            yield Attempt(bug, policy, number, bool(resolved), reason, detail, diff, found, (first, last), name)
 
     def _diff(self, bug: str, policy: str, number: int) -> Path:
         return self._folder / "attempts" / bug / f"{file_name(policy)}-{number:03d}.diff"
@@ -161,7 +120,7 @@ class Attempts:
         """Store what came of an attempt; a promoted one's folder is whole before its row is there. A tree that another
         bug's attempt was promoted with meanwhile makes it a duplicate."""
         if promotion.bug is not None and promotion.tree_hash in self.trees():
-            promotion = replace(promotion, status=DUPLICATE, bug=None)
+            promotion = replace(promotion, status=REPEATED, bug=None)
         if promotion.bug is not None:
             self._write(promotion.bug, artifact, diff)
         row = (
@@ -187,3 +146,8 @@ def file_name(policy: str) -> str:
     hash, so that no two policies share a file."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", policy).strip("-.")[:80]
     return plain if plain == policy else f"{plain or 'policy'}-{hashlib.sha256(encode(policy)).hexdigest()[:8]}"
+
+
+def attempt_trajectory(bug: str, policy: str, number: int) -> str:
+    """The name of an attempt's file in `trajectories/`."""
+    return f"{bug}-{file_name(policy)}-{number:03d}-solver.jsonl.zst"

@@ -1,18 +1,25 @@
-"""A run's pool, opened for one process: its folder claimed, its database checked, what a kill left cleared away."""
+"""A run's pool, opened: to write, by one process at a time, or to read, which takes no lock and changes nothing."""
 
+import contextlib
 import errno
 import fcntl
 import os
+import shutil
 import sqlite3
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from selfplay.curriculum.result import CurriculumError
-from selfplay.curriculum.store import SCHEMA, Curriculum
+from selfplay.curriculum.records import CurriculumError
+from selfplay.curriculum.schema import prepare_schema
+from selfplay.curriculum.store import Curriculum
 
 DATABASE = "curriculum.sqlite"
 RESUME = "What was stored before is kept: mend it, and the same command resumes."
+FREE = "Free some space there. What was stored is kept: the same command resumes."
+READS = 20
+"""Tries to copy a database while a process writes to it."""
 OWN_FOLDERS = ("bugs", "staging", "original", "trajectories", "attempts")
 
 
@@ -23,25 +30,20 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
     Raises `CurriculumError` when another process holds it or its database is damaged.
     """
     _check_free(folder)
-    lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    lock = _locked(folder)
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CurriculumError(
-                f"another process works on {folder}", "Wait for it, stop it, or give another --out."
-            ) from None
-        database = _connect(folder / DATABASE)
+        database = _opened(folder / DATABASE)
         try:
             curriculum = Curriculum(folder, database)
-            curriculum.recover()
+            curriculum.episodes.clear_staging()
             yield curriculum
         except sqlite3.Error as error:
-            raise CurriculumError(f"{folder / DATABASE}: {error}", RESUME) from error
+            hint = FREE if "full" in str(error) else RESUME
+            raise CurriculumError(f"{folder / DATABASE}: {error}", hint) from error
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            raise CurriculumError(f"{error.strerror} while writing {error.filename or folder}", RESUME) from error
+            raise CurriculumError(f"{error.strerror} while writing {error.filename or folder}", FREE) from error
         finally:
             database.close()
     finally:
@@ -51,37 +53,122 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
 @contextmanager
 def open_existing(folder: Path) -> Iterator[Curriculum]:
     """As `open_curriculum`, of a run that is there. Raises `CurriculumError` where none is."""
-    if not (folder / DATABASE).is_file():
-        raise CurriculumError(f"{folder} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
+    _check_there(folder)
     with open_curriculum(folder) as pool:
         yield pool
 
 
+@contextmanager
+def read_pool(folder: Path) -> Iterator[Curriculum]:
+    """The pool of `folder` as it is at this moment, to read: also while another process works on it, and on a disk
+    that cannot be written to. Nothing in the folder changes. Raises `CurriculumError` where there is no pool."""
+    _check_there(folder)
+    database = sqlite3.connect(":memory:")
+    try:
+        _copy(folder / DATABASE, database)
+        prepare_schema(database, folder / DATABASE)
+        yield Curriculum(folder, database)
+    except sqlite3.Error as error:
+        raise CurriculumError(
+            f"{folder / DATABASE} is not a curriculum: {error}", "Its bugs/ stay as they are."
+        ) from error
+    finally:
+        database.close()
+
+
+def _copy(path: Path, target: sqlite3.Connection) -> None:
+    """Fill `target` with the database as it is now, making no file beside it as opening one of this kind would."""
+    try:
+        path.open("rb").close()
+    except OSError as error:  # which SQLite would not tell from a damaged one
+        raise CurriculumError(f"{path} cannot be read: {error.strerror}", "Make it readable.") from error
+    log = path.with_name(f"{path.name}-wal")
+    if not log.exists():  # nobody writes
+        _backup(f"{path.resolve().as_uri()}?mode=ro&immutable=1", target)
+        return
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            _backup(_copied(path, log, Path(folder)).as_uri(), target)
+    except FileNotFoundError:  # the writer ended meanwhile, and took its log in
+        _copy(path, target)
+
+
+def _copied(path: Path, log: Path, folder: Path) -> Path:
+    """A copy of the database in `folder`, with what a writer has committed and not taken in yet."""
+    for _ in range(READS):
+        before = _state([path, log])
+        for file in (path, log):
+            shutil.copyfile(file, folder / file.name)
+        if _state([path, log]) == before:
+            return folder / path.name
+    raise CurriculumError(f"{path} changes all the time", "Look at it again in a moment.")
+
+
+def _state(files: Iterable[Path]) -> list[tuple[int, int]]:
+    return [(status.st_size, status.st_mtime_ns) for status in (file.stat() for file in files)]
+
+
+def _backup(uri: str, target: sqlite3.Connection) -> None:
+    with contextlib.closing(sqlite3.connect(uri, uri=True)) as source:
+        source.backup(target)
+
+
+def _locked(folder: Path) -> int:
+    """The descriptor that holds the folder for this process."""
+    try:
+        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise CurriculumError(
+            f"{folder} cannot be written to: {error.strerror}", "Make it writable, or give another place."
+        ) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise CurriculumError(
+            f"another process works on {folder}", "Wait for it, stop it, or give another --out."
+        ) from None
+    return lock
+
+
+def _check_there(folder: Path) -> None:
+    if not (folder / DATABASE).is_file():
+        raise CurriculumError(f"{folder} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
+
+
 def _check_free(folder: Path) -> None:
-    """Make the folder. Opening removes what belongs to no row, so a folder that never was a run's is refused."""
+    """Make the folder. A folder that never was a run's is refused."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        taken = [name for name in OWN_FOLDERS if (folder / name).exists()]
+        there = (folder / DATABASE).exists()
     except OSError as error:
         raise CurriculumError(f"{folder} cannot be used: {error.strerror}", "Give another --out.") from error
-    taken = [name for name in OWN_FOLDERS if (folder / name).exists()]
-    if taken and not (folder / DATABASE).exists():
+    if taken and not there:
         raise CurriculumError(
             f"{folder} holds {taken[0]}/ but no {DATABASE}: it is not a run's folder",
             "Give another --out; nothing in it was touched.",
         )
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path)
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        database = sqlite3.connect(path)
+    except sqlite3.Error as error:
+        raise CurriculumError(f"{path}: {error}", "Give another --out.") from error
     try:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
-        database.executescript(SCHEMA)
+        prepare_schema(database, path)
         damage = database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if damage != "ok":
             raise sqlite3.DatabaseError(damage)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.Error, CurriculumError) as error:
         database.close()
+        if isinstance(error, CurriculumError):
+            raise
+        if "full" in str(error):
+            raise CurriculumError(f"{path}: {error}", FREE) from error
         raise CurriculumError(
             f"{path} is not a curriculum: {error}", "Give another --out; the bugs beside it stay as they are."
         ) from error

@@ -8,10 +8,9 @@ most is the logarithm of their number, reached when all are touched equally ofte
 
 import math
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import combinations
 from typing import Any
 
 from selfplay import patches
@@ -102,13 +101,41 @@ def changed(sections: Iterable[patches.FilePatch]) -> Lines:
 
 
 def near_duplicates(lines: Mapping[str, Lines]) -> frozenset[str]:
-    """The bugs that are nearly an earlier one."""
+    """The bugs that are nearly an earlier one.
+
+    Two sets that overlap so much share one of their rarest lines, so an index of each set's rarest lines gives the few
+    earlier sets worth comparing: the time grows with the number of bugs, not with that of pairs.
+    """
+    often = Counter(line for own in lines.values() for line in own)
+    known: set[Lines] = set()
+    index: defaultdict[tuple[str, str], list[Lines]] = defaultdict(list)
     found = set()
-    for (_, one), (later, other) in combinations(lines.items(), 2):
-        both = len(one & other)
-        if both and both / len(one | other) >= NEAR:
-            found.add(later)
+    for bug, own in lines.items():
+        if own in known:
+            found.add(bug)
+            continue
+        rarest = _rarest(own, often)
+        if any(_alike(own, other) for line in rarest for other in index[line]):
+            found.add(bug)
+        known.update([own] if own else ())
+        for line in rarest:
+            index[line].append(own)
     return frozenset(found)
+
+
+def _rarest(lines: Lines, often: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
+    """So many of the lines that any set as near as `NEAR` has one of them among its own: at least `NEAR` of the lines
+    are in both, so no more than the rest can be missing."""
+    shared = math.ceil(NEAR * len(lines) - 1e-9)
+    return sorted(lines, key=lambda line: (often[line], line))[: len(lines) - shared + 1] if lines else []
+
+
+def _alike(one: Lines, other: Lines) -> bool:
+    smaller, larger = sorted((len(one), len(other)))
+    if smaller < NEAR * larger - 1e-9:
+        return False
+    both = len(one & other)
+    return both / (len(one) + len(other) - both) >= NEAR
 
 
 def entropy(names: Iterable[str]) -> dict[str, float]:

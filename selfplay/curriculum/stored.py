@@ -2,16 +2,15 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
 from selfplay.artifact.bug import BUG_FILE
 from selfplay.curriculum.attempts import ATTEMPT_FILE
-from selfplay.oracle.calibrate import Oracle
+from selfplay.curriculum.opening import DATABASE, read_pool
+from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.world import Task
 from selfplay.plain import decode
-from selfplay.repository import Prepared, Suite, prepare, rebuild
-from selfplay.roles.injector.task import InjectorTask
+from selfplay.repository import Prepared, prepare, rebuild
 from selfplay.sandbox import Backend, World
 from selfplay.validators import Thresholds
 
@@ -24,7 +23,7 @@ def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
     if artifact.content_hash() != bug.content_hash:
         raise ArtifactError("the five files are not those bug.json was written for")
     try:
-        return bug, artifact, _strict(Thresholds(**bug.thresholds))
+        return bug, artifact, _strict(Thresholds.from_json(bug.thresholds))
     except (TypeError, ValueError) as error:
         raise ArtifactError(f"{folder / BUG_FILE}: thresholds: {error}") from error
 
@@ -39,11 +38,16 @@ def _strict(thresholds: Thresholds) -> Thresholds:
 
 
 def bug_folders(path: Path) -> list[Path]:
-    """The folder of the bug `path` is, or those of the run it is, sorted. Raises `ArtifactError` when neither."""
+    """The folder of the bug `path` is, or those of the bugs of the run it is, sorted. Beside a pool, folders that are
+    not its bugs are somebody else's. Raises `ArtifactError` when it is neither."""
     if (path / BUG_FILE).is_file():
         return [path]
     bugs = path / "bugs"
-    found = sorted(folder for folder in bugs.iterdir() if folder.is_dir()) if bugs.is_dir() else []
+    if (path / DATABASE).is_file():
+        with read_pool(path) as pool:
+            found = sorted(bugs / bug.id for bug in pool.bugs()) if bugs.is_dir() else []
+    else:
+        found = sorted(folder for folder in bugs.iterdir() if folder.is_dir()) if bugs.is_dir() else []
     if not found:
         raise ArtifactError(f"{path} holds no bug", "Name a bug's folder (it holds bug.json) or a run's folder.")
     return found
@@ -90,10 +94,3 @@ def oracle_of(bug: Bug, thresholds: Thresholds) -> Oracle:
 def demonstration_of(run: Path, bug: str) -> Path:
     """Where a bug's demonstration is kept, if it has one."""
     return run / "trajectories" / f"{bug}-demonstration-injector.jsonl.zst"
-
-
-def injector_task_of(bug: Bug, number: int, suite: Suite) -> InjectorTask:
-    """The task whose episode `number` made this bug, as far as its record tells."""
-    least = {name: bug.thresholds[name] for name in ("min_passing_tests", "min_changed_files", "min_failing_tests")}
-    strategy: Any = bug.strategy
-    return InjectorTask(strategy, bug.seed, number, suite, **least)

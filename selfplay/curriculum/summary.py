@@ -4,50 +4,52 @@ import contextlib
 import json
 import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import ArtifactError, Bug, load
 from selfplay.artifact.files import write_atomically
-from selfplay.curriculum.attempts import Attempt
 from selfplay.curriculum.quality import shape, share, solve_rates, spread
+from selfplay.curriculum.records import Attempt, EpisodeRecord
 from selfplay.curriculum.store import Curriculum
 from selfplay.plain import decode, regular_file
 
 
 def summarise(pool: Curriculum) -> dict[str, Any]:
-    """Counts, medians and one row per bug. `submitted`: episodes that handed in an artifact;
-    `valid_share`: of those, duplicates of earlier bugs aside, how many passed every check."""
-    episodes = pool.episodes()
-    by_number = {episode["number"]: episode for episode in episodes}
-    bugs = [_row(bug, by_number[number]) for bug, number in pool.bugs_with_episodes()]
-    submitted = [e for e in episodes if e["status"] in ("valid", "invalid", "duplicate")]
-    judged = [e for e in submitted if e["status"] != "duplicate"]
+    """Counts, medians and one row per bug of either order, with its solves. `submitted`: episodes that handed in an
+    artifact; `valid_share`: of those, duplicates of earlier bugs aside, how many passed every check."""
+    episodes = pool.episodes.records()
+    attempts = list(pool.attempts.all())
+    solved = solves(attempts)
+    bugs = [_row(found.bug, found, solved.get(found.bug.id, {})) for found in pool.episodes.with_bugs() if found.bug]
+    submitted = [e for e in episodes if e.status in ("valid", "invalid", "duplicate")]
+    judged = [e for e in submitted if e.status != "duplicate"]
     return {
         "bugs": bugs,
+        "second_order_bugs": [_second_order_row(bug, solved.get(bug.id, {})) for bug in pool.attempts.bugs()],
         "figures": {
             "bugs": len(bugs),
             "by_strategy": dict(Counter(bug["strategy"] for bug in bugs)),
             "episodes": len(episodes),
             "submitted": len(submitted),
             "valid_share": round(len(bugs) / len(judged), 3) if judged else None,
-            "statuses": dict(Counter(e["status"] for e in episodes)),
-            "failed_checks": dict(Counter(e["failed_check"] for e in episodes if e["failed_check"])),
+            "statuses": dict(Counter(e.status for e in episodes)),
+            "failed_checks": dict(Counter(e.failed_check for e in episodes if e.failed_check)),
             "median_changed_lines": _median([bug["changed_lines"] for bug in bugs]),
             "median_fail_to_pass": _median([bug["fail_to_pass"] for bug in bugs]),
             "files_touched": len({path for bug in bugs for path in bug["files"]}),
-            "finishes": dict(Counter(e["figures"]["finish"] for e in episodes if "finish" in e["figures"])),
-            "malformed_calls": sum(e["figures"].get("malformed", 0) for e in episodes),
-            "usage": _usage(e["figures"].get("usage", {}) for e in episodes),
-            "validation_suite_runs": sum(e["figures"].get("suite_runs", 0) for e in episodes),
+            "finishes": dict(Counter(e.figures.finish for e in episodes if e.figures.finish)),
+            "malformed_calls": sum(e.figures.malformed for e in episodes),
+            "usage": _usage(e.figures.usage for e in episodes),
+            "validation_suite_runs": sum(e.figures.suite_runs for e in episodes),
         },
         "quality": _quality(pool, submitted),
-        "solving": _solving(pool),
+        "solving": _solving(pool, attempts),
     }
 
 
-def _usage(used: Iterable[dict[str, float]]) -> dict[str, float]:
+def _usage(used: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """What the model's answers cost together; nothing where no model played."""
     total: Counter[str] = Counter()
     for one in used:
@@ -55,14 +57,14 @@ def _usage(used: Iterable[dict[str, float]]) -> dict[str, float]:
     return {name: value for name, value in total.items() if value}
 
 
-def _quality(pool: Curriculum, submitted: list[dict[str, Any]]) -> dict[str, Any]:
+def _quality(pool: Curriculum, submitted: list[EpisodeRecord]) -> dict[str, Any]:
     """What can be said of the bugs without a solver."""
-    bugs, children = pool.bugs(), pool.attempts.bugs()
+    bugs, children = pool.episodes.bugs(), pool.attempts.bugs()
     tests = sum(len(bug.fail_to_pass) + len(bug.pass_to_pass) + len(bug.flaky) for bug in bugs)
     return {
         **shape(_diffs(pool, bugs), lambda path: _original(pool, path)),
         "hidden_share": spread([round(len(bug.hidden) / len(bug.fail_to_pass), 4) for bug in bugs]),
-        "duplicate_rate": share(sum(e["status"] == "duplicate" for e in submitted), len(submitted)),
+        "duplicate_rate": share(sum(e.status == "duplicate" for e in submitted), len(submitted)),
         "fail_to_pass": spread([len(bug.fail_to_pass) for bug in bugs]),
         "flaky_rate": share(sum(len(bug.flaky) for bug in bugs), tests),
         "leaking": sum(not clean for clean in pool.attempts.audited().values()),
@@ -90,11 +92,25 @@ def _original(pool: Curriculum, path: str) -> str | None:
     return decode(file.read_bytes()) if file else None
 
 
-def _solving(pool: Curriculum) -> dict[str, Any]:
+Solves = dict[str, dict[str, int]]
+"""Policy -> how many attempts at one bug it made, and how many of them are resolved."""
+
+
+def solves(attempts: Iterable[Attempt]) -> dict[str, Solves]:
+    """Bug -> who solved it how often."""
+    found: dict[str, Solves] = {}
+    for attempt in attempts:
+        own = found.setdefault(attempt.bug, {}).setdefault(attempt.policy, {"resolved": 0, "attempts": 0})
+        own["resolved"] += attempt.resolved
+        own["attempts"] += 1
+    return found
+
+
+def _solving(pool: Curriculum, every: Iterable[Attempt]) -> dict[str, Any]:
     """Policy -> its solve rates, first-order and second-order bugs apart, and the reasons of what was not resolved."""
     children = {bug.id for bug in pool.attempts.bugs()}
-    known = children | {bug.id for bug in pool.bugs()}
-    attempts = [attempt for attempt in pool.attempts.all() if attempt.bug in known]
+    known = {bug.id for bug in pool.bugs()}
+    attempts = [attempt for attempt in every if attempt.bug in known]
     found: dict[str, Any] = {}
     for policy in sorted({attempt.policy for attempt in attempts}):
         own = [attempt for attempt in attempts if attempt.policy == policy]
@@ -102,7 +118,7 @@ def _solving(pool: Curriculum) -> dict[str, Any]:
             "order_1": solve_rates(_counts(attempt for attempt in own if attempt.bug not in children)),
             "order_2": solve_rates(_counts(attempt for attempt in own if attempt.bug in children)),
             "reasons": dict(Counter(attempt.reason for attempt in own)),
-            "seconds": spread([round(attempt.figures["seconds"], 2) for attempt in own]),
+            "seconds": spread([round(attempt.figures.seconds, 2) for attempt in own]),
         }
     return found
 
@@ -116,16 +132,28 @@ def _counts(attempts: Iterable[Attempt]) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _row(bug: Any, episode: dict[str, Any]) -> dict[str, Any]:
+def _row(bug: Bug, episode: EpisodeRecord, solved: Solves) -> dict[str, Any]:
     return {
         "id": bug.id,
-        "episode": episode["number"],
+        "episode": episode.number,
         "strategy": bug.strategy,
-        "files": episode["figures"]["files"],
-        "changed_lines": episode["figures"]["changed_lines"],
+        "files": list(episode.figures.files),
+        "changed_lines": episode.figures.changed_lines,
         "fail_to_pass": len(bug.fail_to_pass),
         "pass_to_pass": len(bug.pass_to_pass),
-        "seconds": episode["figures"]["seconds"],
+        "seconds": episode.figures.seconds,
+        "solved": solved,
+    }
+
+
+def _second_order_row(bug: Bug, solved: Solves) -> dict[str, Any]:
+    return {
+        "id": bug.id,
+        "parent": bug.parent,
+        "attempt": {"policy": bug.attempt.policy, "number": bug.attempt.number} if bug.attempt else None,
+        "fail_to_pass": len(bug.fail_to_pass),
+        "pass_to_pass": len(bug.pass_to_pass),
+        "solved": solved,
     }
 
 

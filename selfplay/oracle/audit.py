@@ -1,12 +1,12 @@
 """Does the solver's world hold a copy of the answer? Every world is searched for the lines the bug took away.
 
-Searched: the tree, git objects of every store (reachable or not), archives in archives, compressed files, compiled
-Python (by comparing functions, not names of files), the home and temporary folders, and what is installed; lines also
-inside pickles and printed lists, backwards, and by rot13 (these in what has at most 4 MiB; files above 64 MiB are
-not read, nor more than 1 GiB of what is packed). A line that the original's own code also has elsewhere gives nothing
-away in code, unless all that the bug took away stands there together; and it does in a document. A finding is a place
-with at least a third of the lines that tell something; where those are one or two, lines around them must be there,
-too, since any program may hold one like them by chance.
+What is searched: the tree, git objects of every store (reachable or not), archives in archives, compressed files,
+compiled Python (by comparing functions, not file names), the home and temporary folders, and what is installed. Lines
+are also found inside pickles and printed lists, backwards, and by rot13, in files of at most 4 MiB. Files above 64 MiB
+are not read, nor more than 1 GiB of what is packed. A line that the original's code also has elsewhere gives nothing
+away in code, unless all that the bug took away stands there together; in a document it does. A finding is a place with
+at least a third of the telling lines. Where those are only one or two, lines around them must be there, too, since any
+program may hold one like them by chance.
 """
 
 import json
@@ -33,6 +33,9 @@ COPY = 2 / 3
 """The share of a file's lines from which on another file that holds them is a copy of it."""
 RUN = 5
 """Telling lines taken away together from which on the same lines together in another file are a copy."""
+MOST_FILES, MOST_LINES, MOST_RUNS = 100, 400, 400
+"""Of a bug that are compared with every file of the original: changed files, lines and runs of lines. A bug has a few;
+one of thousands would cost thousands of times the repository."""
 SHORTEST, LONGEST = 10, 200
 """Characters of the shortest line that tells something: shorter ones are `else:` and `return x`; and of the longest
 that is one line of a program, and no list of lines."""
@@ -50,7 +53,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """`lines`: how many lines were searched for; none means a bug that took nothing away that could be found."""
+    """`lines`: how many lines were searched for; 0 when the bug took away nothing that could be found."""
 
     lines: int
     findings: tuple[Finding, ...]
@@ -76,7 +79,7 @@ def audit(world: SolverWorld) -> Audit:
         return Audit(0, ())
     mounted = [mount.target for mount in world.task.world.mounts]
     roots = [WORKDIR, "/tmp", "/home", *mounted]
-    command = ["python3", "-I", "-S", "-c", inside.text("search.py"), *roots]
+    command = ["python3", "-I", "-S", "-c", inside.text("search.py") + inside.text("walk.py"), *roots]
     done = world.sandbox.run(command, timeout=SEARCH_SECONDS, stdin=json.dumps(wanted).encode())
     if done.exit_code != 0 or done.timed_out or done.truncated:
         raise SandboxError(f"the search for leaks failed: {done.stderr.decode('utf-8', 'replace')[-300:]}")
@@ -116,7 +119,7 @@ def needles(task: Task) -> dict[str, Any]:
     lines = [line for line in lines if line not in left]
     common = [index for index, line in enumerate(lines) if line in elsewhere]
     there = "\n".join(line for line in (*elsewhere, *left, *kept) if len(line) <= LONGEST)
-    partly = [index for index, line in enumerate(lines) if line in there]
+    partly = [index for index, line in enumerate(lines) if index >= MOST_LINES or line in there]
     python = [
         (_stem(section.old_path), originals[section.old_path], "\n".join(_left(originals, section, strip=False)))
         for section in sections
@@ -130,8 +133,9 @@ def needles(task: Task) -> dict[str, Any]:
 def _elsewhere(originals: Mapping[str, str], changed: Collection[str], runs: Collection[Sequence[str]]) -> set[str]:
     """The lines of the files the bug leaves alone, less those that are copies: of a file it changes (a build folder's,
     say, or an archive's), or of one of the `runs` of lines it takes away. They would excuse themselves."""
-    telling = [set(_telling(originals[path].split("\n"))) for path in changed if path in originals]
-    blocks = [_block(run) for run in runs]
+    compared = [path for path in sorted(changed) if path in originals][:MOST_FILES]
+    telling = [set(_telling(originals[path].split("\n"))) for path in compared]
+    blocks = list(dict.fromkeys(_block(run) for run in runs))[:MOST_RUNS]
     found: set[str] = set()
     for path, text in originals.items():
         lines = [line.strip() for line in text.split("\n")]
@@ -168,12 +172,14 @@ def _left(originals: Mapping[str, str], section: patches.FilePatch, *, strip: bo
     """The lines of a changed file as the bug leaves them."""
     if section.old_path is None or section.kind == "deleted":
         return []
-    lines = originals.get(section.old_path, "").split("\n")
-    for hunk in reversed(section.hunks):
-        body = [line[1:] for line in hunk.lines if line[:1] in (" ", "+", "")]
+    lines, left, at = originals.get(section.old_path, "").split("\n"), list[str](), 0
+    for hunk in section.hunks:
         start = hunk.old_start - (hunk.old_count > 0)
-        lines[start : start + hunk.old_count] = body
-    return [line.strip() for line in lines] if strip else lines
+        left += lines[at:start]
+        left += [line[1:] for line in hunk.lines if line[:1] in (" ", "+", "")]
+        at = start + hunk.old_count
+    left += lines[at:]
+    return [line.strip() for line in left] if strip else left
 
 
 def _texts(task: Task) -> dict[str, str]:
@@ -188,7 +194,7 @@ def _texts(task: Task) -> dict[str, str]:
 
 
 def _spare(name: str) -> bool:
-    """A backup of another file is no code of its own."""
+    """A backup of another file, which is not code of its own."""
     return name.endswith((".orig", ".rej", ".bak", "~", ".swp", ".old", ".patch", ".diff")) or name.startswith(
         (".#", "#")
     )

@@ -1,4 +1,4 @@
-"""What can go wrong with a world or a prediction; the reasons a grade gives are values, in `grade.py`."""
+"""What can go wrong with a world or a prediction. The reasons that a grade gives are values, in `grade.py`."""
 
 from selfplay.errors import SelfplayError
 

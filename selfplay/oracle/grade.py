@@ -1,27 +1,22 @@
 """Grade one prediction (SSR section 6), and refuse to be fooled by it.
 
 original, bug, weakening, (order 2: failed attempt), prediction; the oracle's test files restored; script; parser.
-Resolved means: every F2P and P2P id present and passed, and no layer of the defence caught anything. The layers, what
-each can and cannot see, are described in docs/exploits.md. Deviation from the paper: it has no such defence.
+Resolved means: every F2P and P2P id is present and passed, and no layer of the defence caught anything. What each layer
+can and cannot see is described in docs/exploits.md. Deviation from the paper: it has no such defence.
 """
 
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import Any
 
 from selfplay.oracle import layers
-from selfplay.oracle.calibrate import Calibration, Hopeless, Oracle, calibrate, find_hopeless
+from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.layers import Layer
-from selfplay.oracle.originals import original_texts
-from selfplay.oracle.paths import refusal
 from selfplay.oracle.prediction import ReadPrediction, read_prediction
-from selfplay.oracle.settings import changed_settings, is_settings_file
+from selfplay.oracle.screen import refused_path, refused_setting
 from selfplay.oracle.trial import Order, Trial, run_trial
 from selfplay.oracle.world import Task
-from selfplay.plain import decode
-from selfplay.sandbox import WORKDIR, Backend, Limits, Sandbox, SandboxError
-from selfplay.workbench.staging import DoesNotApply, apply_diffs
+from selfplay.sandbox import Backend, Limits
 
 
 @dataclass(frozen=True)
@@ -48,97 +43,59 @@ class Grade:
         }  # fmt: skip
 
 
+@dataclass(frozen=True)
 class Grader:
-    """Grades predictions for one bug; calibrates its layers on the original once, when first needed.
+    """Grades predictions for one bug, by what its `calibration` says of the bug's suite.
 
-    `counterfactual`: also run the tests made impossible (one suite run more, for predictions that pass).
+    `counterfactual`: also run the tests made impossible (one suite run more, for predictions that pass); then the
+    calibration must have been made with it. Raises `ValueError` for one that was not.
     """
 
-    def __init__(
-        self, backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits(), *, counterfactual: bool = True
-    ) -> None:
-        self._backend, self._task, self._oracle, self._limits = backend, task, oracle, limits
-        self._counterfactual = counterfactual
-        self._known: Calibration | None = None
-        self._hopeless: Hopeless | None = None
-        self._lock = Lock()
+    task: Task
+    oracle: Oracle
+    limits: Limits
+    calibration: Calibration
+    counterfactual: bool = True
 
-    @property
-    def calibration(self) -> Calibration:
-        """Raises `OracleError` when the original fails its own tests."""
-        with self._lock:  # attempts at one bug are graded side by side
-            if self._known is None:
-                self._known = calibrate(self._backend, self._task, self._oracle, self._limits)
-            return self._known
+    def __post_init__(self) -> None:
+        if self.counterfactual and self.calibration.impossible is None:
+            raise ValueError("this calibration has no impossible tests: calibrate(..., counterfactual=True)")
 
-    def _impossible(self) -> Hopeless:
-        """The tests made impossible, found once."""
-        known = self.calibration
-        with self._lock:
-            if self._hopeless is None:
-                self._hopeless = find_hopeless(self._backend, self._task, self._oracle, known, self._limits)
-            return self._hopeless
+    def grade(self, backend: Backend, prediction: bytes | str) -> Grade:
+        """The grade of a prediction. What goes wrong in its run is the reason of its grade, not an error.
 
-    def grade(self, prediction: bytes | str) -> Grade:
-        """The grade of a prediction; whatever it does is the grade's reason.
-
-        Raises `OracleError` for a bug that cannot be graded, `SandboxError` when no sandbox can be had."""
-        try:
-            read = read_prediction(prediction)
-        except PredictionError as error:
-            return Grade(False, error.reason, error.message, (layers.caught("patch", error.message),))
-        form = layers.passed("patch", "a git diff")
-        refused = self._refused(read)
+        Raises `SandboxError` when no sandbox can be had. At most one sandbox is live at a time."""
+        screened = _screened(self.task, prediction)
+        if isinstance(screened, Grade):
+            return screened
+        refused = refused_setting(backend, self.task, screened, self.limits)
         if refused:
-            return Grade(False, refused[0], refused[1], (form, layers.caught("paths", refused[1])), notes=read.notes)
-        before = (form, layers.passed("paths", "neither tests nor what runs them are touched"))
-        return replace(self._run(read.diff, before), notes=read.notes)
+            return _refused(refused, screened)
+        before = (_FORM, layers.passed("paths", "neither tests nor what runs them are touched"))
+        return replace(self._run(backend, screened.diff, before), notes=screened.notes)
 
-    def grade_untouched(self) -> Grade:
+    def grade_untouched(self, backend: Backend) -> Grade:
         """The grade of the world as the solver gets it, run like any prediction: of a sound bug, not resolved.
 
         Raises as `grade` does."""
-        return self._run("", ())
+        return self._run(backend, "", ())
 
-    def _refused(self, read: ReadPrediction) -> tuple[str, str] | None:
-        for section in read.sections:
-            why = refusal(section, self._task.artifact, self._original)
-            if why:
-                return why
-        script = self._task.artifact.test_script
-        touched = {path for section in read.sections for path in section.paths if is_settings_file(path, script)}
-        if not touched:
-            return None
-        with self._backend.open(self._task.world, self._limits) as sandbox:
-            try:
-                apply_diffs(sandbox, self._task.diffs)
-                before = {path: _text(sandbox, path) for path in touched}
-                apply_diffs(sandbox, (read.diff,))
-            except DoesNotApply:
-                return None  # the run says so
-            reasons = (changed_settings(path, before[path], _text(sandbox, path), script) for path in sorted(touched))
-            return next((("touches-infrastructure", why) for why in reasons if why), None)
-
-    def _original(self, path: str) -> str | None:
-        return original_texts(self._task.world, [path]).get(path)
-
-    def _run(self, diff: str, before: tuple[Layer, ...]) -> Grade:
-        known, oracle = self.calibration, self._oracle
-        limit = min(oracle.seconds, 10 * known.seconds + 10)
-        diffs = (*self._task.diffs, diff) if diff else self._task.diffs
-        order = Order(diffs, limit, files=known.made.files, compiled=known.compiled, witness=bool(known.witnessed))
-        trial = self._trial(order)
+    def _run(self, backend: Backend, diff: str, before: tuple[Layer, ...]) -> Grade:
+        known, oracle = self.calibration, self.oracle
+        diffs = (*self.task.diffs, diff) if diff else self.task.diffs
+        order = Order(diffs, self._limit, files=known.made.files, compiled=known.compiled, witness=self._witnessed)
+        trial = self._trial(backend, order)
         spent = Grade(False, "", "", before, runs=int(trial.stage != "apply"), seconds=trial.seconds)
         broken = _broken(trial)
         if broken:
             return replace(spent, reason=broken[0], detail=broken[1], layers=(*before, layers.caught("run", broken[1])))
         said = tuple(judge(trial, known, oracle) for judge in layers.OF_A_RUN)
-        spent = replace(spent, layers=(*before, layers.passed("run", f"ended within {limit:.0f} s"), *said))
-        return self._judged(spent, trial, diff, limit)
+        spent = replace(spent, layers=(*before, layers.passed("run", f"ended within {self._limit:.0f} s"), *said))
+        return self._judged(backend, spent, trial, diff)
 
-    def _judged(self, grade: Grade, trial: Trial, diff: str, limit: float) -> Grade:
+    def _judged(self, backend: Backend, grade: Grade, trial: Trial, diff: str) -> Grade:
         """The outcomes, and the layers that ask for them."""
-        oracle, known = self._oracle, self.calibration
+        oracle, known = self.oracle, self.calibration
         missing = tuple(sorted(oracle.wanted - trial.outcomes.keys()))
         failing = tuple(sorted(oracle.wanted & trial.outcomes.keys() - trial.passed))
         grade = replace(grade, missing=missing, failing=failing)
@@ -148,60 +105,75 @@ class Grader:
         if failing or missing:
             reason = "failing-tests" if failing else "missing-tests"
             first = (*failing, *missing)[0]
-            return replace(
-                grade,
-                reason=reason,
-                detail=f"{len(failing)} tests fail and {len(missing)} are missing, first {first!r}",
-            )
+            detail = f"{len(failing)} tests fail and {len(missing)} are missing, first {first!r}"
+            return replace(grade, reason=reason, detail=detail)
         grade = replace(grade, layers=(*grade.layers, layers.names(trial, known, oracle)))
         stopped = _caught(grade)
         if stopped:
             return stopped
-        layer, seconds = self._turned(diff, limit)
+        layer, seconds = self._counterfactual(backend, diff)
         grade = replace(
             grade, layers=(*grade.layers, layer), runs=grade.runs + layer.runs, seconds=grade.seconds + seconds
         )
         return _caught(grade) or replace(grade, resolved=True, reason="resolved", detail=_sentence(oracle))
 
-    def _turned(self, diff: str, limit: float) -> tuple[Layer, float]:
-        """The counterfactual: with tests that cannot pass, or where there are none with the bug planted back, F2P
-        tests fail again."""
-        name, known, bug = "counterfactual", self.calibration, self._task.artifact.bug_inject
-        if not self._counterfactual:
+    def _counterfactual(self, backend: Backend, diff: str) -> tuple[Layer, float]:
+        """Run again with tests that cannot pass, or else with the bug planted back: the F2P tests must fail."""
+        name, never, bug = "counterfactual", self.calibration.impossible, self.task.artifact.bug_inject
+        if not self.counterfactual or never is None:
             return Layer(name, "skipped", "was not asked for"), 0.0
-        never = self._impossible()
-        hopeless = never.tests & self._oracle.fail_to_pass
-        diffs = (*self._task.diffs, diff)
-        if hopeless:
-            trial = self._trial(
-                Order(
-                    diffs,
-                    limit,
-                    files=never.files,
-                    compiled=never.compiled,
-                    witness=bool(known.witnessed),  # a run like the first, so that nothing tells them apart
-                )
-            )
+        impossible = never.tests & self.oracle.fail_to_pass
+        diffs = (*self.task.diffs, diff)
+        if impossible:  # a run like the first, so that nothing tells them apart
+            order = Order(diffs, self._limit, files=never.files, compiled=never.compiled, witness=self._witnessed)
+            trial = self._trial(backend, order)
             still = sorted(trial.passed & never.tests)
             if still:
                 return layers.caught(name, f"{still[0]!r} passes even when it is made impossible", 1), trial.seconds
-            return layers.passed(name, f"{len(hopeless)} F2P tests fail when made impossible", 1), trial.seconds
-        trial = self._trial(Order(diffs, limit, optional=bug))
+            return layers.passed(name, f"{len(impossible)} F2P tests fail when made impossible", 1), trial.seconds
+        trial = self._trial(backend, Order(diffs, self._limit, optional=bug))
         if not trial.planted:
             return layers.unavailable(name, "the bug cannot be planted back into this prediction"), trial.seconds
-        if trial.stage is None and self._oracle.fail_to_pass <= trial.passed:
+        if trial.stage is None and self.oracle.fail_to_pass <= trial.passed:
             return layers.caught(name, "every F2P test passes with the bug planted back", 1), trial.seconds
         return layers.passed(name, "F2P tests fail with the bug planted back", 1), trial.seconds
 
-    def _trial(self, order: Order) -> Trial:
-        return run_trial(self._backend, self._task.world, self._task.artifact, order, self._limits)
+    @property
+    def _limit(self) -> float:
+        """What the script may take, in seconds."""
+        return min(self.oracle.seconds, 10 * self.calibration.seconds + 10)
+
+    @property
+    def _witnessed(self) -> bool:
+        return bool(self.calibration.witnessed)
+
+    def _trial(self, backend: Backend, order: Order) -> Trial:
+        return run_trial(backend, self.task.world, self.task.artifact, order, self.limits)
 
 
-def _text(sandbox: Sandbox, path: str) -> str | None:
+def grade_without_running(task: Task, prediction: bytes | str) -> Grade | None:
+    """The grade of a prediction that is refused for what it is: empty, not a git diff, or a change of tests.
+
+    None for any other. Needs neither a calibration nor a sandbox, and says what `Grader.grade` would."""
+    screened = _screened(task, prediction)
+    return screened if isinstance(screened, Grade) else None
+
+
+_FORM = layers.passed("patch", "a git diff")
+
+
+def _screened(task: Task, prediction: bytes | str) -> ReadPrediction | Grade:
     try:
-        return decode(sandbox.read_file(f"{WORKDIR}/{path}"))
-    except (FileNotFoundError, SandboxError):
-        return None
+        read = read_prediction(prediction)
+    except PredictionError as error:
+        return Grade(False, error.reason, error.message, (layers.caught("patch", error.message),))
+    refused = refused_path(task, read)
+    return _refused(refused, read) if refused else read
+
+
+def _refused(refused: tuple[str, str], read: ReadPrediction) -> Grade:
+    reason, sentence = refused
+    return Grade(False, reason, sentence, (_FORM, layers.caught("paths", sentence)), notes=read.notes)
 
 
 def _broken(trial: Trial) -> tuple[str, str] | None:

@@ -1,9 +1,10 @@
-"""Test files written anew so that what they must report is known beforehand: canaries, twins, impossible tests.
+"""Test files written anew so that what they must report is known beforehand.
 
-Canaries are tests with secret names, half of which must fail. Their bodies look alike: which one fails hangs on a hash
-of a random word. Twins are copies of F2P tests under secret names of function and file: a program that only knows the
-names passes one and fails the other. Impossible tests keep every name, and fail before they reach the program.
-What a suite cannot show is found out by running it on the original (`calibrate.py`); nothing is assumed of it.
+Canaries are tests with secret names, half of which must fail. Their bodies look alike: a hash of a random word decides
+which of them fails. Renamed copies are F2P tests under secret names of function and file: a program that only knows
+the names passes the test and fails its copy. False claims are renamed copies that claim something wrong, and must fail.
+Impossible tests keep every name, and fail before they reach the program. What a suite can show of these is measured by
+running it on the original (`calibrate.py`); nothing is assumed.
 """
 
 import re
@@ -13,36 +14,36 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from selfplay.oracle import javascript_tests, python_tests, shell_claims
-from selfplay.oracle.files import TestFile
 from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.plain import decode, encode
+from selfplay.workbench.files import TestFile
 
 MOST_FILES = 4
 MOST_BYTES = 24_000
-"""Of the rewritten test files without F2P tests; of those with, every one is rewritten: one that is not shows which
-tests a patch may cheat in."""
-MOST_TWINS = 64
-MOST_LIARS = 8
-"""Twins with false claims: each fails, and a failure's report costs more than most tests."""
+"""Limits on the rewritten test files that hold no F2P test. Every file that holds one is rewritten: a file that is not
+would show in which tests a patch may cheat."""
+MOST_COPIES = 64
+MOST_FALSE = 8
+"""Tests with false claims: each fails, and a failure's report costs more than most tests."""
 _SHELL = (".sh", ".bash", ".bats")
 
 
 @dataclass(frozen=True)
 class Instrumented:
-    """`files`: what to write. `must_pass`, `must_fail`: words that occur in the ids of those canaries. `twins`: word
-    in a twin's id -> word in the id of the test it copies (its function's name). `false_claims`: words of twins that
-    claim something wrong of the program, and fail where it is right."""
+    """`files`: what to write. `must_pass`, `must_fail`: words that occur in the ids of those canaries. `copies`: word
+    in a copy's id -> word in the id of the test it copies (its function's name). `false_claims`: words in the ids of
+    tests that claim something wrong of the program, and fail where it is right."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     must_pass: tuple[str, ...] = ()
     must_fail: tuple[str, ...] = ()
-    twins: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, str] = field(default_factory=dict)
     false_claims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Word:
-    """A random word and the parity of its hash, which its canary's outcome hangs on."""
+    """A random word and the parity of its hash, which decides the outcome of its canary."""
 
     text: str
     odd: bool
@@ -56,8 +57,8 @@ def word(odd: bool, path: str = "", text: str = "") -> Word:
 
 
 def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]) -> Instrumented:
-    """Canaries and twins in the test files that hold F2P tests, and canaries in a few others, the smallest. For a shell
-    suite beside the files."""
+    """Canaries and renamed copies in the test files that hold F2P tests; canaries in the smallest few of the others.
+    For a shell suite they lie in files of their own."""
     made = Instrumented()
     usable = [path for path in originals if holds_tests(path, originals[path])]
     chosen = sorted(path for path in usable if _holds_bug(path, originals[path], fail_to_pass))
@@ -68,7 +69,7 @@ def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]
             chosen.append(path)
     for number, path in enumerate(chosen):
         left = max(1, of_the_bug - number)
-        most = -((len(made.twins) - MOST_TWINS) // left), -((len(made.false_claims) - MOST_LIARS) // left)
+        most = -((len(made.copies) - MOST_COPIES) // left), -((len(made.false_claims) - MOST_FALSE) // left)
         made = _joined(made, _canaries(path, originals[path], fail_to_pass, most, number < of_the_bug))
     return made
 
@@ -78,7 +79,7 @@ def _joined(first: Instrumented, second: Instrumented) -> Instrumented:
         {**first.files, **second.files},
         first.must_pass + second.must_pass,
         first.must_fail + second.must_fail,
-        {**first.twins, **second.twins},
+        {**first.copies, **second.copies},
         first.false_claims + second.false_claims,
     )
 
@@ -116,7 +117,7 @@ def _holds_bug(path: str, file: TestFile, fail_to_pass: Sequence[str]) -> bool:
 def _canaries(
     path: str, file: TestFile, fail_to_pass: Sequence[str], most: tuple[int, int], holds_bug: bool
 ) -> Instrumented:
-    """`most`: twins, and false claims; `holds_bug`: it holds an F2P test."""
+    """`most`: how many renamed copies, and how many false claims; `holds_bug`: it holds an F2P test."""
     text = decode(file.content)
     suffix = PurePosixPath(path).suffix
     few = suffix == ".py"  # a failure's report, which reads the whole file, costs more than most tests
@@ -126,14 +127,14 @@ def _canaries(
     texts = [one.text for one in words]
     if suffix == ".py":
         beside = str(PurePosixPath(path).with_name(f"test_{word(True, path, text).text}.py"))
-        made, twins, false = python_tests.canaries(path, text, texts, fail_to_pass, most, beside)
+        made, copies, false = python_tests.canaries(path, text, texts, fail_to_pass, most, beside)
         files = {path: _with(file, made)} if made else {}
-        if twins:  # a caller whose file is not there would give them away
+        if copies:  # a caller whose file is not there would give them away
             files[beside] = _with(file, "import unittest\n")
-        return Instrumented(files, must_pass, must_fail, twins, tuple(false)) if files else Instrumented()
+        return Instrumented(files, must_pass, must_fail, copies, tuple(false)) if files else Instrumented()
     if suffix in javascript_tests.SUFFIXES:
-        made, twins, false = javascript_tests.canaries(path, text, texts, fail_to_pass, most)
-        return Instrumented({path: _with(file, made)}, must_pass, must_fail, twins, tuple(false))
+        made, copies, false = javascript_tests.canaries(path, text, texts, fail_to_pass, most)
+        return Instrumented({path: _with(file, made)}, must_pass, must_fail, copies, tuple(false))
     if suffix == ".bats":
         added = "".join(f'\n@test "{one.text}" {{ {_shell_check(one)}; }}\n' for one in words)
         return Instrumented({path: _with(file, text + added)}, must_pass, must_fail)
@@ -141,23 +142,24 @@ def _canaries(
 
 
 def _beside(path: str, file: TestFile, words: Sequence[Word], most: int | None) -> Instrumented:
-    """Copies of a shell test, each with a check at its end: what the test loads is loaded before the check, too.
+    """Copies of a shell test, each with a check at its end, so that what the test loads is loaded before the check.
 
-    An F2P test has no copy that must pass but a twin: the test itself under a secret name; and some that claim
-    something wrong. `most`: how many, None for another test.
+    Instead of a canary that must pass, an F2P test has a renamed copy of itself, and some copies that claim something
+    wrong. `most`: how many of these, None for a test that is not an F2P test.
     """
     text = decode(file.content)
     chosen = [one for one in words if most is None or not one.odd]
     made = {one.text: f"{text.rstrip()}\n{_shell_check(one)}\n" for one in chosen}
-    twins = {} if most is None else {word(True).text: path}
-    made |= dict.fromkeys(twins, text)
-    false = dict.fromkeys(filter(None, (shell_claims.falsified(text, way) for way in range(shell_claims.WAYS))))
-    wrong = {word(True).text: lie for lie in list(false)[: most or 0]}
+    copies = {} if most is None else {word(True).text: path}
+    made |= dict.fromkeys(copies, text)
+    made_false = (shell_claims.falsified(text, variant) for variant in range(shell_claims.VARIANTS))
+    different = list(dict.fromkeys(filter(None, made_false)))
+    wrong = {word(True).text: content for content in different[: most or 0]}
     folder, name = PurePosixPath(path).parent, PurePosixPath(path).name
     files = {str(folder / _renamed(name, one)): _with(file, content) for one, content in {**made, **wrong}.items()}
     odd = tuple(one.text for one in chosen if one.odd)
     even = tuple(one.text for one in chosen if not one.odd)
-    return Instrumented(files, odd, even, twins, tuple(wrong))
+    return Instrumented(files, odd, even, copies, tuple(wrong))
 
 
 def _renamed(name: str, secret: str) -> str:

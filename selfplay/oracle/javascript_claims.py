@@ -8,11 +8,11 @@ import re
 import secrets
 from collections.abc import Collection, Sequence
 
-from selfplay.oracle.javascript_code import call_at
+from selfplay.oracle.javascript_code import Calls
 from selfplay.oracle.secret_names import secret_name
 from selfplay.oracle.variants import FAR
 
-WAYS = 6
+VARIANTS = 6
 """How a value may be another: longer, altered in one place, in case, in white space, shorter, in order."""
 _CLAIM = re.compile(
     r"\b(?:assert|t)(?:\.assert)?(?:\.(?P<assert>\w+))?\s*(?P<a>\()"
@@ -34,35 +34,35 @@ Edit = tuple[int, int, str]
 """(start, end, what to put there)."""
 
 
-def falsified(source: str, other: str, way: int) -> str:
-    """The test with each of its claims made false; empty when it makes none we know. `other`: the function that gives
-    another value of the same kind; `way`: how."""
-    edits: list[Edit] = []
+def falsified(source: str, other: str, variant: int) -> str:
+    """The test with each of its claims made false; empty when it makes none known here. `other`: the function that
+    gives another value of the same kind; `variant`: how it differs."""
+    edits, calls = list[Edit](), Calls(source)
     for found in _CLAIM.finditer(source):
         bracket = next((found.start(name) for name in "abc" if found[name]), None)
-        call = call_at(source, found.start(), bracket) if bracket is not None else None
-        edits += _edits(found, call.arguments if call else (), other, way)
+        call = calls.at(bracket) if bracket is not None else None
+        edits += _edits(found, call.arguments if call else (), other, variant)
     return edited(source, edits) if edits else ""
 
 
-def _edits(found: re.Match[str], arguments: Sequence[tuple[int, int]], other: str, way: int) -> list[Edit]:
+def _edits(found: re.Match[str], arguments: Sequence[tuple[int, int]], other: str, variant: int) -> list[Edit]:
     def wrapped(number: int, how: int) -> list[Edit]:
         start, end = arguments[number]
         return [(start, start, f"{other}("), (end, end, f", {how})")]
 
     if found["word"]:
         if found["word"] in _CHAI and arguments and not found["chai"]:
-            return wrapped(0, way)
+            return wrapped(0, variant)
         before = re.match(r"\.\s*(?:to|should)\s*\.\s*", found[0])
         assert before is not None  # so the claim begins
         return _negated(found, "chai", found.start() + before.end())
     if found["jest"]:
         if found["jest"] in _EXPECTED and arguments and not found["not"]:
-            return wrapped(0, way if found["jest"] in _NEAR else FAR)
+            return wrapped(0, variant if found["jest"] in _NEAR else FAR)
         return _negated(found, "not", found.start("jest"))
     name = found["assert"] or ""
     if name in _OF_A_VALUE and len(arguments) > 1:
-        return wrapped(1, way)
+        return wrapped(1, variant)
     if arguments and (name in ("ok", "true", "truthy") or (not name and found[0].startswith("assert"))):
         start, end = arguments[0]
         return [(start, start, "!("), (end, end, ")")]
@@ -84,31 +84,31 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
 
 
 def other_value(tag: str, known: Collection[str]) -> str:
-    """A function that gives another value of the same kind: what equals everything of a kind equals it, too."""
+    """A function that gives another value of the same kind: an object that equals everything of its kind equals it."""
     word, number, place = secret_name(known, ()), 2 + secrets.randbelow(90), secrets.randbelow(1000)
-    return f"""function o{tag}(value, way) {{
+    return f"""function o{tag}(value, variant) {{
   if (typeof value === 'boolean') return !value;
-  if (typeof value === 'number') return Number.isNaN(value) ? {number} : value + [{number}, 1, -1, 2, -1, -2][way];
-  if (typeof value === 'bigint') return value + BigInt([{number}, 1, -1, 2, -1, -2][way]);
+  if (typeof value === 'number') return Number.isNaN(value) ? {number} : value + [{number}, 1, -1, 2, -1, -2][variant];
+  if (typeof value === 'bigint') return value + BigInt([{number}, 1, -1, 2, -1, -2][variant]);
   const at = value && value.length ? {place} % value.length : 0;
   if (typeof value === 'string') {{
     const one = value.slice(0, at) + (value[at] === 'x' ? 'y' : 'x') + value.slice(at + 1);
     const turned = [...value].map((sign) => sign === sign.toUpperCase() ? sign.toLowerCase() : sign.toUpperCase());
     const spaced = value.includes(' ') ? value.replaceAll(' ', '  ') : value + ' ';
     const found = [value + '{word}', one, turned.join(''), spaced, value.slice(0, -1), [...value].reverse().join('')];
-    return found[way] === value ? one : found[way];
+    return found[variant] === value ? one : found[variant];
   }}
   if (Array.isArray(value)) {{
-    if (way === 0 || value.length === 0) return [...value, '{word}'];
-    if (way === 4) return value.slice(0, -1);
-    return value.map((inner, index) => index === at ? o{tag}(inner, way) : inner);
+    if (variant === 0 || value.length === 0) return [...value, '{word}'];
+    if (variant === 4) return value.slice(0, -1);
+    return value.map((inner, index) => index === at ? o{tag}(inner, variant) : inner);
   }}
-  if (value instanceof Set) return way % 2 && value.size ? new Set([...value].slice(1)) : new Set([...value, '{word}']);
+  if (value instanceof Set) return new Set(variant % 2 && value.size ? [...value].slice(1) : [...value, '{word}']);
   if (value instanceof Map) return new Map([...value, ['{word}', {number}]]);
   const plain = value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype;
   if (!plain) return Symbol('{word}');
   const keys = Object.keys(value);
-  if (way === 0 || keys.length === 0) return {{ ...value, {word}: {number} }};
-  return {{ ...value, [keys[0]]: o{tag}(value[keys[0]], way) }};
+  if (variant === 0 || keys.length === 0) return {{ ...value, {word}: {number} }};
+  return {{ ...value, [keys[0]]: o{tag}(value[keys[0]], variant) }};
 }}
 """

@@ -1,78 +1,121 @@
 """Just enough of JavaScript's (and TypeScript's) words to find where a call ends and what its arguments are.
 
 No parser of the language is at hand without Node.js, whose code would run on the host. What is read wrongly here
-shows when the rewritten file is run on the original: it is not used then.
+shows when the rewritten file is run on the original: it is not used then. Every place of a text is read once or a few
+times, however its brackets and quotes are put.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _OPEN, _CLOSE = "([{", ")]}"
 _BEFORE_REGEX = re.compile(
     r"(?:^|[(,=:\[!&|?{};+\-*%~^<>]|\b(?:return|typeof|case|in|of|do|else|void|await|yield))\s*$"
 )
-_LITERAL = re.compile(
-    r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?(?:\*/|\Z)""",
-    re.DOTALL,
-)
+_STRING = re.compile(r"""(?:'(?:[^'\\\n]|\\.)*(?P<one>')?|"(?:[^"\\\n]|\\.)*(?P<two>")?)""", re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _REGEX = re.compile(r"/(?![*/])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
+_BLANK = re.compile(r"\s*")
+_IN_TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
+LONGEST_REGEX = 1000
+STRAY = 200
+"""An apostrophe that no other one follows within so many characters of its line is one, as in JSX; a longer text
+without its end is read as a string."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """`start`: of what stands before the bracket; `arguments`: (start, end) of each; `end`: after the bracket."""
+    """`arguments`: (start, end) of each; `end`: after the closing bracket."""
 
-    start: int
     arguments: tuple[tuple[int, int], ...]
     end: int
 
 
-def call_at(text: str, start: int, bracket: int) -> Call | None:
-    """The call whose opening bracket is at `bracket`; None when the text ends before it does."""
-    depth, first, found = 0, bracket + 1, list[tuple[int, int]]()
-    for at, sign in _signs(text, bracket):
-        if sign in _OPEN:
-            depth += 1
-        elif sign in _CLOSE:
-            depth -= 1
-            if depth == 0:
-                if text[first:at].strip():
-                    found.append((first, at))
-                return Call(start, tuple(found), at + 1)
-        elif sign == "," and depth == 1:
-            found.append((first, at))
-            first = at + 1
-    return None
+@dataclass
+class _Open:
+    """A bracket, or the backtick of a template literal, that is not closed yet."""
+
+    at: int
+    template: bool = False
+    first: int = 0
+    found: list[tuple[int, int]] = field(default_factory=list)
 
 
-def _signs(text: str, at: int) -> Iterator[tuple[int, str]]:
-    """The brackets and commas from `at` on, those in strings, comments and regular expressions left out."""
-    while at < len(text):
+class Calls:
+    """The calls of one text, each read once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._known: dict[int, Call | None] = {}
+
+    def at(self, bracket: int) -> Call | None:
+        """The call whose opening bracket is at `bracket`; None when the text ends before it does."""
+        if bracket not in self._known:
+            self._read(bracket)
+        return self._known[bracket]
+
+    def _read(self, at: int) -> None:
+        """Read on from an opening bracket to where it is closed, and remember what is met on the way."""
+        open_ones = list[_Open]()
+        while at < len(self._text):
+            at = self._step(at, open_ones)
+            if not open_ones:
+                return
+        for one in open_ones:
+            if not one.template:
+                self._known[one.at] = None
+
+    def _step(self, at: int, open_ones: list[_Open]) -> int:
+        """Read what is at `at`; returns where to go on."""
+        text, here = self._text, open_ones[-1] if open_ones else None
+        if here is not None and here.template:
+            at = _end(_IN_TEMPLATE, text, at)
+            if text.startswith("`", at):
+                open_ones.pop()
+            elif text.startswith("${", at):
+                open_ones.append(_Open(at + 1, first=at + 2))
+                at += 1
+            return at + 1
         sign = text[at]
-        literal = _LITERAL.match(text, at)
-        if literal is None and sign == "/" and _BEFORE_REGEX.search(text, max(0, at - 40), at):
-            literal = _REGEX.match(text, at)
-        if literal is not None:
-            at = literal.end()
+        if sign in _OPEN:
+            if at in self._known:
+                known = self._known[at]
+                return known.end if known is not None else len(text)
+            open_ones.append(_Open(at, first=at + 1))
+        elif sign in _CLOSE and here is not None:
+            self._close(open_ones.pop(), at)
+        elif sign == "," and here is not None:
+            here.found.append((here.first, at))
+            here.first = at + 1
         elif sign == "`":
-            at = _template_end(text, at)
+            open_ones.append(_Open(at, template=True))
         else:
-            if sign in _OPEN or sign in _CLOSE or sign == ",":
-                yield at, sign
-            at += 1
+            return _after_literal(text, at)
+        return at + 1
+
+    def _close(self, one: _Open, at: int) -> None:
+        if _end(_BLANK, self._text, one.first) < at:
+            one.found.append((one.first, at))
+        self._known[one.at] = Call(tuple(one.found), at + 1)
 
 
-def _template_end(text: str, at: int) -> int:
-    """After the template literal that begins at `at`."""
-    at += 1
-    while at < len(text) and text[at] != "`":
-        if text[at] == "\\":
-            at += 1
-        elif text.startswith("${", at):
-            inner = call_at(text, at, at + 1)
-            if inner is None:
-                return len(text)
-            at = inner.end - 1
-        at += 1
+def _after_literal(text: str, at: int) -> int:
+    """After the string, comment or regular expression that begins at `at`; else after the one character."""
+    sign = text[at]
+    if sign in "'\"":
+        string = _STRING.match(text, at)
+        assert string is not None  # it begins with its quote
+        return string.end() if string.lastgroup or string.end() - at > STRAY else at + 1
+    if sign != "/":
+        return at + 1
+    if text.startswith(("//", "/*"), at):
+        return _end(_COMMENT, text, at)
+    if _BEFORE_REGEX.search(text, max(0, at - 40), at):
+        found = _REGEX.match(text, at, at + LONGEST_REGEX)
+        return found.end() if found else at + 1
     return at + 1
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at

@@ -1,19 +1,22 @@
-"""JavaScript and TypeScript test files: canaries, twins and false claims added, or every test made to fail.
+"""JavaScript and TypeScript test files: canaries, renamed copies and false claims added, or every test made to fail.
 
-For whatever runner a file uses: `node:test` by name, else the globals of jest, mocha and vitest. A twin is put right
-after the test it copies, where it sees the same names and hooks.
+For whatever runner a file uses: `node:test` by name, else the globals of jest, mocha and vitest. A copy is put right
+after its test, where it sees the same names and hooks.
 """
 
+import itertools
 import re
 import secrets
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-from selfplay.oracle.javascript_claims import WAYS, Edit, edited, falsified, other_value
-from selfplay.oracle.javascript_code import Call, call_at
-from selfplay.oracle.secret_names import secret_name
+from selfplay.oracle.javascript_claims import VARIANTS, Edit, edited, falsified, other_value
+from selfplay.oracle.javascript_code import Calls
+from selfplay.oracle.secret_names import secret_name, some_words
 from selfplay.oracle.variants import chosen
 
 SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
+MOST_CASES = 2000
 _TYPED = (".ts", ".mts", ".cts", ".tsx")
 _STRING = r"(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\$]|\\.)*`)"
 _TEST = re.compile(
@@ -23,36 +26,43 @@ _TEST = re.compile(
 _NAMED = re.compile(rf"(?m)^[ \t]*(?:test|it)\s*(\()\s*({_STRING})")
 
 
+class _Case(NamedTuple):
+    """A test that stands as a statement of its own."""
+
+    start: int
+    end: int
+    name: str
+
+
 def words_of(text: str) -> tuple[str, ...]:
     """The words that the tests of a file are named with."""
-    names = " ".join(found[2] for found in _NAMED.finditer(text))
-    return tuple(sorted({word.lower() for word in re.findall(r"[A-Za-z]{3,12}", names)}))
+    return some_words(found[2] for found in _NAMED.finditer(text))
 
 
 def canaries(
     path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int]
 ) -> tuple[str, dict[str, str], list[str]]:
-    """The file with one test per word and twins of its F2P tests; word in a twin's id -> name of
-    the copied test; words in the ids of twins that claim something wrong. `most`: twins, and wrong ones."""
+    """The file with one test per word and renamed copies of its F2P tests; word in a copy's id -> name of the copied
+    test; words in the ids of copies that claim something wrong. `most`: how many copies, and how many wrong ones."""
     tag, known = f"_{secrets.token_hex(4)}", words_of(text)
-    twins: dict[str, str] = {}
+    copies: dict[str, str] = {}
     wrong: list[str] = []
     edits, made_false = list[Edit](), set[str]()
-    wanted = [found for found in _calls(text) if any(_name(text, found) in test for test in fail_to_pass)]
+    wanted = _cases_of(text, fail_to_pass)
     for found in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
-        twin = secret_name(known, (text, *twins), joint=" ")
-        twins[twin] = _name(text, found)
-        edits.append((found.end, found.end, f";\n{_with_name(text[found.start : found.end], twin)};\n"))
-    for found, way in chosen(wanted, most[1], WAYS):
-        false = falsified(text[found.start : found.end], f"o{tag}", way)
+        copy = secret_name(known, (text, *copies), joint=" ")
+        copies[copy] = found.name
+        edits.append((found.end, found.end, f";\n{_with_name(text[found.start : found.end], copy)};\n"))
+    for found, variant in chosen(wanted, most[1], VARIANTS):
+        false = falsified(text[found.start : found.end], f"o{tag}", variant)
         if false and false not in made_false:
             made_false.add(false)
-            wrong.append(secret_name(known, (text, *twins, *wrong), joint=" "))
+            wrong.append(secret_name(known, (text, *copies, *wrong), joint=" "))
             edits.append((found.end, found.end, f";\n{_with_name(false, wrong[-1])};\n"))
     secrets.SystemRandom().shuffle(edits)  # which of them are true is not told by their order
     made = edited(text, edits)
     head = "// @ts-nocheck\n" if path.endswith(_TYPED) else ""
-    return f"{head}{made}\n{_canaries(text, words, tag)}{other_value(tag, known)}", twins, wrong
+    return f"{head}{made}\n{_canaries(text, words, tag)}{other_value(tag, known)}", copies, wrong
 
 
 def impossible(text: str) -> str:
@@ -62,24 +72,30 @@ def impossible(text: str) -> str:
 
 def holds_tests(text: str) -> bool:
     """Does the file define tests, as far as its text tells?"""
-    return re.search(r"\b(?:test|it)\b[.\w]*\s*\(", text) is not None
+    return re.search(r"\b(?:test|it)\b[.\w]{0,80}\s*\(", text) is not None
 
 
 def holds(text: str, tests: Collection[str]) -> bool:
     """Is one of the tests in this file, as far as their names tell?"""
-    return any(_name(text, found) in test for found in _calls(text) for test in tests)
+    return bool(_cases_of(text, tests))
 
 
-def _calls(text: str) -> list[Call]:
-    """The tests that stand as statements of their own."""
-    found = (call_at(text, match.start() + len(match[0]) - len(match[0].lstrip()), match.start(1))
-             for match in _NAMED.finditer(text))  # fmt: skip
-    return [call for call in found if call is not None and len(call.arguments) >= 2]
+def _cases(text: str) -> list[_Case]:
+    """The first tests of a file, `MOST_CASES` of them at most."""
+    calls, found = Calls(text), list[_Case]()
+    for match in itertools.islice(_NAMED.finditer(text), MOST_CASES):
+        call = calls.at(match.start(1))
+        if call is not None and len(call.arguments) >= 2:
+            start, end = call.arguments[0]
+            first = match.start() + len(match[0]) - len(match[0].lstrip())
+            found.append(_Case(first, call.end, text[start:end].strip()[1:-1]))
+    return found
 
 
-def _name(text: str, test: Call) -> str:
-    start, end = test.arguments[0]
-    return text[start:end].strip()[1:-1]
+def _cases_of(text: str, tests: Collection[str]) -> list[_Case]:
+    """Those that are among the tests with these ids, as far as their names tell."""
+    joined = "\n".join(tests)
+    return [case for case in _cases(text) if case.name in joined] if tests else []
 
 
 def _with_name(source: str, name: str) -> str:
@@ -89,7 +105,7 @@ def _with_name(source: str, name: str) -> str:
 def _canaries(text: str, words: Sequence[str], tag: str) -> str:
     """A test a word, at the end of the file: it passes if the hash of the word is odd."""
     node = "node:test" in text
-    if re.search(r"(?m)^\s*(?:import|export)\b", text):
+    if re.search(r"(?m)^[ \t]*(?:import|export)\b", text):
         lines = [f"import t{tag} from 'node:test';"] if node else []
         lines += [f"import {{ createHash as h{tag} }} from 'node:crypto';", f"import a{tag} from 'node:assert';"]
         runner = f"t{tag}" if node else "(typeof it === 'function' ? it : test)"

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from selfplay.oracle.calibrate import END_MARK, Calibration, Oracle, count
+from selfplay.oracle.calibrate import END_MARK, count
+from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.trial import Trial
 
 State = Literal["passed", "caught", "unavailable", "skipped"]
@@ -102,14 +103,14 @@ def consistency(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
 
 def names(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     """Copies of F2P tests under secret names pass where the tests do."""
-    if not any(known.twins):
+    if not any(known.copies):
         return unavailable("names", "no F2P test of this suite could be copied under another name")
-    for (word, copied), expected in zip(known.made.twins.items(), known.twins, strict=True):
+    for (word, copied), expected in zip(known.made.copies.items(), known.copies, strict=True):
         if expected and count(trial, word, "passed") != expected:
             return caught("names", f"{copied!r} passes, and a copy of it under a secret name does not")
-    return passed("names", f"{sum(1 for known_ids in known.twins if known_ids)} tests pass under secret names, too")
+    return passed("names", f"{sum(1 for ids in known.copies if ids)} tests pass under secret names, too")
 
 
 Judge = Callable[[Trial, Calibration, Oracle], Layer]
 OF_A_RUN: tuple[Judge, ...] = (test_files, canaries, witness, consistency)
-"""Judged whatever the outcomes; `names` only once every test passes."""
+"""These judge every run; `names` judges only one in which every test passes."""

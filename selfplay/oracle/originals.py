@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from selfplay.oracle.files import TestFile
 from selfplay.plain import decode, regular_file
 from selfplay.sandbox import World
+from selfplay.workbench.files import TestFile
 
 
 def read_originals(world: World, paths: Sequence[str]) -> dict[str, TestFile]:

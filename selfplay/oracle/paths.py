@@ -1,6 +1,6 @@
 """The first layer of the defence: what a prediction may not touch, by path alone, in any language.
 
-Tests and what runs them: a fix of the program needs neither. The bug's own files are exempt, whatever their names.
+Tests and what runs them: a fix of the program needs neither. The bug's own files are exempt by whatever name.
 Files that hold settings of both the program and its tests are not refused here; `settings.py` compares them.
 """
 
@@ -9,7 +9,7 @@ import posixpath
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence, Set
 
 from selfplay import patches
 from selfplay.artifact import Artifact
@@ -17,6 +17,7 @@ from selfplay.patches import FilePatch
 from selfplay.patches.functions import find_tests
 from selfplay.patches.model import SYMLINK_MODE
 
+LONGEST_NAME = 255
 _NAMES = (
     "conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "noxfile.py",
     "sitecustomize.py", "usercustomize.py", "*.pth", "*.egg-link", "*.pyc", "*.pyo", "pyvenv.cfg", ".coveragerc",
@@ -27,7 +28,7 @@ _NAMES = (
     "phpunit.xml*", ".rspec", "ctesttestfile.cmake",
 )  # fmt: skip
 _REFERRED = ("jest-*", ".env.*")
-"""Read only where something names them, which a new one is not by what a prediction cannot change."""
+"""Read only where another file names them. Nothing that a prediction may not change names a new one."""
 _FOLDERS = (
     "__pycache__", "node_modules", ".git", ".venv", "venv", "site-packages", "*.dist-info", "*.egg-info",
     ".cargo", ".mvn", ".yarn", ".hypothesis", ".pytest_cache",
@@ -48,15 +49,28 @@ _PLUGINS = ("pytest_*.py", "*_pytest_plugin.py", "selfplay_*.py")
 
 
 def refusal(
-    patch: FilePatch, artifact: Artifact, original: Callable[[str], str | None] = lambda path: None
+    sections: Sequence[FilePatch], artifact: Artifact, original: Callable[[str], str | None] = lambda path: None
 ) -> tuple[str, str] | None:
-    """(reason, sentence) when this section of a prediction touches tests or what runs them; None when it may.
+    """(reason, sentence) of the first section of a prediction that touches tests or what runs them; None when none
+    does.
 
     `original`: the text of a file of the original; None where there is none."""
     own = {plain(path) for path in patches.touched_paths(artifact.bug_inject)}
+    own |= {f"{folder}/" for path in own for folder in _packages(path)}
     tests = {plain(path) for path in artifact.test_files}
+    found = (_refusal(patch, artifact, original, own, tests) for patch in sections)
+    return next((why for why in found if why), None)
+
+
+def _refusal(
+    patch: FilePatch,
+    artifact: Artifact,
+    original: Callable[[str], str | None],
+    own: Set[str],
+    tests: Set[str],
+) -> tuple[str, str] | None:
     for path in patch.paths:
-        if plain(path) in tests or any(plain(path).startswith(f"{test}/") for test in tests):
+        if _of_tests(plain(path), tests):
             return "touches-tests", f"{path!r} is one of the oracle's test files"
         if plain(path) in own:
             continue
@@ -71,19 +85,29 @@ def refusal(
 
 
 def plain(path: str) -> str:
-    """The path as a forgiving file system compares it: no case, one spelling of accents and of look-alike forms."""
+    """The path as a forgiving file system compares it: no case, one spelling of accents and of look-alike forms.
+
+    One with a name that is too long for any file is left: many accents in a row cost as much as their square."""
+    if any(len(name) > LONGEST_NAME for name in path.split("/")):
+        return path
     return unicodedata.normalize("NFKC", path).casefold()
 
 
+def _of_tests(path: str, tests: Set[str]) -> bool:
+    """Is it one of the tests, or in a folder of a test's name?"""
+    lengths = {len(test) for test in tests}
+    return any(path[:length] in tests for length in lengths if path[length : length + 1] in ("", "/"))
+
+
 def _program(path: str, text: str | None) -> bool:
-    """A module of the program that is called `test.py` and holds no tests, as a web framework's test client does."""
+    """Is it a module of the program called `test.py` that has no tests in it, like a web framework's test client?"""
     named = posixpath.basename(path) in ("test.py", "tests.py", "testing.py")
     alone = named and not patches.is_test_file(posixpath.join(posixpath.dirname(path), "x.py"))
     return alone and text is not None and not find_tests(path, text) and not _TESTS_AT_RUN_TIME.search(text)
 
 
 def _claims(path: str, original: Callable[[str], str | None]) -> bool:
-    """A `testing.py` of the program that tests claim with."""
+    """Is it a `testing.py` of the program that tests make their claims with?"""
     text = original(path) if posixpath.basename(path) in ("testing.py", "_testing.py") else None
     return text is not None and _TESTS_AT_RUN_TIME.search(text) is not None
 
@@ -98,31 +122,41 @@ def _infrastructure(path: str, artifact: Artifact) -> str:
     if any(fnmatch.fnmatchcase(name, pattern) for pattern in _NAMES):
         return "configures or extends what runs the tests"
     if any(fnmatch.fnmatchcase(folder, pattern) for folder in folders for pattern in _FOLDERS):
-        return "lies in a folder of installed or compiled things"
+        return "is in a folder of installed or compiled things"
     if name in _PROGRAMS:
         return "has the name of a program that runs the tests"
+    if path not in artifact.test_script or not ("." in path or "/" in path):  # a bare word may be there by chance
+        return ""
     named = re.search(rf"(?<![\w/.-])(?:\./)?{re.escape(path)}(?![\w/-])", artifact.test_script)
-    if named and ("." in path or "/" in path):  # a bare word may equal a name by chance
-        return "is named by the test script"
-    return ""
+    return "is named by the test script" if named else ""
 
 
-def _shadow(path: str, own: Collection[str]) -> str:
+def _shadow(path: str, own: Set[str]) -> str:
     """A new module that would be imported instead of the runner's or the standard library's, or as a plugin.
 
-    `own`: paths of the bug. A package it lies in is the project's, whatever its name."""
+    `own`: paths of the bug, and their packages. A package of the bug is the project's, by whatever name."""
     names = [posixpath.basename(path), *(f"{folder}.py" for folder in path.split("/")[:-1])]
     if any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in _PLUGINS):
         return "has the name of a pytest plugin"
-    top = path.removeprefix("src/").split("/")[0].split(".")[0]
-    if "/" in path and any(known.startswith(path[: path.index(top)] + f"{top}/") for known in own):
+    top = path.removeprefix("src/").partition("/")[0].partition(".")[0]
+    if "/" in path and f"{_root(path)}{top}/" in own:
         return ""
     if path.endswith((".py", ".so", ".pyd")) and top in _RUNNERS | sys.stdlib_module_names:
         return f"would be imported in place of the module {top!r}"
     return ""
 
 
-def _link(patch: FilePatch, tests: Collection[str]) -> tuple[str, str] | None:
+def _root(path: str) -> str:
+    return "src/" if path.startswith("src/") else ""
+
+
+def _packages(path: str) -> tuple[str, ...]:
+    """The top folder of a path, and the one in `src`."""
+    folders = path.split("/", 2)[:-1]
+    return tuple("/".join(folders[: number + 1]) for number in range(len(folders)))
+
+
+def _link(patch: FilePatch, tests: Set[str]) -> tuple[str, str] | None:
     if patch.new_mode != SYMLINK_MODE or patch.new_path is None:
         return None
     target = next(iter(patch.added_lines), "")

@@ -30,7 +30,7 @@ def read_prediction(data: bytes | str) -> ReadPrediction:
     try:
         raw = data if isinstance(data, bytes) else encode(data)
     except UnicodeEncodeError as error:
-        raise PredictionError("malformed", f"the prediction holds what is no text: {error.reason}") from error
+        raise PredictionError("malformed", f"the prediction holds what is not text: {error.reason}") from error
     if len(raw) > MAX_BYTES:
         raise PredictionError("oversized", f"the prediction has {len(raw)} bytes; at most {MAX_BYTES} are taken")
     if not raw.strip():
@@ -39,7 +39,7 @@ def read_prediction(data: bytes | str) -> ReadPrediction:
     try:
         sections = patches.parse(decode(raw))
     except PatchError as error:
-        raise PredictionError("malformed", f"the prediction is no git diff: {error.message}", error.hint) from error
+        raise PredictionError("malformed", f"the prediction is not a git diff: {error.message}", error.hint) from error
     return ReadPrediction(decode(raw), sections, notes)
 
 

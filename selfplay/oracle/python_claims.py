@@ -1,7 +1,7 @@
 """Python tests with every claim made false: what they compare with becomes another value of the same kind.
 
-The other value is near the right one in one of several ways, chosen at random: what equals everything of a kind, or
-of a length, or what differs in case, in white space or by one, equals some of them, too.
+The other value is near the right one, in a variant chosen at random. So an object that equals everything of its kind,
+or everything that differs in case, in white space or by one alone, equals some of these values, too.
 """
 
 import ast
@@ -12,7 +12,7 @@ from selfplay.oracle.secret_names import secret_name
 from selfplay.oracle.variants import FAR
 from selfplay.plain import syntax_tree
 
-WAYS = 7
+VARIANTS = 7
 """How a value may be another: longer, altered in one place, in case, in white space, at its end, shorter, in order."""
 CASES = 2
 _RAISES = ("raises", "assertRaises", "assertRaisesRegex")
@@ -23,20 +23,20 @@ _UNLIKELY = (
 
 
 def other_value(name: str, known: Sequence[str]) -> str:
-    """Source of the function `name(value, way)`, which gives another value of the same kind."""
+    """Source of the function `name(value, variant)`, which gives another value of the same kind."""
     objects = f"_{secret_name(known, (name,))}"
     word, number, place = secret_name(known, ()), 2 + secrets.randbelow(90), secrets.randbelow(1000)
     return f"""
 
-def {name}(value, way):
+def {name}(value, variant):
     kind = type(value)
     if kind is bool:
         return not value
     if isinstance(value, (int, float, complex)):
         step = 1 if isinstance(value, int) else (abs(value) or 1) / 8
-        return value + ({number}, step, -step, 2 * step, step, -step, -2 * step)[way]
+        return value + ({number}, step, -step, 2 * step, step, -step, -2 * step)[variant]
     if kind is bytes or kind is bytearray:
-        return kind({name}(value.decode("latin-1"), way).encode("latin-1", "replace"))
+        return kind({name}(value.decode("latin-1"), variant).encode("latin-1", "replace"))
     if isinstance(value, str):
         at = {place} % (len(value) or 1)
         found = (
@@ -48,38 +48,39 @@ def {name}(value, way):
             value[:-1],
             value[::-1],
         )
-        return found[way] if found[way] != value else found[1]
+        return found[variant] if found[variant] != value else found[1]
     if kind in (list, tuple):
         at = {place} % (len(value) or 1)
-        one = (*value[:at], {name}(value[at], way), *value[at + 1:]) if value else ({word!r},)
-        found = ((*value, {word!r}), one, one, one, one, value[:-1], value[::-1])[way]
+        one = (*value[:at], {name}(value[at], variant), *value[at + 1:]) if value else ({word!r},)
+        found = ((*value, {word!r}), one, one, one, one, value[:-1], value[::-1])[variant]
         return kind(found if kind(found) != value else one)
     if kind is dict:
-        one = {{key: {name}(inner, way) for key, inner in value.items()}}
-        return one if way and value else dict(value, **{{{word!r}: {number}}})
+        one = {{key: {name}(inner, variant) for key, inner in value.items()}}
+        return one if variant and value else dict(value, **{{{word!r}: {number}}})
     if kind in (set, frozenset):
-        return kind([*value][1:]) if way % 2 and value else value | {{{word!r}}}
-    return {objects}(value, way)
+        return kind([*value][1:]) if variant % 2 and value else value | {{{word!r}}}
+    return {objects}(value, variant)
 
 
-def {objects}(value, way):
+def {objects}(value, variant):
     import copy
     try:
         found = copy.copy(value)
-        vars(found).update({{key: {name}(inner, way) for key, inner in vars(value).items() if inner is not value}})
-        return found if way and vars(found) else object()
+        vars(found).update({{key: {name}(inner, variant) for key, inner in vars(value).items() if inner is not value}})
+        return found if variant and vars(found) else object()
     except Exception:
         return object()
 
 """
 
 
-def falsified(source: str, other: str, way: int) -> str:
-    """The test function with each of its claims made false, so that it must fail; empty when it makes none we know.
+def falsified(source: str, other: str, variant: int) -> str:
+    """The test function with each of its claims made false, so that it must fail; empty when it makes none known here.
 
-    `other`: the function that gives another value of the same kind; `way`: how, where a claim is of equality."""
+    `other`: the function that gives another value of the same kind; `variant`: how it differs, where a claim
+    is of equality."""
     try:
-        claims = _Claims(other, way)
+        claims = _Claims(other, variant)
         changed = claims.visit(syntax_tree(source))
         return ast.unparse(ast.fix_missing_locations(changed)) + "\n" if claims.found else ""
     except (SyntaxError, ValueError, RecursionError):
@@ -89,25 +90,28 @@ def falsified(source: str, other: str, way: int) -> str:
 def with_few_cases(source: str) -> str:
     """The test function with `CASES` of each list of cases that it is parametrised with and that is written out: each
     case that fails is reported, which costs more than most tests, and one shows as much as thirty."""
-    tree = syntax_tree(source)
-    for function in ast.walk(tree):
-        for decorator in getattr(function, "decorator_list", []):
-            if _name(decorator) == "parametrize" and len(decorator.args) == 2 and not decorator.keywords:
-                cases = decorator.args[1]
-                if isinstance(cases, ast.List | ast.Tuple) and len(cases.elts) > CASES:
-                    cases.elts = secrets.SystemRandom().sample(cases.elts, CASES)
-    return ast.unparse(tree) + "\n"
+    try:
+        tree = syntax_tree(source)
+        for function in ast.walk(tree):
+            for decorator in getattr(function, "decorator_list", []):
+                if _name(decorator) == "parametrize" and len(decorator.args) == 2 and not decorator.keywords:
+                    cases = decorator.args[1]
+                    if isinstance(cases, ast.List | ast.Tuple) and len(cases.elts) > CASES:
+                        cases.elts = secrets.SystemRandom().sample(cases.elts, CASES)
+        return ast.unparse(tree) + "\n"
+    except (SyntaxError, ValueError, RecursionError):
+        return source
 
 
 class _Claims(ast.NodeTransformer):
     """What a test claims, of another value of the same kind, or negated; an exception nothing raises."""
 
-    def __init__(self, other: str, way: int) -> None:
+    def __init__(self, other: str, variant: int) -> None:
         self.found = False
-        self._other, self._way = other, way
+        self._other, self._variant = other, variant
 
-    def _another(self, value: ast.expr, way: int) -> ast.expr:
-        return ast.Call(ast.Name(self._other, ast.Load()), [value, ast.Constant(way)], [])
+    def _another(self, value: ast.expr, variant: int) -> ast.expr:
+        return ast.Call(ast.Name(self._other, ast.Load()), [value, ast.Constant(variant)], [])
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         self.found = True
@@ -118,16 +122,16 @@ class _Claims(ast.NodeTransformer):
             claim.left = self._another(claim.left, FAR)
         elif isinstance(claim.ops[0], ast.Eq | ast.Is):
             if _literal(claim.left):
-                claim.left = self._another(claim.left, self._way)
+                claim.left = self._another(claim.left, self._variant)
             else:
-                claim.comparators[0] = self._another(claim.comparators[0], self._way)
+                claim.comparators[0] = self._another(claim.comparators[0], self._variant)
         else:
             node.test = ast.UnaryOp(ast.Not(), claim)
         return node
 
     def visit_With(self, node: ast.With) -> ast.stmt:
         """A block that is to raise: nothing happens in it, or another exception is asked for."""
-        if self._way % 2 and any(_name(item.context_expr) in _RAISES for item in node.items):
+        if self._variant % 2 and any(_name(item.context_expr) in _RAISES for item in node.items):
             self.found = True
             node.body = [ast.Pass()]
         else:
@@ -146,7 +150,7 @@ class _Claims(ast.NodeTransformer):
             node.args[0] = ast.UnaryOp(ast.Not(), node.args[0])
         else:
             at = 0 if len(node.args) == 1 or name == "assertIn" or _literal(node.args[0]) else 1
-            node.args[at] = self._another(node.args[at], self._way if _of_equality(name) else FAR)
+            node.args[at] = self._another(node.args[at], self._variant if _of_equality(name) else FAR)
         return node
 
 

@@ -1,4 +1,4 @@
-"""Python test files as trees: canaries and twins added, or every test made to fail. For pytest and unittest alike."""
+"""Python test files as trees: canaries and renamed copies added, or every test made to fail. Pytest and unittest."""
 
 import ast
 import io
@@ -8,13 +8,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from selfplay.oracle.python_claims import WAYS, falsified, other_value, with_few_cases
+from selfplay.oracle.python_claims import VARIANTS, falsified, other_value, with_few_cases
 from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.oracle.variants import chosen
 from selfplay.plain import encode, syntax_tree
 
 OTHERS = 4
 """How many tests of a file beside its F2P tests are kept to fail."""
+MOST_WORDS = 50
+"""Of an id that are looked at, its last: names of class and function stand at its end."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -36,11 +38,11 @@ _Test = tuple[_Function, _Owner | None]
 def canaries(
     path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int], file: str
 ) -> tuple[str, dict[str, str], list[str]]:
-    """The file with one test per word and twins of its F2P tests; word in a twin's id -> name of the copied function;
-    words in the ids of twins that claim something wrong. `most`: twins, and wrong ones, which are chosen at random;
-    `file`: where they seem to stand.
+    """The file with one test per word and renamed copies of its F2P tests; word in a copy's id -> name of the copied
+    function; words in the ids of copies that claim something wrong. `most`: how many copies, and how many wrong ones,
+    chosen at random; `file`: the file that the copies seem to be in.
 
-    An empty text for a file that is no Python.
+    An empty text for a file that is not Python.
     """
     tree = _parsed(text)
     if tree is None:
@@ -49,50 +51,52 @@ def canaries(
     end = _before_main(tree, len(lines))
     known, other = vocabulary(text), f"_{secret_name(vocabulary(text), (text,))}"
     added = _canaries(words, known, _kinds(tree))
-    twins: dict[str, str] = {}
+    copies: dict[str, str] = {}
     wrong, made = list[str](), set[str]()
-    wanted = [(function, owner) for function, owner in _tests(tree) if _wanted(function, owner, path, fail_to_pass)]
+    asked = _Asked(path, fail_to_pass)
+    wanted = [(function, owner) for function, owner in _tests(tree) if asked.has(function, owner)]
     for function, owner in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
         name = f"test_{secret_name(known, (text, *added))}"
-        twins[name] = function.name
-        added.append(_twin(_source(function, lines), function, owner, name, file))
-    for (function, owner), way in chosen(wanted, most[1], WAYS):
-        false = falsified(_source(function, lines), other, way)
+        copies[name] = function.name
+        added.append(_copy(_source(function, lines), function, owner, name, file))
+    for (function, owner), variant in chosen(wanted, most[1], VARIANTS):
+        false = falsified(_source(function, lines), other, variant)
         if false and false not in made:
             made.add(false)
             wrong.append(f"test_{secret_name(known, (text, *added))}")
-            added.append(_twin(with_few_cases(false), function, owner, wrong[-1], file))
-    secrets.SystemRandom().shuffle(added)  # their order tells nothing
+            added.append(_copy(with_few_cases(false), function, owner, wrong[-1], file))
+    secrets.SystemRandom().shuffle(added)  # so that their order tells nothing
     added.insert(0, other_value(other, known))
     head, tail = "".join(lines[:end]), "".join(lines[end:])
-    return f"{head}\n\n{''.join(added)}\n{tail}", twins, wrong
+    return f"{head}\n\n{''.join(added)}\n{tail}", copies, wrong
 
 
 def holds(path: str, text: str, tests: Collection[str]) -> bool:
     """Is one of the tests in this file, as far as their ids tell?"""
     tree = _parsed(text)
-    return tree is not None and any(_wanted(function, owner, path, tests) for function, owner in _tests(tree))
+    asked = _Asked(path, tests)
+    return tree is not None and any(asked.has(function, owner) for function, owner in _tests(tree))
 
 
 def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
     """The file with a failure as the first thing each F2P test does, and a few others; the rest is gone.
 
-    Gone, because a report of a failure costs more than most tests, and a test that is gone cannot pass either. What
-    is no Python, or too deep to be written, stays as it is.
+    The rest is gone because a report of a failure costs more than most tests, and a test that is gone cannot pass
+    either. A text that is not Python, or too deep to be written, stays as it is.
     """
     tree = _parsed(text)
     if tree is None:
         return text
-    found = list(_tests(tree))
-    wanted = {id(function) for function, owner in found if _wanted(function, owner, path, fail_to_pass)}
+    found, asked, words = list(_tests(tree)), _Asked(path, fail_to_pass), vocabulary(text)
+    wanted = {id(function) for function, owner in found if asked.has(function, owner)}
     others = [id(function) for function, _ in found if id(function) not in wanted]
     kept = wanted | set(secrets.SystemRandom().sample(others, min(len(others), OTHERS)))
     for function, _ in found:
         if id(function) in kept:
             at = 1 if ast.get_docstring(function) is not None and len(function.body) > 1 else 0
-            function.body.insert(at, syntax_tree(_failure(vocabulary(text))).body[0])
-    _Without({id(function) for function, _ in found} - kept).visit(tree)
+            function.body.insert(at, syntax_tree(_failure(words)).body[0])
     try:
+        _Without({id(function) for function, _ in found} - kept).visit(tree)
         return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
     except RecursionError:
         return text
@@ -112,34 +116,46 @@ class _Without(ast.NodeTransformer):
 
 
 def _parsed(text: str) -> ast.Module | None:
-    """From its bytes: only they may begin with a byte order mark, or say an encoding and be in it."""
+    """Parsed from its bytes: only bytes may begin with a byte order mark, or declare an encoding."""
     try:
-        return syntax_tree(encode(text))
+        tree: ast.Module = syntax_tree(encode(text))
+        return tree
     except (SyntaxError, ValueError, RecursionError):
         return None
 
 
-def _tests(tree: ast.AST, owner: _Owner | None = None) -> Iterator[_Test]:
-    """Every test function outside other functions, with the class it stands in."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.ClassDef):
-            yield from _tests(node, _Owner(node, f"{owner.path}.{node.name}" if owner else node.name))
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+def _tests(tree: ast.AST) -> Iterator[_Test]:
+    """Every test function outside other functions, with the class it stands in, in their order."""
+    left: list[tuple[ast.AST, _Owner | None]] = [(tree, None)]
+    while left:
+        node, owner = left.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if node.name.startswith("test"):
                 yield node, owner
-        elif isinstance(node, ast.If | ast.Try | ast.With):
-            yield from _tests(node, owner)
-
-
-def _wanted(function: _Function, owner: _Owner | None, path: str, tests: Collection[str]) -> bool:
-    """Is this one of the tests, as far as their ids tell?"""
-    for test in tests:
-        if "::" in test and not _of_file(test.partition("::")[0], path):
             continue
-        words = re.findall(r"\w+", test.split("[")[0])
-        if function.name in words and (owner is None or owner.name in words):
-            return True
-    return False
+        if isinstance(node, ast.ClassDef):
+            owner = _Owner(node, f"{owner.path}.{node.name}" if owner else node.name)
+        elif not isinstance(node, ast.Module | ast.If | ast.Try | ast.With):
+            continue
+        left += [(child, owner) for child in reversed(list(ast.iter_child_nodes(node)))]
+
+
+class _Asked:
+    """Which functions of a file are among the tests with these ids, as far as the ids tell."""
+
+    def __init__(self, path: str, tests: Collection[str]) -> None:
+        self._beside: dict[str, set[str]] = {}
+        """Word -> the words of all ids that it is in."""
+        for test in tests:
+            if "::" in test and not _of_file(test.partition("::")[0], path):
+                continue
+            words = set(re.findall(r"\w+", test.split("[")[0])[-MOST_WORDS:])
+            for word in words:
+                self._beside.setdefault(word, set()).update(words)
+
+    def has(self, function: _Function, owner: _Owner | None) -> bool:
+        beside = self._beside.get(function.name)
+        return beside is not None and (owner is None or owner.name in beside)
 
 
 def _of_file(named: str, path: str) -> bool:
@@ -150,11 +166,19 @@ def _of_file(named: str, path: str) -> bool:
 def _before_main(tree: ast.Module, default: int) -> int:
     """The line before `if __name__ == "__main__"`, which ends a file that is run as a program."""
     for node in reversed(tree.body):
-        if isinstance(node, ast.If) and "__name__" in ast.unparse(node.test):
+        if isinstance(node, ast.If) and "__name__" in _source_of(node.test):
             return node.lineno - 1
         if isinstance(node, _Function | ast.ClassDef):  # what stands before it may need it
             break
     return default
+
+
+def _source_of(node: ast.expr) -> str:
+    """The source of an expression; of one too deep to be written, none."""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return ""
 
 
 def _failure(words: Sequence[str]) -> str:
@@ -177,10 +201,10 @@ class _Kinds(NamedTuple):
 
 
 def _kinds(tree: ast.Module) -> _Kinds:
-    """A class whose base does not say may be of either kind; one that is not named as usual tells nothing of how
-    another must be named, so functions stand for it."""
+    """A class whose base is not known here may be of either kind. A class with an unusual name does not tell how
+    another must be named, so functions are added instead."""
     owners = [owner for _, owner in _tests(tree)]
-    bases = [ast.unparse(base) for owner in owners if owner for base in owner.node.bases]
+    bases = [_source_of(base) for owner in owners if owner for base in owner.node.bases]
     plain = [owner.name.startswith("Test") for owner in owners if owner and not owner.node.bases]
     strange = not owners or any("TestCase" not in base for base in bases)
     functions = None in owners or not owners or not all(plain)
@@ -190,7 +214,7 @@ def _kinds(tree: ast.Module) -> _Kinds:
 def _canaries(words: Sequence[str], known: Sequence[str], kinds: _Kinds) -> list[str]:
     """For each kind of test that the file holds, a test a word: it passes if the hash of the word is odd.
 
-    Of each kind, since what makes one always pass need not touch the other; of no other, since each failure costs."""
+    One of each kind, since what makes one kind pass need not touch another; of no other kind, since a failure costs."""
     hashed, case, parity = (f"_{secret_name(known, ())}" for _ in range(3))
     asked = f"\nimport hashlib as {hashed}, unittest as {case}\n\n\ndef {parity}(text):\n"
     asked += f"    return int({hashed}.sha256(text.encode()).hexdigest(), 16) % 2\n\n"
@@ -211,14 +235,14 @@ def _class(known: Sequence[str], bases: str, methods: Sequence[str]) -> str:
 
 
 def _source(function: _Function, lines: Sequence[str]) -> str:
-    """The function as code of its own. A method stays indented: what its strings hold begins where it begins."""
+    """The function as code of its own. A method stays indented, so that its strings of several lines stay the same."""
     first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
     source = "".join(lines[first - 1 : function.end_lineno])
     return f"if True:\n{source}" if source[:1].isspace() else source
 
 
-def _twin(source: str, function: _Function, owner: _Owner | None, name: str, file: str) -> str:
-    """Code that compiles a copy of the function as if it stood in another file; none where its class is none."""
+def _copy(source: str, function: _Function, owner: _Owner | None, name: str, file: str) -> str:
+    """Code that compiles a copy of the function as if it were in another file; dropped where its class is missing."""
     source = re.sub(rf"\bdef\s+{function.name}\b", f"def {name}", source, count=1)
     move = f"    setattr({owner.path}, {name!r}, globals().pop({name!r}))\n" if owner else ""
     made = f"\ntry:\n    exec(compile({source!r}, {file!r}, 'exec'), globals())\n{move}"

@@ -6,25 +6,30 @@ A form of their own (hexadecimal, say) would let a patch tell them from tests wi
 import hashlib
 import re
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 _COMMON = (
     "default", "empty", "single", "nested", "simple", "order", "value", "names", "keeps", "returns", "handles", "long",
     "first", "last", "without", "missing", "custom", "several", "plain", "short", "inner", "outer", "extra", "same",
 )  # fmt: skip
+MOST_WORDS = 200
 _CHOICE = secrets.SystemRandom()
 
 
 def vocabulary(text: str) -> tuple[str, ...]:
     """The words of the test names in a file."""
-    names = re.findall(r"\btest\w*", text)
+    return some_words(re.findall(r"\btest\w*", text))
+
+
+def some_words(names: Iterable[str]) -> tuple[str, ...]:
+    """The words that these names are made of; some of them, where there are many."""
     words = {word.lower() for name in names for word in re.findall(r"[A-Za-z]{3,12}", name)} - {"test", "tests"}
-    return tuple(sorted(words))
+    return tuple(sorted(_CHOICE.sample(sorted(words), min(len(words), MOST_WORDS))))
 
 
 def secret_name(words: Collection[str], taken: Collection[str], odd: bool | None = None, joint: str = "_") -> str:
-    """A name of four of these words, and some that any suite could use, that is in none of the texts `taken`; `odd`
-    asks for this parity of its hash, `joint` stands between the words."""
+    """A name of four words, of these and of some that any suite could use, that does not occur in the texts `taken`.
+    `odd` asks for this parity of its hash; `joint` stands between the words."""
     pool = sorted({*words, *_COMMON})
     while True:
         name = joint.join(_CHOICE.choice(pool) for _ in range(4))

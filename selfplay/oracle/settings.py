@@ -8,6 +8,12 @@ import tomllib
 from collections.abc import Callable
 from typing import Any
 
+MOST_CHARACTERS = 1_000_000
+"""Of a settings file that is compared: those of projects have some thousand."""
+MOST_DOTS = 200
+"""In a line of a file that `tomllib` reads: a key of many parts costs as much as the square of their number."""
+MOST_BLANKS = 100
+"""In a row in a file that `configparser` reads: each line costs it as much as its length times this."""
 _TOML = ("pytest", "tox", "nox", "coverage", "hatch", "pdm", "poe", "taskipy")
 _INI = re.compile(r"tool:pytest|pytest|testenv.*|tox|nosetests|aliases|test|coverage:.*|options\.entry_points")
 _JSON = ("scripts", "jest", "mocha", "ava", "nyc", "c8", "tap", "vitest", "babel", "imports", "workspaces")
@@ -25,8 +31,8 @@ def changed_settings(path: str, before: str | None, after: str | None, script: s
     if view is None or before == after:
         return ""
     try:
-        same = view(after or "") == view(before or "")
-    except Unreadable as error:
+        same = _viewed(view, after) == _viewed(view, before)
+    except (Unreadable, RecursionError) as error:
         return f"{path!r} can no longer be read: {error}"
     return "" if same else f"{path!r} changes how the tests are run"
 
@@ -49,16 +55,28 @@ def _view(path: str, script: str) -> Callable[[str], Any] | None:
     return None
 
 
+def _viewed(view: Callable[[str], Any], text: str | None) -> Any:
+    if text is not None and len(text) > MOST_CHARACTERS:
+        raise Unreadable(f"it has more than {MOST_CHARACTERS} characters")
+    return view(text or "")
+
+
 def _toml(text: str) -> Any:
+    if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
+        raise Unreadable(f"a line of it has more than {MOST_DOTS} dots")
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise Unreadable(str(error)) from error
-    tools = value.get("tool", {})
-    return [tools.get(name) for name in _TOML], value.get("project", {}).get("entry-points")
+    tools, project = value.get("tool", {}), value.get("project", {})
+    if not isinstance(tools, dict) or not isinstance(project, dict):
+        raise Unreadable("tool and project must be tables")
+    return [tools.get(name) for name in _TOML], project.get("entry-points")
 
 
 def _ini(text: str) -> Any:
+    if re.search(rf"[^\S\n]{{{MOST_BLANKS + 1}}}", text):
+        raise Unreadable(f"it has more than {MOST_BLANKS} blanks in a row")
     reader = configparser.RawConfigParser(strict=False)
     try:
         reader.read_string(text)

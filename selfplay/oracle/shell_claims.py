@@ -3,8 +3,10 @@ another value."""
 
 import re
 
-WAYS = 4
+VARIANTS = 4
 """Turned round; a number one more or a text longer; a number one less or a text shorter; a number far off."""
+LONGEST_LINE = 500
+"""Of a script that is read: a longer one may hold many beginnings of claims that do not end."""
 _LOOPS = re.compile(r"\s*(?:while|until|for|if|elif|case)\b")
 _CLAIM = re.compile(
     r"(?P<head>(?:\[\[?|\btest)\s[^;|&\n]*?\s)(?P<sign>-eq|-ne|-lt|-le|-gt|-ge|==|=|!=)(?P<space>\s+)"
@@ -16,28 +18,32 @@ _OPPOSITE = {
 }  # fmt: skip
 
 
-def falsified(text: str, way: int) -> str:
-    """The test with each of these claims made false, so that it must fail; empty when it makes none, or none in this
-    way. What decides whether something is run is left as it is."""
-    lines = [line if _LOOPS.match(line) else _CLAIM.sub(lambda claim: _other(claim, way), line)
-             for line in text.split("\n")]  # fmt: skip
-    made = "\n".join(lines)
+def falsified(text: str, variant: int) -> str:
+    """The test with each of these claims made false, so that it must fail; empty when there is none that this variant
+    changes. Conditions of loops and branches are left as they are."""
+    made = "\n".join(_falsified(line, variant) for line in text.split("\n"))
     return "" if made == text else made
 
 
-def _other(claim: re.Match[str], way: int) -> str:
-    if way == 0:
+def _falsified(line: str, variant: int) -> str:
+    if len(line) > LONGEST_LINE or _LOOPS.match(line):
+        return line
+    return _CLAIM.sub(lambda claim: _other(claim, variant), line)
+
+
+def _other(claim: re.Match[str], variant: int) -> str:
+    if variant == 0:
         return f"{claim['head']}{_OPPOSITE[claim['sign']]}{claim['space']}{claim['value']}"
     if claim["sign"] not in ("-eq", "=", "=="):
         return claim[0]
-    return f"{claim['head']}{claim['sign']}{claim['space']}{_another(claim['value'], way)}"
+    return f"{claim['head']}{claim['sign']}{claim['space']}{_another(claim['value'], variant)}"
 
 
-def _another(value: str, way: int) -> str:
+def _another(value: str, variant: int) -> str:
     if re.fullmatch(r"-?\d+", value):
-        return str(int(value) + (0, 1, -1, 57)[way])
+        return str(int(value) + (0, 1, -1, 57)[variant])
     mark = value[-1] if value[-1] in "\"'" else ""
     body = value[: len(value) - len(mark)]
-    if way == 2 and mark and len(body) > 2 and "$" not in body:
+    if variant == 2 and mark and len(body) > 2 and "$" not in body:
         return f"{body[:-1]}{mark}"
     return f"{body}x{mark}"

@@ -6,7 +6,7 @@ shown with any of them. Which tests are hidden is chosen once per bug and record
 the bug is told the same.
 """
 
-import difflib
+import bisect
 import math
 import random
 import re
@@ -18,6 +18,8 @@ from selfplay.patches import FilePatch
 from selfplay.patches.changes import Change, changes
 from selfplay.patches.functions import Function, find_tests
 
+CONTEXT = 3
+"""Unchanged lines shown around a change."""
 Owner = tuple[str, str]
 """(path, name of the test)."""
 
@@ -43,7 +45,8 @@ def hidden_tests(
     if share == 1:
         return ()
     tied = _tied(piece.owners for section in patches.parse(test_weaken) for piece in _pieces(section, originals))
-    groups = [frozenset(test for test in fail_to_pass if any(_is(test, owner) for owner in group)) for group in tied]
+    known = _Tests(fail_to_pass)
+    groups = [frozenset(test for owner in group for test in known.of(owner)) for group in tied]
     groups = [group for group in groups if group]
     random.Random(f"public:{seed}").shuffle(groups)
     hidden = set().union(*groups)
@@ -60,26 +63,17 @@ def specification(test_weaken: str, originals: Mapping[str, str], hidden: Sequen
     to the weakened tree. Raises `PatchError`."""
     if not hidden:
         return patches.reverse(test_weaken)
-    return "".join(_shown(section, originals, hidden) for section in patches.parse(test_weaken))
+    known = _Tests(hidden)
+    return "".join(_shown(section, originals, known) for section in patches.parse(test_weaken))
 
 
-def _shown(section: FilePatch, originals: Mapping[str, str], hidden: Sequence[str]) -> str:
+def _shown(section: FilePatch, originals: Mapping[str, str], hidden: "_Tests") -> str:
     pieces = list(_pieces(section, originals))
-    kept_back = [piece for piece in pieces if any(_is(test, owner) for owner in piece.owners for test in hidden)]
+    kept_back = [any(hidden.of(owner) for owner in piece.owners) for piece in pieces]
     reverse = patches.reverse(section.text)
-    if not kept_back:
+    if not any(kept_back):
         return reverse
-    known = _lines(originals[section.path])
-    weak, shown, at = list[str](), list[str](), 1
-    for piece in pieces:
-        change = piece.change
-        same = known[at - 1 : change.start - 1]
-        weak += [*same, *change.added]
-        shown += [*same, *(change.added if piece in kept_back else change.removed)]
-        at = change.end
-    weak += known[at - 1 :]
-    shown += known[at - 1 :]
-    body = "".join(_unified(weak, shown))
+    body = _unified(_lines(originals[section.path]), pieces, kept_back)
     return _head(reverse) + body if body else ""
 
 
@@ -87,21 +81,66 @@ def _head(section: str) -> str:
     return section[: section.index("\n@@ ") + 1]
 
 
-def _unified(before: list[str], after: list[str]) -> Iterator[str]:
-    """The hunks between two texts."""
-    lines = difflib.unified_diff(before, after, n=3)
-    for line in list(lines)[2:]:
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+def _unified(known: list[str], pieces: Sequence[Piece], kept_back: Sequence[bool]) -> str:
+    """The hunks that make the text that is shown of the weakened one. `known`: the lines of the original."""
+    weak, steps, at, moved = list[str](), list[tuple[int, Change]](), 1, 0
+    for piece, hidden in zip(pieces, kept_back, strict=True):
+        weak += known[at - 1 : piece.change.start - 1]
+        if not hidden and piece.change.added != piece.change.removed:
+            steps.append((len(weak), piece.change))
+        weak += piece.change.added
+        at = piece.change.end
+    weak += known[at - 1 :]
+    out = list[str]()
+    for hunk in _together(steps):
+        text, moved = _hunk(weak, hunk, moved)
+        out.append(text)
+    return "".join(out)
+
+
+def _together(steps: Sequence[tuple[int, Change]]) -> Iterator[list[tuple[int, Change]]]:
+    """Changes that are so near that their context meets, each run of them."""
+    run = list[tuple[int, Change]]()
+    for start, change in steps:
+        if run and start - run[-1][0] - len(run[-1][1].added) > 2 * CONTEXT:
+            yield run
+            run = []
+        run.append((start, change))
+    if run:
+        yield run
+
+
+def _hunk(weak: Sequence[str], steps: Sequence[tuple[int, Change]], moved: int) -> tuple[str, int]:
+    """One hunk that undoes these changes of the weakened text, and how far the lines after it are moved. `moved`: how
+    far those before it are."""
+    last, change = steps[-1]
+    first = max(0, steps[0][0] - CONTEXT)
+    end = min(len(weak), last + len(change.added) + CONTEXT)
+    body, at = list[str](), first
+    for start, change in steps:
+        body += [f" {line}" for line in weak[at:start]]
+        body += [f"-{line}" for line in change.added] + [f"+{line}" for line in change.removed]
+        at = start + len(change.added)
+    body += [f" {line}" for line in weak[at:end]]
+    grown = sum(len(change.removed) - len(change.added) for _, change in steps)
+    old, new = _range(first, end - first), _range(first + moved, end - first + grown)
+    text = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in body)
+    return f"@@ -{old} +{new} @@\n{text}", moved + grown
+
+
+def _range(start: int, count: int) -> str:
+    """Lines of a hunk's head: none are told by the line before them, one without its count."""
+    return f"{start + 1}" if count == 1 else f"{start + (count > 0)},{count}"
 
 
 def _pieces(section: FilePatch, originals: Mapping[str, str]) -> Iterator[Piece]:
     """The changes of one file, in order. None of a file that is not only text."""
     if section.kind not in ("modified", "deleted") or section.binary or section.path not in originals:
         return
-    found = find_tests(section.path, originals[section.path])
+    found = _Places(find_tests(section.path, originals[section.path]))
     for hunk in section.hunks:
         for change in changes(hunk):
-            whole = [_owner(found, line) for line in change.lines]
+            whole = [found.owner(line) for line in change.lines]
             if change.added:
                 named = frozenset((section.path, name) for name in whole if name)
                 yield Piece(change, named)
@@ -128,31 +167,66 @@ def _apart(path: str, change: Change, owners: list[str]) -> Iterator[Piece]:
             start = index
 
 
-def _owner(found: tuple[Function, ...], line: int) -> str:
-    return next((test.name for test in found if test.holds(line)), "")
+class _Places:
+    """Which test a line belongs to."""
+
+    def __init__(self, tests: Sequence[Function]) -> None:
+        self._tests = sorted(tests, key=lambda test: test.first)
+        self._firsts = [test.first for test in self._tests]
+
+    def owner(self, line: int) -> str:
+        """The name of the test that holds the line; empty when none does."""
+        at = bisect.bisect_right(self._firsts, line) - 1
+        return self._tests[at].name if at >= 0 and self._tests[at].holds(line) else ""
+
+
+class _Tests:
+    """Ids of tests, found by the test they are of."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self._words = {test: frozenset(re.findall(r"\w+", test.split("[")[0])) for test in ids}
+        self._having: dict[str, list[str]] = {}
+        for test, words in self._words.items():
+            for word in words:
+                self._having.setdefault(word, []).append(test)
+
+    def of(self, owner: Owner) -> list[str]:
+        """The ids of this test: by its file, where the id tells one, and by the words of its name."""
+        path, name = owner
+        if not name.isidentifier() and "." not in name:
+            return [test for test in self._words if _may_be_in(test, path) and name in test.split("[")[0]]
+        words = set(name.split("."))
+        rarest = min((self._having.get(word, []) for word in words), key=len)
+        return [test for test in rarest if _may_be_in(test, path) and words <= self._words[test]]
+
+
+def _may_be_in(test: str, path: str) -> bool:
+    return "::" not in test or test.startswith(f"{path}::")
 
 
 def _tied(owners: Iterable[frozenset[Owner]]) -> list[frozenset[Owner]]:
     """The tests that changes tie together, each in one group, in order of their first change."""
-    groups: list[frozenset[Owner]] = []
+    leader: dict[Owner, Owner] = {}
+    order: dict[Owner, int] = {}
+
+    def led(owner: Owner) -> Owner:
+        while leader[owner] != owner:
+            leader[owner] = leader[leader[owner]]
+            owner = leader[owner]
+        return owner
+
     for found in owners:
-        touched = [group for group in groups if group & found]
-        if found and touched:
-            groups[groups.index(touched[0])] = found.union(*touched)
-            groups = [group for group in groups if group not in touched[1:]]
-        elif found:
-            groups.append(found)
-    return groups
-
-
-def _is(test: str, owner: Owner) -> bool:
-    """Is this id one of this test's? By its file, where the id tells one, and by the words of its name."""
-    path, name = owner
-    if "::" in test and not test.startswith(f"{path}::"):
-        return False
-    plain = test.split("[")[0]
-    words = re.findall(r"\w+", plain)
-    return name in plain if not name.isidentifier() and "." not in name else set(name.split(".")) <= set(words)
+        for owner in found:
+            leader.setdefault(owner, owner)
+            order.setdefault(owner, len(order))
+        leaders = {led(owner) for owner in found}
+        first = min(leaders, key=order.__getitem__, default=None)
+        for one in leaders:
+            leader[one] = first or one
+    groups: dict[Owner, set[Owner]] = {}
+    for owner in leader:
+        groups.setdefault(led(owner), set()).add(owner)
+    return [frozenset(group) for group in groups.values()]
 
 
 def _lines(text: str) -> list[str]:

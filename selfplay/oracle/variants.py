@@ -1,4 +1,4 @@
-"""Which tests claim something wrong, and in which of a language's ways, drawn so that no patch can know."""
+"""Which tests are made to claim something wrong, and in which variant, drawn so that no patch can know."""
 
 import secrets
 from collections.abc import Sequence
@@ -6,16 +6,16 @@ from typing import TypeVar
 
 T = TypeVar("T")
 FAR = 0
-"""The way to another value that is far from the right one; the others are near it."""
+"""The variant that gives a value far from the right one; the others give values near it."""
 
 
-def chosen(tests: Sequence[T], most: int, ways: int) -> list[tuple[T, int]]:
-    """At most `most` pairs of a test and one of `ways` ways: as many tests as there are, the first of them far from the
-    truth, then in each other way."""
+def chosen(tests: Sequence[T], most: int, variants: int) -> list[tuple[T, int]]:
+    """At most `most` pairs of a test and one of so many `variants`: every test once, far from the truth, before one
+    comes again in another variant."""
     chance = secrets.SystemRandom()
     order = chance.sample(tests, len(tests))
-    turns = [FAR, *chance.sample(range(FAR + 1, ways), ways - 1)]
+    turns = [FAR, *chance.sample(range(FAR + 1, variants), variants - 1)]
     return [
-        (order[index % len(order)], turns[(index % len(order) + index // len(order)) % ways])
-        for index in range(min(most, ways * len(order)))
+        (order[index % len(order)], turns[(index % len(order) + index // len(order)) % variants])
+        for index in range(min(most, variants * len(order)))
     ]

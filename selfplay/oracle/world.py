@@ -2,8 +2,9 @@
 
 original -> bug_inject -> test_weaken -> (order 2: the failed patch) -> caches and history removed -> one commit.
 Script, parser and file list never enter it. What the solver made of it is read back without asking anything in it:
-a manifest of the tree, taken before the episode and kept outside, says which files changed, and the diff is made in a
-second, fresh sandbox by a git directory the solver never saw. Ignored new files are left out, as `git add` does.
+a manifest of the tree, taken before the episode and kept outside, says which files changed. `SolverWorld.changes()`
+takes those files out of the solver's sandbox; once it is closed, `prediction_of` makes the diff in a fresh sandbox, by
+a git directory the solver never saw. Ignored new files are left out, as `git add` does.
 """
 
 import hashlib
@@ -44,6 +45,16 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Changes:
+    """What a solver changed, taken out of its sandbox: paths that are `gone`, the other changed files `packed`, and
+    changed paths that no diff can hold."""
+
+    gone: tuple[str, ...] = ()
+    packed: bytes = b""
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Prediction:
     """What a solver made: a git diff against the tree it was given, and changed paths that no diff can hold or that
     are ignored, for people."""
@@ -65,8 +76,6 @@ class SolverWorld:
     sandbox: Sandbox
     removed: tuple[str, ...]
     _start: Manifest
-    _backend: Backend
-    _limits: Limits
 
     @property
     def tree_hash(self) -> str:
@@ -74,39 +83,41 @@ class SolverWorld:
         listed = "".join(f"{known} {path}\0" for path, known in sorted(self._start.items()))
         return hashlib.sha256(encode(listed)).hexdigest()
 
-    def prediction(self) -> Prediction:
-        """The solver's changes as a diff. Raises `PredictionError` when they are too large or cannot be read, and
-        `SandboxError` when no second sandbox can be had."""
+    def changes(self) -> Changes:
+        """The solver's changes. Raises `PredictionError` when they are too large or cannot be read."""
         try:
             end = _manifest(self.sandbox)
             changed = sorted(path for path in end if end[path] != self._start.get(path))
-            odd = tuple(path for path in changed if end[path] == "0 0" or safe_relative(path) is None)
-            gone = sorted(self._start.keys() - end.keys())
-            wanted = [path for path in changed if path not in odd]
-            if not wanted and not gone:
-                return Prediction("", odd)
-            packed = _python(self.sandbox, "pack", _null(wanted))
+            fit = {path for path in changed if end[path] != "0 0" and safe_relative(path) is not None}
+            odd = tuple(path for path in changed if path not in fit)
+            gone = tuple(sorted(self._start.keys() - end.keys()))
+            if not fit and not gone:
+                return Changes(left_out=odd)
+            packed = _python(self.sandbox, "pack", _null(sorted(fit)))
         except SandboxError as error:
             raise PredictionError("unreadable", f"the solver's tree cannot be read: {error.message}") from error
         if packed.truncated:
             raise PredictionError("oversized", "the changed files are larger than a prediction may be")
-        return self._compare(gone, packed.stdout, odd)
+        return Changes(gone, packed.stdout, odd)
 
-    def _compare(self, gone: Sequence[str], packed: bytes, odd: tuple[str, ...]) -> Prediction:
-        """The diff, made where the solver never was."""
-        with self._backend.open(self.task.world, self._limits) as fresh:
-            _stage(fresh, self.task)
-            _bash(fresh, "diff.sh", "base")
-            _python(fresh, "unpack", _null(gone) + b"\0\0" + packed)
-            _bash(fresh, "diff.sh", "end")
-            try:
-                diff = fresh.read_file("/tmp/selfplay-diff", MAX_DIFF_BYTES)
-            except SandboxError as error:
-                raise PredictionError(
-                    "oversized", f"the prediction is larger than {MAX_DIFF_BYTES // MIB} MiB"
-                ) from error
-            ignored = fresh.read_file("/tmp/selfplay-ignored").split(b"\0")
-        return Prediction(decode(diff), (*odd, *(decode(path) for path in ignored if path)))
+
+def prediction_of(backend: Backend, task: Task, changes: Changes, limits: Limits = Limits()) -> Prediction:
+    """The diff that these changes of the task's tree are, made in a sandbox that the solver never was in.
+
+    Raises `PredictionError` for a diff that is too large, `SandboxError` when no sandbox can be had."""
+    if not changes.gone and not changes.packed:
+        return Prediction("", changes.left_out)
+    with backend.open(task.world, limits) as fresh:
+        _stage(fresh, task)
+        _bash(fresh, "diff.sh", "base")
+        _python(fresh, "unpack", _null(changes.gone) + b"\0\0" + changes.packed)
+        _bash(fresh, "diff.sh", "end")
+        try:
+            diff = fresh.read_file("/tmp/selfplay-diff", MAX_DIFF_BYTES)
+        except SandboxError as error:
+            raise PredictionError("oversized", f"the prediction is larger than {MAX_DIFF_BYTES // MIB} MiB") from error
+        ignored = fresh.read_file("/tmp/selfplay-ignored").split(b"\0")
+    return Prediction(decode(diff), (*changes.left_out, *(decode(path) for path in ignored if path)))
 
 
 @contextmanager
@@ -119,7 +130,7 @@ def open_world(backend: Backend, task: Task, limits: Limits = Limits()) -> Itera
         removed = _stage(sandbox, task)
         start = _manifest(sandbox)
         _bash(sandbox, "commit.sh")
-        yield SolverWorld(task, sandbox, removed, start, backend, limits)
+        yield SolverWorld(task, sandbox, removed, start)
 
 
 def _stage(sandbox: Sandbox, task: Task) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import re
 
 from selfplay.patches.model import FilePatch, Hunk, Kind, PatchError
 from selfplay.patches.quoting import pairs, unquote
-from selfplay.plain import safe_relative
+from selfplay.plain import MAX_PATH, safe_relative
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@( .*)?", re.DOTALL)
 _INDEX = re.compile(r"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: (\d{6}))?")
@@ -134,8 +134,11 @@ def _names(lines: _Lines) -> tuple[str, str]:
 
 def _paths(lines: _Lines, first: str, fields: dict[str, str], names: tuple[str, str] | None) -> tuple[str, str]:
     """Old and new path, once every line that names them agrees."""
-    choices = [(old[2:], new[2:]) for old, new in pairs(first[len("diff --git ") :]) if _prefixed(old, new)]
-    moved = [(unquote(fields[f"{verb} from"]), unquote(fields.get(f"{verb} to", ""))) for verb in _verbs(fields)]
+    moved = [
+        (unquote(fields.get(f"{verb} from", "")), unquote(fields.get(f"{verb} to", ""))) for verb in _verbs(fields)
+    ]
+    named = pairs(first[len("diff --git ") :], f"a/{moved[0][0]}" if moved else None)
+    choices = [(old[2:], new[2:]) for old, new in named if _prefixed(old, new)]
     found = [pair for pair in choices if pair in moved] if moved else [pair for pair in choices if pair[0] == pair[1]]
     if len(found) != 1:
         hint = "The old name starts with a/, the new one with b/; `git diff -R` and `--no-prefix` write others."
@@ -146,10 +149,11 @@ def _paths(lines: _Lines, first: str, fields: dict[str, str], names: tuple[str, 
         "/dev/null" if "deleted file mode" in fields else f"b/{new}",
     )
     if names is not None and names != expected:
-        raise lines.error(f"the names {names[0]!r} and {names[1]!r} do not fit {first[:200]!r}")
+        raise lines.error(f"the names {names[0][:200]!r} and {names[1][:200]!r} do not fit {first[:200]!r}")
     for path in (old, new):
         if safe_relative(path) is None:
-            raise lines.error(f"it touches {path!r}", "Paths are plain, inside the repository, and not in .git.")
+            hint = f"Paths are plain, inside the repository, not in .git, and at most {MAX_PATH} characters long."
+            raise lines.error(f"it touches {path[:200]!r}", hint)
     return old, new
 
 

@@ -7,8 +7,9 @@ from selfplay.plain import decode, encode
 
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _LETTERS = {code: letter for letter, code in _ESCAPES.items()}
-_TOKEN = re.compile(rb'\\([abtnvfr"\\]|[0-3][0-7]{2})|([^"\\\x00-\x1f])')
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-3][0-7]{2})')
+_QUOTED = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:[abtnvfr"\\]|[0-3][0-7]{2})[^"\\\x00-\x1f]*)*"')
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def quote(path: str) -> str:
@@ -28,32 +29,34 @@ def _quoted_byte(byte: int) -> str:
 def unquote(name: str) -> str:
     """The path behind a name printed by git. Raises `PatchError` for a name git would not print."""
     if not name.startswith('"'):
-        if any(ord(character) < 32 or character == "\x7f" for character in name):
-            raise PatchError(f"the name {name!r} holds an unquoted control character")
-        return name
+        return _plain(name)
     if not _QUOTED.fullmatch(name):
-        raise PatchError(f"the quoted name {name!r} is malformed")
-    data, out, at = encode(name[1:-1]), bytearray(), 0
-    while at < len(data):
-        token = _TOKEN.match(data, at)
-        if token is None:
-            raise PatchError(f"the quoted name {name!r} is malformed")
-        at = token.end()
-        out.append(_byte(token))
-    return decode(bytes(out))
+        raise PatchError(f"the quoted name {name[:200]!r} is malformed")
+    return decode(_ESCAPE.sub(_byte, encode(name[1:-1])))
 
 
-def _byte(token: re.Match[bytes]) -> int:
-    if token[2]:
-        return token[2][0]
-    escape = token[1].decode()
-    return _ESCAPES[escape] if escape in _ESCAPES else int(escape, 8)
+def _plain(name: str) -> str:
+    if _CONTROL.search(name):
+        raise PatchError(f"the name {name[:200]!r} holds an unquoted control character")
+    return name
 
 
-def pairs(names: str) -> tuple[tuple[str, str], ...]:
-    """Every way to read the two names of a `diff --git` line; unquoted names with spaces leave several."""
-    quoted = _QUOTED.match(names)
-    if quoted:
-        return ((unquote(quoted[0]), unquote(names[quoted.end() + 1 :])),)
-    cuts = (cut.start() for cut in re.finditer(r' (?=b/|"b/)', names))
-    return tuple((unquote(names[:cut]), unquote(names[cut + 1 :])) for cut in cuts)
+def _byte(escape: re.Match[bytes]) -> bytes:
+    code = escape[1].decode()
+    return bytes([_ESCAPES[code] if code in _ESCAPES else int(code, 8)])
+
+
+def pairs(names: str, old: str | None = None) -> tuple[tuple[str, str], ...]:
+    """The ways to read the two names of a `diff --git` line. `old`: the first of them, if the section tells it.
+
+    Unquoted names may hold spaces, so the line alone leaves many readings. Without `old` only those are given that can
+    be of one file: two names of one length, or a quoted one behind one that holds no quote. Raises `PatchError`.
+    """
+    if quoted := _QUOTED.match(names):
+        cuts = {quoted.end()}
+    elif old is not None:
+        cuts = {len(old)}
+    else:
+        cuts = {len(_plain(names)) // 2, names.find(' "b/')}
+    cuts = {cut for cut in cuts if names[cut : cut + 3] == " b/" or names[cut : cut + 4] == ' "b/'}
+    return tuple((unquote(names[:cut]), unquote(names[cut + 1 :])) for cut in sorted(cuts))

@@ -22,7 +22,7 @@ class Prices:
 
 
 def read_reply(body: object, retries: int, prices: Prices) -> Reply | None:
-    """The first choice's message; None where `body` is no chat completion."""
+    """The first choice's message; None where `body` is not a chat completion."""
     choices = _of(body, "choices", list)
     choice = choices[0] if choices else None
     message = _of(choice, "message", dict)
@@ -73,7 +73,7 @@ def _sample(body: object, choice: object, length: bool) -> Sample | None:
 
 
 def _ids(found: list[Any] | None) -> tuple[int, ...]:
-    """Token ids; none where one of them is none."""
+    """Token ids; no ids at all where one of them cannot be an id."""
     good = found is not None and all(type(one) is int and 0 <= one <= MOST_ID for one in found)
     return tuple(found) if found and good else ()
 

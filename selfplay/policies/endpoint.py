@@ -24,7 +24,7 @@ from selfplay.policies.paced_client import PacedClient
 log = logging.getLogger(__name__)
 
 ODD_ANSWERS = 4
-"""How often an answer that is none is asked for again."""
+"""How often a request is repeated whose answer is not a chat completion."""
 CONTEXT_WORDS = (
     "context length", "context_length", "maximum context", "context window", "context size", "too many tokens",
     "prompt is too long", "input token count", "input is too long",
@@ -111,7 +111,7 @@ class Endpoint:
                 reply = read_reply(body, retries + odd, self._prices)
                 if reply is not None:
                     return reply if self._token_ids else replace(reply, sample=None)
-                log.warning("%s: an answer that is none: %.100r", self.name, body)
+                log.warning("%s: not a chat completion: %.100r", self.name, body)
                 await asyncio.sleep(0.2 * 2**odd)
         raise ModelError(
             f"{self._where} does not answer as an OpenAI-compatible endpoint: {str(body)[:120]!r}",
@@ -136,7 +136,7 @@ class Endpoint:
         return request
 
     async def _ask(self, request: dict[str, Any]) -> tuple[Any, int]:
-        """What came as JSON, or its text where it is none, and how often the client asked again."""
+        """What came as JSON, or as text where it is not JSON, and how often the client asked again."""
         try:
             raw = await self._client.chat.completions.with_raw_response.create(**request)
             try:
@@ -155,7 +155,7 @@ class Endpoint:
                 )
             case openai.NotFoundError():
                 return ModelError(
-                    f"{where} has no model {self.name!r}, or is no such endpoint: {said}",
+                    f"{where} has no model {self.name!r}, or is not such an endpoint: {said}",
                     "Check the name after openai: and --base-url, which usually ends with /v1.",
                 )
             case openai.APITimeoutError():

@@ -10,6 +10,7 @@ from jinja2 import TemplateError
 
 from selfplay.agent.model import ModelError
 from selfplay.plain import well_formed
+from selfplay.version import DISTRIBUTION
 
 WHERE_MODELS_ARE = "Name a folder that holds a model (selfplay model fetch smollm2 makes one), or a hub's name."
 
@@ -99,5 +100,5 @@ def imported(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise ModelError(
-            f"{module} is not installed: {error}", f"Install it: pip install 'selfplay[{extra}]'"
+            f"{module} is not installed: {error}", f"Install it: pip install '{DISTRIBUTION}[{extra}]'"
         ) from error

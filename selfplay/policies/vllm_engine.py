@@ -19,12 +19,18 @@ from selfplay.policies.tokenizer import imported
 from selfplay.policies.weights import Shapes, check_same, shapes
 
 RELOAD_SECONDS = 600.0
+NO_SEEDS_ON_CPU = (
+    "vLLM on CPU cannot draw a request by a seed of its own: where a prompt is computed in several pieces, its engine "
+    "fails (a CPU generator has no offset to go back to)"
+)
 
 
 @dataclass(frozen=True)
 class VllmOptions:
     """How the engine is started. `context` None: the model's own. `memory`: the share of a GPU's it takes, `cache_gb`:
     what a CPU's cache takes. `eager`: no graphs, which start slowly and matter on GPUs; None: on CPU only.
+    `engine_seed`: what all draws begin with; on CPU the only seed, since its requests cannot have their own.
+    `chunk`: how many tokens of prompts are computed at once, at least as many as `most_sequences`; None: vLLM's choice.
     """
 
     dtype: str = "auto"
@@ -35,14 +41,25 @@ class VllmOptions:
     eager: bool | None = None
     engine_seed: int = 0
     most_sequences: Count = 256
+    chunk: Count | None = None
+
+
+def why_no_seeds() -> str:
+    """Why a request cannot carry a seed on this machine; empty where it can. Raises `ModelError` without vLLM."""
+    imported("vllm", "vllm")
+    from vllm.platforms import current_platform
+
+    return NO_SEEDS_ON_CPU if current_platform.is_cpu() else ""
 
 
 class VllmModel:
     """A running engine; lives on one event loop."""
 
-    def __init__(self, engine: Any, name: str, context: int, wanted: Shapes) -> None:
+    def __init__(self, engine: Any, name: str, context: int, wanted: Shapes, no_seeds: str = "") -> None:
+        """`no_seeds`: why requests cannot carry one."""
         self.name, self.context = name, context
-        self._wanted = wanted
+        self._wanted, self._no_seeds = wanted, no_seeds
+        self._running: set[asyncio.Task[Any]] = set()
         self.version = 0
         self._broken = ""
         self._engine = engine
@@ -55,10 +72,10 @@ class VllmModel:
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")  # its warnings are about its own set-up
         vllm = imported("vllm", "vllm")
-        from vllm.platforms import current_platform
         from vllm.v1.engine.async_llm import AsyncLLM
 
-        on_cpu = current_platform.is_cpu()
+        no_seeds = why_no_seeds()
+        on_cpu = bool(no_seeds)
         arguments = vllm.AsyncEngineArgs(
             model=path,
             dtype=options.dtype,
@@ -67,6 +84,7 @@ class VllmModel:
             enforce_eager=on_cpu if options.eager is None else options.eager,
             seed=options.engine_seed,
             max_num_seqs=options.most_sequences,
+            max_num_batched_tokens=options.chunk,
             enable_prefix_caching=True,
             logprobs_mode="processed_logprobs",
             generation_config="vllm",
@@ -80,7 +98,7 @@ class VllmModel:
         except Exception as error:  # pydantic's, transformers', the engine process's
             raise ModelError(f"vLLM cannot load {path}: {str(error)[:400]}", "Is it a model's folder?") from error
         wanted = shapes(_folder(engine.model_config.model))
-        model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len, wanted)
+        model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len, wanted, no_seeds)
         await engine.update_weight_version("0")
         return model
 
@@ -88,6 +106,22 @@ class VllmModel:
         """Tokens after `prompt`. Raises `ModelError`; cancelled, the request is aborted."""
         if self._broken:
             raise ModelError(self._broken)
+        if sampling.seed is not None and self._no_seeds:
+            raise ModelError(self._no_seeds, "Seed the engine instead (engine_seed).")
+        before, request = self.version, asyncio.ensure_future(self._generated(prompt, sampling, stop))
+        self._running.add(request)
+        request.add_done_callback(self._running.discard)
+        try:
+            output = await request
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._broken and task and not task.cancelling():  # ended by a reload that failed, not by our caller
+                raise ModelError(self._broken) from None
+            raise
+        return self._read(output, before)
+
+    async def _generated(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Any:
+        """vLLM's last output."""
         from vllm import SamplingParams
         from vllm.inputs import TokensPrompt
         from vllm.sampling_params import RequestOutputKind
@@ -104,7 +138,7 @@ class VllmModel:
             stop_token_ids=list(stop),
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
-        before, last = self.version, None
+        last = None
         try:
             async for output in self._engine.generate(
                 TokensPrompt(prompt_token_ids=list(prompt)), wanted, next(self._names)
@@ -114,7 +148,7 @@ class VllmModel:
             raise ModelError(f"{self.name} failed: {str(error)[:300]}") from error
         if last is None:
             raise ModelError(f"{self.name} gave no answer")
-        return self._read(last, before)
+        return last
 
     def _read(self, output: Any, before: int) -> Sample:
         """vLLM's output as a sample. The prompt is what the engine says it was given. Raises `ModelError` for one that
@@ -133,7 +167,7 @@ class VllmModel:
 
         What was cached under the old weights is forgotten. Raises `ModelError` for a folder that is not a whole model
         of this shape, before anything is touched; and when loading fails or takes too long: the engine's weights are
-        then unknown, and it refuses to sample from them.
+        then unknown, its running requests end with that error at once, and it takes no new ones.
         """
         check_same(self._wanted, Path(folder))
         try:
@@ -143,10 +177,14 @@ class VllmModel:
                 await self._engine.update_weight_version(str(version))
                 self.version = version
                 await self._engine.resume_generation()
-        except Exception as error:
+        except BaseException as error:  # cancelled, too, it leaves weights that nobody knows
             why = str(error) or type(error).__name__
             self._broken = f"{self.name}: the weights in {folder} cannot be loaded: {why[:300]}"
-            raise ModelError(self._broken) from error
+            for request in self._running:
+                request.cancel()
+            if isinstance(error, Exception):
+                raise ModelError(self._broken) from error
+            raise
 
     async def close(self) -> None:
         """End the engine and its processes."""

@@ -12,13 +12,13 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def shapes(folder: Path) -> Shapes:
-    """Tensor -> its shape, of every safetensors file in `folder`. Raises `ModelError` for files that are none."""
+    """Tensor -> its shape, of every safetensors file in `folder`. Raises `ModelError` for other files."""
     found: dict[str, tuple[int, ...]] = {}
     for file in sorted(folder.glob("*.safetensors")):
         try:
             found |= {name: tuple(tensor["shape"]) for name, tensor in _head(file).items() if name != "__metadata__"}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ModelError(f"{file} is no safetensors file: {error}", "Was it written to its end?") from error
+            raise ModelError(f"{file} is not a safetensors file: {error}", "Was it written to its end?") from error
     return found
 
 

@@ -9,6 +9,7 @@ from rich.text import Text
 from selfplay.agent import Step, Trajectory
 from selfplay.agent.actions import cap
 from selfplay.report.tables import safe
+from selfplay.words import count
 
 SHOWN = 2_000
 """Characters of one message or output."""
@@ -23,22 +24,23 @@ def episode_page(trajectory: Trajectory, whole: bool = False) -> RenderableType:
 def _heading(trajectory: Trajectory) -> Text:
     record, usage = trajectory.record, trajectory.record.usage
     lines = [
-        f"{trajectory.role} by {trajectory.policy}: {trajectory.finish}",
-        f"{len(trajectory.steps)} calls in {trajectory.seconds:.1f} s, "
+        f"{trajectory.role} by {trajectory.policy}: {trajectory.finish.replace('_', ' ')}",
+        f"{count(len(trajectory.steps), 'call')} in {trajectory.seconds:.1f} s, "
         f"{sum(step.malformed for step in trajectory.steps)} malformed",
     ]
     if usage.requests:
         lines.append(
-            f"{usage.requests} requests ({usage.retries} retries), {usage.prompt_tokens} tokens in, "
+            f"{count(usage.requests, 'request')} ({count(usage.retries, 'retry', 'retries')}), "
+            f"{usage.prompt_tokens} tokens in, "
             f"{usage.completion_tokens} out, cost {usage.cost:.4f}"
         )
     for number, segment in enumerate(record.segments):
         lines.append(
-            f"segment {number}: {len(segment.ids)} tokens, {sum(segment.mask)} sampled, "
+            f"segment {number}: {count(len(segment.ids), 'token')}, {sum(segment.mask)} sampled, "
             f"weights {segment.versions[0]} to {segment.versions[1]}, {segment.finish}"
         )
     if record.segments:
-        lines.append(f"drift: {record.drift} tokens")
+        lines.append(f"drift: {count(record.drift, 'token')}")
     text = safe("\n".join(lines))
     text.stylize("bold", 0, len(lines[0]))
     return text

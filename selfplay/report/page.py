@@ -1,6 +1,6 @@
 """One bug as a person wants to see it: what was broken where, which tests see it, what the weakening hid."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import TypeAdapter, ValidationError
 from rich.console import Group, RenderableType
@@ -9,18 +9,21 @@ from rich.text import Text
 
 from selfplay import patches
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
-from selfplay.report.tables import safe, verdict_table
+from selfplay.report.tables import safe, solve_lines, verdict_table
+from selfplay.words import count
 
 SHOWN_IDS = 20
 
 
-def bug_page(bug: Bug, artifact: Artifact, attempt: str = "") -> RenderableType:
-    """The whole page, for a rich console; `attempt` is the failed attempt in a second-order bug. Raises `ArtifactError`
-    or `PatchError` for a bug that is damaged."""
+def bug_page(
+    bug: Bug, artifact: Artifact, attempt: str = "", solved: Mapping[str, Mapping[str, int]] | None = None
+) -> RenderableType:
+    """The whole page, for a rich console; `attempt` is the failed attempt in a second-order bug, `solved` who solved
+    it how often, None where nobody knows. Raises `ArtifactError` or `PatchError` for a bug that is damaged."""
     verdicts = _verdicts(bug)
     failed: list[RenderableType] = [Rule("attempt.diff, which failed", align="left"), _coloured(attempt)]
     return Group(
-        _heading(bug),
+        _heading(bug, solved),
         Rule("what was broken", align="left"),
         _where(artifact.bug_inject),
         Rule(f"tests that see it: {len(bug.fail_to_pass)}", align="left"),
@@ -46,7 +49,7 @@ def _verdicts(bug: Bug) -> tuple[Verdict, ...]:
         raise ArtifactError(f"bug.json: verdicts.{where}: {first['msg']}") from error
 
 
-def _heading(bug: Bug) -> Text:
+def _heading(bug: Bug, solved: Mapping[str, Mapping[str, int]] | None) -> Text:
     lineage = ""
     if bug.attempt:
         lineage = f", order 2: {bug.parent} and attempt {bug.attempt.number} of {bug.attempt.policy}"
@@ -54,11 +57,16 @@ def _heading(bug: Bug) -> Text:
         f"{bug.id}{lineage}",
         f"{bug.source} at {bug.revision} (tree {bug.tree_hash[:12]})",
         f"{bug.strategy} by {bug.policy}, seed {bug.seed}",
-        f"{len(bug.fail_to_pass)} tests fail, {len(bug.pass_to_pass)} still pass, {len(bug.flaky)} flaky{_hidden(bug)}",
+        f"{_failing(bug)}, {len(bug.pass_to_pass)} still pass, {len(bug.flaky)} flaky{_hidden(bug)}",
+        *([] if solved is None else [f"solved: {', '.join(solve_lines(solved)) or 'no attempts yet'}"]),
     ]
     text = safe("\n".join(lines))
     text.stylize("bold", 0, len(lines[0]))
     return text
+
+
+def _failing(bug: Bug) -> str:
+    return count(len(bug.fail_to_pass), "test fails", "tests fail")
 
 
 def _hidden(bug: Bug) -> str:

@@ -1,44 +1,55 @@
-"""What a run shows while it works: a line per finished episode, and what is being done now."""
+"""What a command tells while it works: a line per finished episode, and what is being done now."""
 
 from types import TracebackType
+from typing import Self
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
+from selfplay.curriculum import Attempt
 from selfplay.curriculum import Progress as Step
-from selfplay.curriculum.attempts import Attempt
-from selfplay.report.tables import safe, short
+from selfplay.report.display import Display, display
+from selfplay.report.tables import short
+from selfplay.words import count
+
+STATUSES = {
+    "valid": "gave a bug",
+    "invalid": "failed a check",
+    "duplicate": "made a bug that is there already",
+    "gave_up": "gave up",
+    "failed": "broke off",
+    "lost": "lost its sandbox",
+}
+"""What came of an injector's episode, in words."""
 
 
 class LiveWatcher:
-    """A progress bar on a terminal, plain lines elsewhere, on standard error."""
+    """Says what happens, on a terminal or in a pipe. Without a phase it tells that the command is preparing."""
 
-    def __init__(self, wanted: int | None = None) -> None:
-        self._console = Console(stderr=True)
-        self._bar = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task = self._bar.add_task("preparing", total=wanted)
+    def __init__(self, phase: str = "") -> None:
+        self._first = phase
+        self._display: Display | None = None
+        self._completed = 0
 
-    def __enter__(self) -> "LiveWatcher":
-        self._bar.start()
+    def __enter__(self) -> Self:
+        self._display = display()
+        if self._first:
+            self.expect(None, self._first)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._bar.stop()
+        self.display.close()
+
+    @property
+    def display(self) -> Display:
+        assert self._display is not None, "a watcher shows something inside its `with` only"
+        return self._display
 
     def say(self, line: str) -> None:
-        self._console.print(safe(line), highlight=False)
+        """Something a user may want to know while waiting."""
+        self.display.line(line)
 
-    def expect(self, count: int, doing: str = "solving") -> None:
-        self._bar.update(self._task, total=count, completed=0, description=doing)
+    def expect(self, total: int | None, doing: str = "solving") -> None:
+        """A phase begins; `total` None: nobody knows how much there is to do."""
+        self._completed = 0
+        self.display.begin(doing, total)
 
     def attempt(self, attempt: Attempt) -> None:
         reason = attempt.detail if attempt.reason == "nothing-handed-in" else attempt.reason
@@ -46,11 +57,21 @@ class LiveWatcher:
 
     def done(self, line: str) -> None:
         """One more of what was expected."""
+        self._completed += 1
+        self.display.reached(self._completed)
         self.say(line)
-        self._bar.advance(self._task)
 
     def step(self, step: Step) -> None:
+        """An episode is finished, and so many bugs are there."""
         result = step.result
         reason = f": {result.reason}" if result.reason else ""
-        self.say(f"episode {result.number} ({result.strategy}) {result.status}{reason}")
-        self._bar.update(self._task, completed=step.bugs, description="making bugs")
+        self.display.reached(step.bugs)
+        self.say(f"episode {result.number} ({result.strategy}) {STATUSES.get(result.status, result.status)}{reason}")
+
+
+def episodes_came_to(statuses: dict[str, int]) -> str:
+    """`38 of 40 episodes gave up, 2 failed a check`: what came of a run's episodes."""
+    total = sum(statuses.values())
+    found = sorted(statuses.items(), key=lambda item: (-item[1], item[0]))
+    parts = [f"{n} {STATUSES.get(name, name.replace('_', ' '))}" for name, n in found]
+    return f"of {count(total, 'episode')} {', '.join(parts)}" if total else "no episode was finished"

@@ -7,6 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from selfplay.report.tables import safe
+from selfplay.words import count, tally
+
+NO_BUGS = "no bugs to tell of"
 
 
 def quality_report(summary: Mapping[str, Any]) -> RenderableType:
@@ -26,14 +29,14 @@ def quality_table(quality: Mapping[str, Any], solving: Mapping[str, Any]) -> Tab
         ("changed lines", _spread(quality["changed_lines"])),
         ("files per bug", _spread(quality["files_per_bug"])),
         ("F2P tests per bug", _spread(quality["fail_to_pass"])),
-        ("share of F2P hidden", _spread(quality["hidden_share"])),
+        ("share of F2P hidden", _hidden(quality["hidden_share"])),
         ("one-line bugs", _percent(quality["one_line_share"])),
         ("duplicates submitted", _percent(quality["duplicate_rate"])),
         ("near-duplicates", _percent(quality["near_duplicate_rate"])),
         ("flaky tests", _percent(quality["flaky_rate"])),
         ("entropy over files", _entropy(quality["entropy_files"])),
         ("entropy over functions", _entropy(quality["entropy_functions"])),
-        ("worlds searched for leaks", f"{quality['audited']}, {quality['leaking']} leak"),
+        ("worlds searched for leaks", _leaks(quality["audited"], quality["leaking"])),
         ("gold patch resolved", _control(solving, "gold")),
         ("untouched world resolved", _control(solving, "empty")),
         ("second-order bugs", _second_order(quality["second_order"])),
@@ -47,18 +50,23 @@ def solve_table(solving: Mapping[str, Any]) -> Table:
     table = Table(title="Attempts", title_justify="left", header_style="bold")
     table.add_column("policy", overflow="fold")  # a model's folder may be long, and its end is what tells
     table.add_column("order")
-    for name in ("bugs", "attempts", "resolved", "mean solve rate", "solved once", "0 < rate < 1"):
+    for name in ("bugs", "resolved", "mean solve rate", "solved once", "0 < rate < 1"):
         table.add_column(name, justify="right")
     table.add_column("bugs by number of solves")
     for policy, found in solving.items():
         for order in ("order_1", "order_2"):
             rates = found[order]
             if rates["bugs"]:
-                histogram = "  ".join(f"{solves}: {bugs}" for solves, bugs in rates["histogram"].items())
-                numbers = (rates["bugs"], rates["attempts"], rates["resolved"], f"{rates['mean_solve_rate']:.1%}")
+                histogram = ", ".join(f"{bugs} solved {times(solves)}" for solves, bugs in rates["histogram"].items())
+                resolved = f"{rates['resolved']} of {rates['attempts']}"
+                numbers = (rates["bugs"], resolved, f"{rates['mean_solve_rate']:.1%}")
                 once = (rates["solved_at_least_once"], rates["strictly_between"])
                 table.add_row(safe(policy), order[-1], *map(str, (*numbers, *once)), safe(histogram))
     return table
+
+
+def times(number: str) -> str:
+    return {"0": "never", "1": "once", "2": "twice"}.get(number, f"{number} times")
 
 
 def _control(solving: Mapping[str, Any], name: str) -> str:
@@ -66,23 +74,40 @@ def _control(solving: Mapping[str, Any], name: str) -> str:
         return f"not measured; `selfplay solve --policy {name} --attempts 3` does"
     rates = [solving[name][order] for order in ("order_1", "order_2")]
     resolved, attempts = sum(r["resolved"] for r in rates), sum(r["attempts"] for r in rates)
-    return f"{resolved} of {attempts}, on {sum(r['bugs'] for r in rates)} bugs"
+    return f"{resolved} of {attempts}, on {count(sum(r['bugs'] for r in rates), 'bug')}"
 
 
 def _second_order(found: Mapping[str, Any]) -> str:
-    dropped = {status: n for status, n in found["statuses"].items() if status != "promoted"}
+    dropped = tally({status: n for status, n in found["statuses"].items() if status != "promoted"})
     return f"{found['bugs']}" + (f"; not promoted: {dropped}" if dropped else "")
 
 
 def _spread(value: Mapping[str, float] | None) -> str:
     if value is None:
-        return "none"
+        return NO_BUGS
     return f"median {value['median']:g}, mean {value['mean']:g}, {value['least']:g} to {value['most']:g}"
 
 
+def _hidden(value: Mapping[str, float] | None) -> str:
+    """How much of what decides a solver is not told of."""
+    if value is None:
+        return NO_BUGS
+    if not value["most"]:
+        return "none: solvers are shown every test that decides (--public-share hides some)"
+    return f"median {value['median']:.0%}, mean {value['mean']:.0%}, {value['least']:.0%} to {value['most']:.0%}"
+
+
+def _leaks(audited: int, leaking: int) -> str:
+    if not audited:
+        return "none yet; `selfplay solve` searches each before it is attempted"
+    return f"{audited}, {count(leaking, 'leaks', 'leak') if leaking else 'none leaks'}"
+
+
 def _percent(value: float | None) -> str:
-    return "none" if value is None else f"{value:.1%}"
+    return NO_BUGS if value is None else f"{value:.1%}"
 
 
 def _entropy(value: Mapping[str, float]) -> str:
+    if not value["names"]:
+        return NO_BUGS
     return f"{value['bits']:.2f} of {value['most']:.2f} bits, {value['names']} touched"

@@ -1,7 +1,7 @@
 """Tables for the terminal. Everything that comes from a repository is escaped: it may not style or hide anything."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -12,6 +12,7 @@ from selfplay.artifact import Verdict
 from selfplay.oracle.audit import Audit
 from selfplay.oracle.grade import Grade
 from selfplay.plain import printable
+from selfplay.words import count, listed
 
 
 def short(policy: str) -> str:
@@ -25,50 +26,47 @@ def safe(value: object) -> Text:
     return Text(printable(str(value)))
 
 
-def bug_table(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """The bugs of a run, a line each: `rows` as in `summary.json`."""
+def bug_table(rows: Sequence[Mapping[str, Any]], controls: Sequence[str] = ()) -> Table:
+    """The first-order bugs of a run, a line each: `rows` as in `summary.json`. Who solved them is said where somebody
+    tried that is none of the `controls`."""
+    solved = any(_solvers(row, controls) for row in rows)
     table = Table(title="Verified bugs", title_justify="left", header_style="bold")
     table.add_column("bug", no_wrap=True)
     table.add_column("where", overflow="fold")
     for name in ("lines", "F2P", "P2P", "seconds"):
         table.add_column(name, justify="right")
+    if solved:
+        table.add_column("solved", overflow="fold")
     for row in rows:
-        table.add_row(
-            safe(row["id"]),
-            safe(", ".join(row["files"])),
-            str(row["changed_lines"]),
-            str(row["fail_to_pass"]),
-            str(row["pass_to_pass"]),
-            f"{row['seconds']:.1f}",
-        )
+        cells = [str(row["changed_lines"]), str(row["fail_to_pass"]), str(row["pass_to_pass"]), f"{row['seconds']:.1f}"]
+        last = [_solvers(row, controls)] if solved else []
+        table.add_row(safe(row["id"]), safe(", ".join(row["files"])), *cells, *last)
     return table
 
 
-def run_report(summary: Mapping[str, Any], out: Path) -> RenderableType:
-    """What a finished run prints: its bugs, the figures that matter, and what a reader should know."""
-    figures, suite = summary["figures"], summary["suite"]
-    lines = [
-        f"{figures['bugs']} of {summary['wanted']} bugs ({summary['stopped']}) in {out}",
-        f"suite: {suite['tests']} tests in {suite['files']} files, {suite['wall_seconds']:.1f} s a run",
-        f"episodes: {figures['episodes']}, artifacts submitted: {figures['submitted']},"
-        f" valid share {figures['valid_share']}, median changed lines {figures['median_changed_lines']}",
-        _cost_line(summary["cost"], figures["bugs"]),
-    ]
-    if suite["failing_at_head"] or suite["flaky_at_head"]:
-        left = f"{len(suite['failing_at_head'])} failing and {len(suite['flaky_at_head'])} flaky at HEAD"
-        lines.append(f"tests left out: {left}")
-    if suite["left_out_files"]:
-        lines.append(f"test files left out: {', '.join(suite['left_out_files'])}")
-    if figures["bugs"] < summary["wanted"]:
-        lines.append(f"why not more: {figures['statuses']}, failed checks {figures['failed_checks']}")
-    return Group(bug_table(summary["bugs"]), safe("\n".join([*lines, *summary["notes"]])))
+def second_order_table(rows: Sequence[Mapping[str, Any]], controls: Sequence[str] = ()) -> Table:
+    """The second-order bugs of a run, a line each."""
+    table = Table(title="Second-order bugs", title_justify="left", header_style="bold")
+    table.add_column("bug", no_wrap=True)
+    table.add_column("made of", overflow="fold")
+    for name in ("F2P", "P2P"):
+        table.add_column(name, justify="right")
+    table.add_column("solved", overflow="fold")
+    for row in rows:
+        cells = (str(row["fail_to_pass"]), str(row["pass_to_pass"]))
+        made_of = f"attempt {row['attempt']['number']} of {short(row['attempt']['policy'])}"
+        table.add_row(safe(row["id"]), safe(made_of), *cells, _solvers(row, controls))
+    return table
 
 
-def _cost_line(cost: Mapping[str, Any], bugs: int) -> str:
-    wall = sum(cost[lap]["wall_seconds"] for lap in ("prepare", "bugs") if lap in cost)
-    worth = cost.get("suite_runs_worth")
-    per_bug = f", {worth / bugs:.1f} suite runs' worth of core time a bug" if worth and bugs else ""
-    return f"took {wall:.0f} s{per_bug}"
+def _solvers(row: Mapping[str, Any], controls: Sequence[str]) -> Text:
+    """Who solved a bug how often, a line each."""
+    return safe("\n".join(solve_lines({k: v for k, v in row.get("solved", {}).items() if k not in controls})))
+
+
+def solve_lines(solved: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """`scripted 3 of 8` for each policy that tried."""
+    return [f"{short(policy)} {found['resolved']} of {found['attempts']}" for policy, found in solved.items()]
 
 
 def verdict_table(title: str, verdicts: Sequence[Verdict]) -> Table:
@@ -91,7 +89,7 @@ def grade_table(title: str, grade: Grade) -> RenderableType:
     for layer in grade.layers:
         table.add_row(layer.name, Text(layer.state, style=styles.get(layer.state, "yellow")), safe(layer.reason))
     end = Text("resolved" if grade.resolved else "not resolved", style="bold green" if grade.resolved else "bold red")
-    cost = f" ({grade.runs} suite runs, {grade.seconds:.1f} s)"
+    cost = f" ({count(grade.runs, 'suite run')}, {grade.seconds:.1f} s)"
     return Group(table, Text.assemble(end, safe(f": {grade.reason}: {grade.detail}{cost}")))
 
 
@@ -106,10 +104,17 @@ def grades_table(grades: Mapping[str, Grade]) -> RenderableType:
     return Group(table, safe(f"{resolved} of {len(grades)} resolved"))
 
 
+def verdict_line(valid: Mapping[str, bool]) -> str:
+    """What came of checking bugs again, in one line."""
+    wrong = sorted(bug for bug, one in valid.items() if not one)
+    said = f"{len(valid) - len(wrong)} of {count(len(valid), 'bug')} valid"
+    return f"{said}, not: {listed(wrong)}" if wrong else said
+
+
 def audit_table(title: str, audit: Audit) -> RenderableType:
     """What a search of the solver's world found, and how much of the answer each place gives away."""
     if audit.clean:
-        return safe(f"{title}: clean; {audit.lines} lines were searched for")
+        return safe(f"{title}: clean; searched for {count(audit.lines, 'line')}")
     table = Table(title=safe(title), title_justify="left", header_style="bold")
     for name in ("where", "kind", "share of the answer"):
         table.add_column(name, overflow="fold")

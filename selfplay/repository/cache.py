@@ -15,9 +15,8 @@ from pathlib import Path
 
 import platformdirs
 
+from selfplay.repository.disk import VARIABLE, cache_error
 from selfplay.repository.errors import CacheError
-
-VARIABLE = "SELFPLAY_CACHE"
 
 
 def default_cache() -> Path:
@@ -34,10 +33,10 @@ def check_cache(cache: Path) -> None:
         with tempfile.TemporaryFile(dir=cache):
             pass
     except OSError as error:
-        raise CacheError(
-            f"the cache folder {cache} cannot be used: {error.strerror}",
-            f"Set {VARIABLE} to a folder you can write to.",
-        ) from error
+        plain = OSError(error.errno, error.strerror, os.fspath(cache))  # what was being made there is no matter
+        told = cache_error(plain, cache)
+        hint = told.hint if told else f"Set {VARIABLE} to a folder you can write to."
+        raise CacheError(f"the cache folder {str(cache)[:300]} cannot be used: {error.strerror}", hint) from error
 
 
 def build_once(final: Path, build: Callable[[Path], None], waiting: Callable[[str], None]) -> Path:

@@ -28,15 +28,21 @@ DEV_NAMES = ("dev", "develop", "development", "ci")
 PLUGINS = {
     "pytest-asyncio": r"asyncio_mode|pytest\.mark\.asyncio",
     "pytest-django": r"DJANGO_SETTINGS_MODULE|pytest\.mark\.django_db",
-    "pytest-mock": r"def test_\w+\([^)]*\bmocker\b",
-    "pytest-benchmark": r"def test_\w+\([^)]*\bbenchmark\b",
-    "requests-mock": r"def test_\w+\([^)]*\brequests_mock\b",
-    "pytest-httpserver": r"def test_\w+\([^)]*\bhttpserver\b",
-    "pytest-subtests": r"def test_\w+\([^)]*\bsubtests\b",
     "hypothesis": r"^(?:from|import) hypothesis\b",
     "trio": r"pytest\.mark\.trio",
 }
+FIXTURES = {
+    "mocker": "pytest-mock",
+    "benchmark": "pytest-benchmark",
+    "requests_mock": "requests-mock",
+    "httpserver": "pytest-httpserver",
+    "subtests": "pytest-subtests",
+}
+"""Arguments of tests -> the plugin that gives them."""
+_ARGUMENTS = re.compile(r"def test_\w+\(([^)]*)")
 MAX_SCANNED = 400
+MAX_SCANNED_BYTES = 1 << 20
+"""Of a file no more is looked at."""
 
 
 @dataclass(frozen=True)
@@ -130,9 +136,17 @@ def _plugins(tree: Path) -> tuple[str, ...]:
     for path in [*settings, *candidates[:MAX_SCANNED]]:
         if path.is_symlink() or not path.is_file():
             continue
-        text = path.read_text(encoding="utf-8", errors="replace")
-        found |= {plugin: None for plugin, use in PLUGINS.items() if re.search(use, text, re.MULTILINE)}
+        with path.open("rb") as stream:
+            text = stream.read(MAX_SCANNED_BYTES).decode("utf-8", "replace")
+        found |= dict.fromkeys(plugins_in(text))
     return tuple(found)
+
+
+def plugins_in(text: str) -> list[str]:
+    """The pytest plugins that a file of tests or of settings uses."""
+    named = [plugin for plugin, use in PLUGINS.items() if re.search(use, text, re.MULTILINE)]
+    words = {word for arguments in _ARGUMENTS.findall(text) for word in re.findall(r"\w+", arguments)}
+    return named + [plugin for fixture, plugin in FIXTURES.items() if fixture in words]
 
 
 def _roots(tree: Path, metadata: Metadata) -> tuple[str, ...]:

@@ -97,7 +97,7 @@ def _report(data: bytes) -> dict[str, list[str]]:
     try:
         value = json.loads(data)
         return {name: [str(path) for path in value[name]] for name in ("changed", "generated", "removed", "strays")}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BuildFailed("the environment's interpreter does not run our programs as they are") from error
 
 

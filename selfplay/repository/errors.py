@@ -12,7 +12,7 @@ class SourceError(RepositoryError):
 
 
 class CacheError(RepositoryError):
-    """The folder that holds built environments cannot be used."""
+    """The folder that holds built environments, or another that is written to, cannot be used."""
 
 
 class NoInterpreter(RepositoryError):

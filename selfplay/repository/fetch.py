@@ -9,8 +9,9 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from selfplay.repository.disk import OF_WRITING
 from selfplay.repository.errors import SourceError
-from selfplay.repository.gitdir import GitDir, GitError, failure, require_commit
+from selfplay.repository.gitdir import GitDir, GitError, failure, require_commit, trusting
 from selfplay.repository.source import GitSource, PathSource, PypiSource, Source
 
 DEPTH = 200
@@ -79,13 +80,15 @@ def _fetch_everything(source: GitSource, store: GitDir) -> str:
 
 def _fetch(store: GitDir, url: str, *refspecs: str, depth: int | None = None) -> None:
     bounded = [f"--depth={depth}"] if depth else []
-    store.run("fetch", "--quiet", "--no-tags", *bounded, "--end-of-options", url, *refspecs, user_config=True)
+    options = ["--quiet", "--no-tags", *bounded, *trusting(url)]
+    store.run("fetch", *options, "--end-of-options", url, *refspecs, user_config=True)
 
 
 def _version_from_tags(store: GitDir, url: str, commit: str) -> str | None:
     """The newest release tagged on the fetched past of `commit`, else the newest tagged at all."""
     try:
-        listing = os.fsdecode(store.run("ls-remote", "--tags", "--end-of-options", url, user_config=True))
+        tags_of = ["ls-remote", "--tags", *trusting(url), "--end-of-options", url]
+        listing = os.fsdecode(store.run(*tags_of, user_config=True))
         past = set(store.line("rev-list", commit).split())
     except GitError:
         return None
@@ -222,7 +225,8 @@ def _copy_plain(source: Path, target: Path) -> list[str]:
                 if stat.S_ISREG(kind) or stat.S_ISLNK(kind):
                     shutil.copy2(path, here / name, follow_symlinks=False)
                     continue
-            except OSError:
-                pass
+            except OSError as error:
+                if error.errno in OF_WRITING:
+                    raise
             left_out.append(path.relative_to(source).as_posix())
     return left_out

@@ -4,18 +4,22 @@ Hooks, filters, fsmonitor, external transports and the user's own configuration 
 is taken byte for byte (`info/attributes` overrides any `.gitattributes`), so a tree is the same on every machine.
 """
 
+import contextlib
 import os
+import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
+from selfplay.plain import MAX_PATH
+from selfplay.repository.disk import raise_mentioned
 from selfplay.repository.errors import SourceError
 from selfplay.sandbox.owners import scratch
 
 RAW_ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -eol -export-ignore -export-subst\n"
 SETTINGS = {
-    "safe.directory": "*",
     "core.hooksPath": "/dev/null",
     "core.fsmonitor": "false",
     "core.autocrlf": "false",
@@ -44,6 +48,26 @@ def settings_env(settings: Mapping[str, str]) -> dict[str, str]:
     for number, (key, value) in enumerate(settings.items()):
         env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return env
+
+
+def trusting(url: str) -> list[str]:
+    """The option of a `fetch` or `ls-remote` by which git reads a repository of this machine whoever owns it: this one
+    alone, and for this command alone. None for other URLs.
+
+    An option, because git drops settings given by environment before it starts the serving side of a local fetch.
+    Which folder git looks at differs between its versions, and between a checkout, a work tree and a bare repository.
+    """
+    parts = urlsplit(url)
+    if parts.scheme != "file":
+        return []
+    folder = Path(unquote(parts.path))
+    folders = [folder, folder / ".git"]
+    with contextlib.suppress(OSError):  # a folder, or closed: git will say which
+        link = os.fsdecode((folder / ".git").read_bytes()).removeprefix("gitdir:").strip()
+        folders += [folder / link] if len(link) <= MAX_PATH and "\0" not in link else []
+    known = dict.fromkeys(str(path) for one in folders for path in (one, one.resolve()))
+    words = [word for path in known for word in ("-c", f"safe.directory={path}")]
+    return [f"--upload-pack={shlex.join(['git', *words, 'upload-pack'])}"]
 
 
 class GitError(Exception):
@@ -75,17 +99,8 @@ class GitDir:
         store = cls(path)
         store.run("init", "--quiet", "--bare", "--template=", "--initial-branch=main", os.fspath(path))
         (path / "info").mkdir(exist_ok=True)
-        store._user_config.write_text("[safe]\n\tdirectory = *\n")
         (path / "info" / "attributes").write_text(RAW_ATTRIBUTES)
         return store
-
-    @property
-    def _user_config(self) -> Path:
-        """A user-level configuration that only says: a repository owned by someone else may be read.
-
-        A file, because git drops settings given by environment before it starts the serving side of a local fetch.
-        """
-        return self.path / "user.conf"
 
     def run(
         self,
@@ -101,12 +116,12 @@ class GitDir:
         """stdout of one git command.
 
         `settings` override `SETTINGS`; `user_config` keeps the user's own configuration (credentials, proxies) for
-        fetches. Raises `GitError` unless `strict` is False.
+        fetches. Raises `GitError` unless `strict` is False, and `OSError` for a disk that is full or read-only.
         """
         variables = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_ATTR_NOSYSTEM": "1", "LC_ALL": "C"}
         variables |= settings_env({**SETTINGS, **(settings or {})}) | dict(env or {})
         if not user_config:
-            variables |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.fspath(self._user_config)}
+            variables |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
         elif "GIT_SSH_COMMAND" not in os.environ:
             variables["GIT_SSH_COMMAND"] = "ssh -oBatchMode=yes -oConnectTimeout=30 -oServerAliveInterval=15"
         options = [] if args[0] == "init" else [f"--git-dir={os.fspath(self.path)}"]
@@ -116,7 +131,11 @@ class GitDir:
         if index is not None:
             variables["GIT_INDEX_FILE"] = os.fspath(index)
         cwd = work_tree or self.path.parent
-        return _execute(["git", *options, *args], cwd, stdin or b"", variables, strict)
+        try:
+            return _execute(["git", *options, *args], cwd, stdin or b"", variables, strict)
+        except GitError as error:
+            raise_mentioned(error.stderr, work_tree if work_tree and args[0] == "checkout-index" else self.path)
+            raise
 
     def line(self, *args: str, **kwargs: object) -> str:
         """The one line a command prints, as text."""

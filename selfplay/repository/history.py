@@ -7,17 +7,21 @@ the tree go. When that changes anything, one commit of ours lies on top, so that
 import os
 import posixpath
 import shutil
-from collections.abc import Iterable
-from configparser import RawConfigParser
+from collections import deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urljoin
 
+from selfplay.plain import MAX_PATH
 from selfplay.repository.fetch import DEPTH, Checkout
-from selfplay.repository.gitdir import EPOCH, Entry, GitDir, GitError
+from selfplay.repository.gitdir import EPOCH, Entry, GitDir, GitError, trusting
 
 SUBMODULE, LINK = "160000", "120000"
 MAX_NESTING = 3
+MAX_SUBMODULES = 200
+MAX_LINKS = 40
+MAX_STEPS = 4096
 CONFIG = """[core]
 \trepositoryformatversion = 0
 \tbare = false
@@ -77,8 +81,9 @@ def _submodules(checkout: Checkout, index: Path) -> tuple[str, ...]:
         links = [entry for entry in store.entries(tree) if entry.mode == SUBMODULE]
         if not links:
             break
-        for entry in links:
-            reason = _bring(checkout, entry, _urls(store, tree))
+        urls = _urls(store, tree)
+        for number, entry in enumerate(links):
+            reason = _bring(checkout, entry, urls) if number < MAX_SUBMODULES else f"it has {len(links)} of them"
             _drop(store, index, [entry.path])
             if reason is None:
                 _graft(store, index, entry)
@@ -97,18 +102,18 @@ def _graft(store: GitDir, index: Path, submodule: Entry) -> None:
 
 
 def _urls(store: GitDir, tree: str) -> dict[str, str]:
-    """Submodule path -> URL, from `.gitmodules` as data."""
+    """Submodule path -> URL, from `.gitmodules` as data; none of a file that is missing or malformed."""
     try:
-        text = os.fsdecode(store.run("cat-file", "blob", f"{tree}:.gitmodules"))
+        listing = store.run("config", "--blob", f"{tree}:.gitmodules", "--no-includes", "--null", "--list")
     except GitError:
         return {}
-    config = RawConfigParser(strict=False, allow_no_value=True)
-    try:
-        config.read_string("\n".join(line.strip() for line in text.splitlines()))
-    except Exception:  # whatever a malformed file raises: it is data of a stranger's
-        return {}
-    sections = [dict(config.items(section)) for section in config.sections()]
-    return {str(table["path"]): str(table["url"]) for table in sections if table.get("path") and table.get("url")}
+    sections: dict[str, dict[str, str]] = {}
+    for record in os.fsdecode(listing).split("\0"):
+        key, _, value = record.partition("\n")
+        name, _, variable = key.rpartition(".")
+        if name.startswith("submodule."):
+            sections.setdefault(name, {})[variable] = value
+    return {table["path"]: table["url"] for table in sections.values() if table.get("path") and table.get("url")}
 
 
 def _bring(checkout: Checkout, entry: Entry, urls: dict[str, str]) -> str | None:
@@ -130,8 +135,8 @@ def _bring(checkout: Checkout, entry: Entry, urls: dict[str, str]) -> str | None
     for location, local in candidates:
         settings = {"protocol.file.allow": "always" if local else "never"}
         try:
-            store.run("fetch", "--quiet", "--no-tags", "--depth=1", "--end-of-options", location, entry.oid,
-                      settings=settings, user_config=not local)  # fmt: skip
+            options = ["--quiet", "--no-tags", "--depth=1", *trusting(location), "--end-of-options"]
+            store.run("fetch", *options, location, entry.oid, settings=settings, user_config=not local)
             return None
         except GitError:
             continue
@@ -144,26 +149,30 @@ def escaping_links(store: GitDir, tree: str) -> list[str]:
         entry.path: os.fsdecode(store.run("cat-file", "blob", entry.oid))
         for entry in store.entries(tree) if entry.mode == LINK
     }  # fmt: skip
-    return [path for path in targets if not _stays(path, targets)]
+    return [path for path in targets if leaves(path, targets)]
 
 
-def _stays(path: str, targets: dict[str, str]) -> bool:
-    """Whether resolving `path` part by part stays in the tree; a loop stays, because it leads nowhere."""
-    pending, here = path.split("/"), ""
-    for _ in range(4096):
+def leaves(path: str, targets: Mapping[str, str]) -> bool:
+    """Whether resolving `path` part by part leaves the tree, or takes so long that nobody can say. `targets`: where
+    each link leads. More than `MAX_LINKS` in a row stay: Linux follows no more, so they lead nowhere."""
+    pending, here, followed = deque(path.split("/")), "", 0
+    for _ in range(MAX_STEPS):
         if not pending:
-            return True
-        part, *pending = pending
+            return False
+        part = pending.popleft()
         if part == "..":
             if not here:
-                return False
+                return True
             here = posixpath.dirname(here)
         elif part not in ("", "."):
             here = posixpath.join(here, part)
         if here in targets and part not in ("", ".", ".."):
-            if targets[here].startswith("/"):
+            target, followed = targets[here], followed + 1
+            if followed > MAX_LINKS:
                 return False
-            pending = targets[here].split("/") + pending
+            if target.startswith("/") or len(target) > MAX_PATH:
+                return True
+            pending.extendleft(reversed(target.split("/")))
             here = posixpath.dirname(here)
     return True
 
@@ -203,7 +212,7 @@ def write_history(store: GitDir, commit: str, tree: Path, generated: Iterable[st
     target.run("read-tree", commit)
     (git / "config").write_text(CONFIG)
     target.run("update-index", "-q", "--refresh", work_tree=tree, strict=False)
-    for name in ("FETCH_HEAD", "user.conf", "hooks", "branches"):
+    for name in ("FETCH_HEAD", "hooks", "branches"):
         path = git / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 

@@ -27,7 +27,10 @@ HINT = "Name the folder in the image: image:/path."
 class HoldsImage(Protocol):
     """A backend whose sandboxes run a user's image."""
 
-    image_id: str
+    @property
+    def image_id(self) -> str:
+        """The image; empty without one."""
+        ...
 
     def source_places(self) -> tuple[str, ...]:
         """Folders of the image that may hold a source, most likely first."""

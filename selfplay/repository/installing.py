@@ -8,6 +8,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from selfplay.repository.detect import Plan
+from selfplay.repository.disk import raise_if_full
 from selfplay.repository.errors import BuildFailed
 from selfplay.repository.interpreters import Interpreter
 from selfplay.repository.pytest_suite import render_script
@@ -16,6 +17,10 @@ from selfplay.sandbox import Completed, Sandbox
 ENV, TOOLS = "/env", "/tools"
 STEP_SECONDS = 900.0
 MAX_REPAIRS = 12
+MAX_NAME = 200
+"""Of a longer name no variable is made: all variables of a command share one space."""
+MAX_MISSING = 50
+"""Modules that are looked for: each costs an installation, and it is the tests that name them."""
 DISTRIBUTIONS = {
     "attr": "attrs", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "dateutil": "python-dateutil",
     "docutils": "docutils", "git": "GitPython", "google.protobuf": "protobuf", "jwt": "PyJWT", "OpenSSL": "pyOpenSSL",
@@ -44,7 +49,7 @@ class Request:
 
 @dataclass
 class Building:
-    """The state of one build: its sandbox, log, and notes."""
+    """The state of one build: its sandbox, log and notes, and what the last command wrote."""
 
     request: Request
     sandbox: Sandbox
@@ -52,14 +57,18 @@ class Building:
     progress: Progress
     env: dict[str, str]
     notes: list[str] = field(default_factory=list)
+    last: str = ""
 
     def run(self, step: str, command: str | Sequence[str], *, timeout: float = STEP_SECONDS, **env: str) -> Completed:
-        """Run and log one command."""
+        """Run and log one command. Raises `OSError` when it failed because the host's disk is full."""
         done = self.sandbox.run(command, timeout=timeout, env={**self.env, **env}, merge_stderr=True)
         with self.log.open("ab") as log:
             shown = command if isinstance(command, str) else " ".join(command)
             log.write(f"\n### {step} ({done.seconds:.1f} s, exit {done.exit_code})\n$ {shown}\n".encode())
             log.write(done.stdout)
+        self.last = done.text
+        if done.exit_code:
+            raise_if_full(done.text, self.log.parent)
         return done
 
     def must(self, step: str, command: str | Sequence[str]) -> Completed:
@@ -78,9 +87,13 @@ class Building:
 
 
 def describe(step: str, done: Completed) -> str:
-    lines = [line for line in done.text.strip().splitlines() if line.strip()]
     how = f"took more than {STEP_SECONDS:.0f} s" if done.timed_out else f"exited {done.exit_code}"
-    return f"{step} {how}" + "".join(f"\n    {line}" for line in lines[-6:])
+    return f"{step} {how}{last_lines(done.text)}"
+
+
+def last_lines(log: str) -> str:
+    lines = [line for line in log.strip().splitlines() if line.strip()]
+    return "".join(f"\n    {line}" for line in lines[-6:])
 
 
 def steps(building: Building) -> None:
@@ -114,7 +127,8 @@ def steps(building: Building) -> None:
     if building.run("looking for pytest", ["python", "-c", "import pytest"]).exit_code:
         building.progress("installing pytest")
         if not building.install("installing pytest", "pytest"):
-            raise BuildFailed("pytest cannot be installed", "Check the network and the index configured for pip or uv.")
+            hint = "Its last lines say why: often it is the network, or the index configured for pip or uv."
+            raise BuildFailed("pytest cannot be installed" + last_lines(building.last), hint)
     repair(building)
     if not building.install("installing coverage", "--target", f"{TOOLS}/coverage", "--no-deps", "coverage"):
         building.notes.append("coverage could not be installed: which test executes what is unknown")
@@ -172,17 +186,22 @@ def repair(building: Building) -> None:
     tried: set[str] = set()
     for _ in range(MAX_REPAIRS):
         done = building.run("collecting the tests", collect(), timeout=120.0)
-        missing = re.findall(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)", done.text)
+        missing = missing_modules(done.text)
         wanted = {
             DISTRIBUTIONS.get(name, DISTRIBUTIONS.get(name.split(".")[0], name.split(".")[0])) for name in missing
         }
         wanted = {name for name in wanted if name not in own and name not in tried}
-        if not wanted:
+        if not wanted or len(tried) > MAX_MISSING:
             return
         tried |= wanted
         for name in sorted(wanted):
             if building.install(f"installing {name}", name):
                 building.notes.append(f"{name} was installed because the tests import it")
+
+
+def missing_modules(log: str) -> list[str]:
+    """The modules that a log of pytest says are missing."""
+    return re.findall(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)", log)[:MAX_MISSING]
 
 
 def collect() -> str:
@@ -205,7 +224,7 @@ def pretend(request: Request) -> dict[str, str]:
     version = request.version or "0.0.0"
     names = ["SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION", "UV_DYNAMIC_VERSIONING_BYPASS"]
     names += ["POETRY_DYNAMIC_VERSIONING_BYPASS", "VERSIONINGIT_FOR_PACKAGE_VERSION"]
-    if request.plan.name:
+    if request.plan.name and len(request.plan.name) <= MAX_NAME:
         key = re.sub(r"[^A-Z0-9]", "_", canonicalize_name(request.plan.name).upper())
         names.append(f"SETUPTOOLS_SCM_PRETEND_VERSION_FOR_{key}")
     return dict.fromkeys(names, version)

@@ -2,9 +2,7 @@
 setup.cfg, setup.py (parsed, not run), PKG-INFO of an sdist, tox.ini. Malformed files count as absent."""
 
 import ast
-import configparser
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.parser import HeaderParser
@@ -12,6 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.plain import syntax_tree
+from selfplay.repository import poetry
+from selfplay.repository.formats import read_ini, read_text, read_toml
+
+Ini = Mapping[str, Mapping[str, str]]
 
 
 @dataclass
@@ -39,35 +41,39 @@ class Metadata:
 def read_metadata(tree: Path) -> Metadata:
     """Everything the tree's files declare; what the first file says of a single value wins."""
     metadata = Metadata()
-    _pyproject(_toml(tree / "pyproject.toml"), metadata)
-    _setup_cfg(_ini(tree / "setup.cfg"), metadata)
+    _pyproject(read_toml(tree / "pyproject.toml"), metadata)
+    _setup_cfg(read_ini(tree / "setup.cfg"), metadata)
     _setup_py(tree / "setup.py", metadata)
     _pkg_info(tree / "PKG-INFO", metadata)
-    _tox(_ini(tree / "tox.ini"), metadata)
+    _tox(read_ini(tree / "tox.ini"), metadata)
     metadata.extras = tuple(dict.fromkeys(metadata.extras))
     return metadata
 
 
 def _pyproject(document: Mapping[str, Any], metadata: Metadata) -> None:
     project, tool = _table(document, "project"), _table(document, "tool")
-    poetry, flit = _table(tool, "poetry"), _table(_table(tool, "flit"), "metadata")
-    if "build-system" in document or project or poetry:
+    poetry_table, flit = _table(tool, "poetry"), _table(_table(tool, "flit"), "metadata")
+    if "build-system" in document or project or poetry_table:
         metadata.declared = True
-        metadata.installable = bool(project.get("name") or poetry.get("name") or flit or "build-system" in document)
-        if poetry.get("package-mode") is False and not project:
+        metadata.installable = bool(
+            project.get("name") or poetry_table.get("name") or flit or "build-system" in document
+        )
+        if poetry_table.get("package-mode") is False and not project:
             metadata.installable = False
-    metadata.name = _text(project.get("name") or poetry.get("name") or flit.get("dist-name") or flit.get("module"))
+    metadata.name = _text(
+        project.get("name") or poetry_table.get("name") or flit.get("dist-name") or flit.get("module")
+    )
     metadata.requires_python = _text(project.get("requires-python") or flit.get("requires-python"))
-    metadata.version = _text(project.get("version") or poetry.get("version"))
+    metadata.version = _text(project.get("version") or poetry_table.get("version"))
     metadata.dependencies = _strings(project.get("dependencies"))
     metadata.extras = (
-        *_table(project, "optional-dependencies"), *_table(poetry, "extras"), *_table(flit, "requires-extra")
+        *_table(project, "optional-dependencies"), *_table(poetry_table, "extras"), *_table(flit, "requires-extra")
     )  # fmt: skip
     metadata.groups = tuple(_table(document, "dependency-groups"))
     where = _table(_table(_table(tool, "setuptools"), "packages"), "find").get("where")
     root = _text(_table(_table(tool, "setuptools"), "package-dir").get(""))
     metadata.package_root = root or (_strings(where)[0] if _strings(where) else None)
-    _poetry(poetry, metadata)
+    _poetry(poetry_table, metadata)
     for name, group in _table(_table(tool, "pdm"), "dev-dependencies").items():
         metadata.group_packages[name] = tuple(item for item in _strings(group) if not item.startswith("-e"))
     for name, env in _table(_table(tool, "hatch"), "envs").items():
@@ -79,58 +85,33 @@ def _pyproject(document: Mapping[str, Any], metadata: Metadata) -> None:
             )
 
 
-def _poetry(poetry: Mapping[str, Any], metadata: Metadata) -> None:
-    main = _table(poetry, "dependencies")
+def _poetry(declared: Mapping[str, Any], metadata: Metadata) -> None:
+    main = _table(declared, "dependencies")
     if isinstance(main.get("python"), str) and metadata.requires_python is None:
-        metadata.requires_python = _poetry_python(main["python"])
-    metadata.dependencies += _poetry_requirements({k: v for k, v in main.items() if not _optional(v)})
-    groups = {name: _table(group, "dependencies") for name, group in _table(poetry, "group").items()}
-    if old := _table(poetry, "dev-dependencies"):
+        metadata.requires_python = poetry.python_range(main["python"])
+    metadata.dependencies += poetry.requirements({k: v for k, v in main.items() if not _optional(v)})
+    groups = {name: _table(group, "dependencies") for name, group in _table(declared, "group").items()}
+    if old := _table(declared, "dev-dependencies"):
         groups["dev"] = {**groups.get("dev", {}), **old}
     for name, table in groups.items():
-        metadata.group_packages[name] = _poetry_requirements(table)
+        metadata.group_packages[name] = poetry.requirements(table)
 
 
 def _optional(constraint: Any) -> bool:
     return isinstance(constraint, dict) and constraint.get("optional") is True
 
 
-def _poetry_requirements(table: Mapping[str, Any]) -> tuple[str, ...]:
-    """Poetry's constraints as PEP 508 requirements; paths and what cannot be read are skipped."""
-    from poetry.core.factory import Factory  # slow to import, and few projects need it
-
-    found = []
-    for name, constraint in table.items():
-        for one in constraint if isinstance(constraint, list) else [constraint]:
-            if name == "python" or (isinstance(one, dict) and {"path", "git", "url"} & set(one)):
-                continue
-            try:
-                found.append(Factory.create_dependency(name, one).to_pep_508(with_extras=False))
-            except Exception:  # whatever a malformed table raises: it is data of a stranger's
-                continue
-    return tuple(found)
-
-
-def _poetry_python(constraint: str) -> str | None:
-    from poetry.core.constraints.version import parse_constraint
-
-    try:
-        return str(parse_constraint(constraint)).split("||")[-1].strip()
-    except Exception:
-        return None
-
-
-def _setup_cfg(config: configparser.RawConfigParser, metadata: Metadata) -> None:
-    if not config.has_section("metadata") and not config.has_section("options"):
+def _setup_cfg(config: Ini, metadata: Metadata) -> None:
+    if "metadata" not in config and "options" not in config:
         return
     metadata.declared = metadata.installable = True
-    metadata.name = metadata.name or config.get("metadata", "name", fallback=None)
-    metadata.requires_python = metadata.requires_python or config.get("options", "python_requires", fallback=None)
-    if config.has_section("options.extras_require"):
-        metadata.extras += tuple(config.options("options.extras_require"))
-    metadata.tests_require += _lines(config.get("options", "tests_require", fallback=""))
-    metadata.dependencies = metadata.dependencies or _lines(config.get("options", "install_requires", fallback=""))
-    root = re.search(r"^\s*=\s*(\S+)", config.get("options", "package_dir", fallback=""), re.MULTILINE)
+    options = config.get("options", {})
+    metadata.name = metadata.name or config.get("metadata", {}).get("name")
+    metadata.requires_python = metadata.requires_python or options.get("python_requires")
+    metadata.extras += tuple(config.get("options.extras_require", {}))
+    metadata.tests_require += _lines(options.get("tests_require", ""))
+    metadata.dependencies = metadata.dependencies or _lines(options.get("install_requires", ""))
+    root = re.search(r"^[ \t]*=\s*(\S+)", options.get("package_dir", ""), re.MULTILINE)
     metadata.package_root = metadata.package_root or (root.group(1) if root else None)
 
 
@@ -148,7 +129,7 @@ def _setup_py(path: Path, metadata: Metadata) -> None:
         for node in module.body if isinstance(node, ast.Assign)
         for target in node.targets if isinstance(target, ast.Name)
     }  # fmt: skip
-    calls = [node for node in ast.walk(module) if isinstance(node, ast.Call) and "setup" in ast.unparse(node.func)]
+    calls = [node for node in ast.walk(module) if isinstance(node, ast.Call) and "setup" in _name_of(node.func)]
     values: dict[str, Any] = {}
     for keyword in (keyword for call in calls for keyword in call.keywords if keyword.arg):
         node = known.get(keyword.value.id, keyword.value) if isinstance(keyword.value, ast.Name) else keyword.value
@@ -157,7 +138,7 @@ def _setup_py(path: Path, metadata: Metadata) -> None:
             continue
         try:
             values[str(keyword.arg)] = ast.literal_eval(node)
-        except (ValueError, SyntaxError, TypeError):
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             continue
     metadata.name = metadata.name or _text(values.get("name"))
     metadata.requires_python = metadata.requires_python or _text(values.get("python_requires"))
@@ -167,39 +148,30 @@ def _setup_py(path: Path, metadata: Metadata) -> None:
     metadata.package_root = metadata.package_root or _text(_table(values, "package_dir").get(""))
 
 
+def _name_of(function: ast.expr) -> str:
+    """The last name of what is called; empty where that has none."""
+    return (
+        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+    )
+
+
 def _pkg_info(path: Path, metadata: Metadata) -> None:
     """The metadata an sdist carries: the result of what setup.py would have computed."""
-    if not path.is_file() or path.is_symlink():
+    text = read_text(path)
+    if text is None:
         return
-    headers = HeaderParser().parsestr(path.read_text(encoding="utf-8", errors="replace"))
+    headers = HeaderParser().parsestr(text)
     metadata.name = metadata.name or headers.get("Name")
     metadata.version = metadata.version or headers.get("Version")
     metadata.requires_python = metadata.requires_python or headers.get("Requires-Python")
     metadata.extras += tuple(headers.get_all("Provides-Extra", []))
 
 
-def _tox(config: configparser.RawConfigParser, metadata: Metadata) -> None:
-    if config.has_section("testenv"):
-        lines = _lines(config.get("testenv", "deps", fallback=""))
+def _tox(config: Ini, metadata: Metadata) -> None:
+    if "testenv" in config:
+        lines = _lines(config["testenv"].get("deps", ""))
         plain = [line.split("#")[0].strip() for line in lines if not line.startswith("-") and "{" not in line]
         metadata.hints = tuple(line for line in plain if line and not re.match(r"^[\w,!-]+:\s*\S", line))
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() and not path.is_symlink() else {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        return {}
-
-
-def _ini(path: Path) -> configparser.RawConfigParser:
-    config = configparser.RawConfigParser(strict=False)
-    try:
-        if path.is_file() and not path.is_symlink():
-            config.read_string(path.read_text(encoding="utf-8", errors="replace"))
-    except configparser.Error:
-        return configparser.RawConfigParser()
-    return config
 
 
 def _table(table: Mapping[str, Any], key: str) -> dict[str, Any]:

@@ -11,12 +11,14 @@ from typing import Any
 
 from selfplay.repository.cache import build_once, check_cache, default_cache, give
 from selfplay.repository.detect import detect
-from selfplay.repository.environment import ENV, SYSTEM_PATH, TOOLS, Progress, Request, build, python_mounts
+from selfplay.repository.disk import named
+from selfplay.repository.environment import SYSTEM_PATH, build, python_mounts
 from selfplay.repository.errors import BuildFailed, SourceError
 from selfplay.repository.fetch import Checkout, fetch, fetch_path
 from selfplay.repository.gitdir import GitDir, settings_env
 from selfplay.repository.history import Tidied, tidy, write_history, write_tree
 from selfplay.repository.image import keep_the_rest, take_source
+from selfplay.repository.installing import ENV, TOOLS, Progress, Request
 from selfplay.repository.interpreters import Interpreter, choose, found_inside
 from selfplay.repository.prepared import Prepared
 from selfplay.repository.source import ImageSource, PathSource, parse_source
@@ -94,10 +96,11 @@ def _workshop(cache: Path | None) -> Iterator[tuple[Path, GitDir]]:
     """The cache folder, checked, and a fresh git store beside it that is gone afterwards."""
     folder = cache or default_cache()
     check_cache(folder)
-    (folder / "work").mkdir(exist_ok=True)
-    sweep(folder / "work")
-    with scratch(folder / "work") as work:
-        yield folder, GitDir.create(work / "store")
+    with named(folder):
+        (folder / "work").mkdir(exist_ok=True)
+        sweep(folder / "work")
+        with scratch(folder / "work") as work:
+            yield folder, GitDir.create(work / "store")
 
 
 def _prepare(
@@ -117,7 +120,7 @@ def _prepare(
     scratch = store.path / "checkout"
     write_tree(store, tidied.tree_hash, scratch)
     plan = detect(scratch)
-    image = getattr(backend, "image_id", "")
+    image = backend.image_id
     interpreter = _interpreter(plan.requires_python, python, backend, image) if plan.language == "python" else None
     request = Request(plan, interpreter, tidied.tracked, setup, checkout.version, lock)
     key = _key(tidied.tree_hash, request, image, ready is not None)
@@ -127,10 +130,8 @@ def _prepare(
         if ready is not None:
             take_over(staging, ready, tidied.tracked, backend)
             return
-        try:
+        with _log_kept(staging, cache / "logs" / f"{key}.log"):
             build(staging, request, backend, progress)
-        except BuildFailed as error:
-            raise BuildFailed(error.message, _keep_log(staging, cache, key, error.hint)) from error
 
     folder = build_once(cache / "environments" / key, make, progress)
     record = json.loads((folder / "environment.json").read_text())
@@ -181,13 +182,17 @@ def _key(tree_hash: str, request: Request, image: str, ready: bool) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
 
-def _keep_log(staging: Path, cache: Path, key: str, hint: str) -> str:
-    """Save a failed build's log outside the staging folder; the hint that names it."""
-    log = cache / "logs" / f"{key}.log"
-    log.parent.mkdir(exist_ok=True)
-    if (staging / "build.log").is_file():
-        shutil.copyfile(staging / "build.log", log)
-    return f"{hint or 'Give the commands that install it with --setup.'} The whole log: {log}"
+@contextmanager
+def _log_kept(staging: Path, log: Path) -> Iterator[None]:
+    """A failed build's log is saved outside the staging folder, and its error names it."""
+    try:
+        yield
+    except BuildFailed as error:
+        log.parent.mkdir(exist_ok=True)
+        if (staging / "build.log").is_file():
+            shutil.copyfile(staging / "build.log", log)
+        hint = error.hint or "Give the commands that install it with --setup."
+        raise BuildFailed(error.message, f"{hint} The whole log: {log}") from error
 
 
 def _history(

@@ -16,6 +16,7 @@ from pypi_simple import DistributionPackage, NoSuchProjectError, PyPISimple, Uns
 from pypi_simple.errors import DigestMismatchError, NoDigestsError
 
 from selfplay.repository.archive import unpack
+from selfplay.repository.disk import OF_WRITING
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetch import Checkout, Progress
 from selfplay.repository.gitdir import GitDir
@@ -124,6 +125,10 @@ def _tree(client: PyPISimple, package: DistributionPackage, store: GitDir, downl
     try:
         notes = unpack(archive, folder)
         return store.write_folder(folder), notes
+    except SourceError as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in OF_WRITING:
+            raise error.__cause__ from None  # the archive is good: it is the disk that is full
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -141,7 +146,7 @@ def _download(client: PyPISimple, package: DistributionPackage, downloads: Path)
     try:
         client.download_package(package, temporary, verify=True, timeout=TIMEOUT)
         Path(temporary).replace(kept)
-    except (requests.RequestException, DigestMismatchError, NoDigestsError, OSError) as error:
+    except (requests.RequestException, DigestMismatchError, NoDigestsError) as error:
         raise SourceError(f"{package.filename} cannot be downloaded: {error}") from error
     finally:
         Path(temporary).unlink(missing_ok=True)

@@ -6,6 +6,7 @@ Coverage, process pools and shuffling are switched off: a run measures outcomes,
 """
 
 import json
+import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ MAX_TIMEOUTS = 3
 """How many such tests stop a run: a change that makes everything hang is known by then."""
 COVERAGE_TOOLS = "/tools/coverage"
 FALLBACK_PATTERNS = "python_files=test*.py *_test.py *_tests.py tests.py"
+_END = re.compile(rb"SELFPLAY-END exit=(\d{1,3})")
 _OPTIONS = ("--continue-on-collection-errors", "--maxfail=0", "-q", "--no-header", "--tb=short", "--color=no")
 
 
@@ -146,16 +148,16 @@ def _json(line: str) -> Any:
     for attempt in (line, line + "}"):
         try:
             return json.loads(attempt)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     return None
 
 
 def finished(log: bytes) -> int | None:
     """pytest's exit status, None when the script was killed before its end."""
-    for line in reversed(log.rsplit(b"\n", 4)):
-        if line.startswith(b"SELFPLAY-END exit="):
-            return int(line.rpartition(b"=")[2])
+    for line in reversed(log.rsplit(b"\n", 4)[1:]):
+        if found := _END.fullmatch(line):
+            return int(found[1])
     return None
 
 
@@ -184,10 +186,13 @@ def render_coverage(
 
 def parse_coverage(data: bytes) -> CoverageMap:
     """The map a traced run wrote. Raises `ValueError` for anything else."""
-    value = json.loads(data)
-    sets = [frozenset(int(index) for index in members) for members in value["sets"]]
-    lines = {
-        str(file): {int(line): sets[number] for line, number in covered.items()}
-        for file, covered in value["files"].items()
-    }
-    return CoverageMap(tuple(str(test) for test in value["tests"]), lines)
+    try:
+        value = json.loads(data)
+        sets = [frozenset(int(index) for index in members) for members in value["sets"]]
+        lines = {
+            str(file): {int(line): sets[number] for line, number in covered.items()}
+            for file, covered in value["files"].items()
+        }
+        return CoverageMap(tuple(str(test) for test in value["tests"]), lines)
+    except (TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise ValueError(f"not a coverage map: {error}") from error

@@ -73,6 +73,8 @@ def parse_source(text: str) -> Source:
     if scheme := _SCHEME.match(text):
         return _url(text, scheme.group(1).lower())
     path = Path(text).expanduser()
+    if not _can_be_looked_up(path):
+        raise SourceError(f"{text[:200]!r} cannot be looked up: the name is too long, or a folder is closed", FORMS)
     if "::" in text and not path.exists():
         raise SourceError(f"{text!r}: git's remote helpers are not accepted", FORMS)
     if _SCP.match(text) and not path.exists() and not text.startswith((".", "/", "~")):
@@ -84,6 +86,14 @@ def parse_source(text: str) -> Source:
     if not path.is_dir():
         raise SourceError(f"{text!r} is not a folder", FORMS)
     return PathSource(path.absolute())
+
+
+def _can_be_looked_up(path: Path) -> bool:
+    try:
+        path.exists()
+    except OSError:
+        return False
+    return True
 
 
 def _pypi(text: str) -> PypiSource:

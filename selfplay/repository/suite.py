@@ -11,20 +11,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from selfplay.repository.errors import NoPassingTests, NoTests
+from selfplay.repository.disk import named
+from selfplay.repository.errors import NoPassingTests, NoTests, RepositoryError
 from selfplay.repository.inside import text
+from selfplay.repository.kept_runs import KeptRuns
 from selfplay.repository.prepared import Prepared, Suite
-from selfplay.repository.pytest_suite import (
-    FALLBACK_PATTERNS,
-    TEST_SECONDS,
-    Record,
-    file_of,
-    finished,
-    parse_records,
-    render_script,
-    script_for,
-)
+
+from selfplay.repository.pytest_suite import FALLBACK_PATTERNS, TEST_SECONDS, Record, file_of, finished  # isort: skip
+from selfplay.repository.pytest_suite import parse_records, render_script, script_for
 from selfplay.sandbox import MIB, Backend, Completed, Limits
+from selfplay.words import count
 
 LIMITS = Limits(output_bytes=32 * MIB)
 COLLECT_SECONDS = 120.0
@@ -46,11 +42,15 @@ class _Measurement:
     backend: Backend
     time_limit: float
     command: str | None
+    kept: KeptRuns
     options: tuple[str, ...] = ()
     left_out: list[str] = field(default_factory=list)
 
     def run(self, script: str, timeout: float) -> Completed:
-        """One run in a fresh sandbox; of a run that was killed at `timeout`, the records written until then."""
+        """One run in a fresh sandbox, or as it is kept. One killed at `timeout` has the records written until then."""
+        return self.kept.run(script, lambda: self._run(script, timeout))
+
+    def _run(self, script: str, timeout: float) -> Completed:
         with self.backend.open(self.prepared.world(), LIMITS) as sandbox:
             done = sandbox.run(script, timeout=timeout, merge_stderr=True)
             if not done.timed_out:
@@ -73,7 +73,8 @@ def measure_suite(
     command: str | None = None,
     progress: Progress | None = None,
 ) -> Suite:
-    """The suite as it behaves at HEAD; kept beside the environment, so a second call is free.
+    """The suite as it behaves at HEAD; kept beside the environment, so a second call is free. Its runs are kept as they
+    end, so that one that was stopped goes on.
 
     `time_limit`: seconds one run of a script may take. `command` replaces the call of pytest. Raises `NoTests` or
     `NoPassingTests`, with the end of the log.
@@ -84,17 +85,25 @@ def measure_suite(
             "An injector that writes its own test script can still work on it.",
         )
     kept = _kept(prepared, "suite", [time_limit, command])
-    if kept.is_file():
-        return _load(kept)
-    suite = _measure(_Measurement(prepared, backend, time_limit, command), progress or (lambda line: None))
-    _keep(kept, json.dumps(asdict(suite)).encode())
+    suite = _load(kept)
+    if suite is not None:
+        return suite
+    runs = KeptRuns(kept.with_suffix(".runs"))
+    try:
+        suite = _measure(_Measurement(prepared, backend, time_limit, command, runs), progress or (lambda line: None))
+    except RepositoryError:  # an answer too, that another try may change
+        runs.clear()
+        raise
+    with named(kept.parent):
+        _keep(kept, json.dumps(asdict(suite)).encode())
+    runs.clear()
     return suite
 
 
 def _measure(work: _Measurement, progress: Progress) -> Suite:
     progress("collecting the tests")
     files = _discover(work)
-    progress(f"running the tests of {len(files)} files")
+    progress(f"running the tests of {count(len(files), 'file')}")
     first, seconds, log = _first_run(work, files, progress)
     for _ in range(MAX_CUTS):
         chosen = _fit(work, first, seconds)
@@ -220,10 +229,14 @@ def _keep(path: Path, data: bytes) -> None:
     write_atomically(path, data)
 
 
-def _load(path: Path) -> Suite:
-    value = json.loads(path.read_bytes())
-    lists = {name: tuple(value[name]) for name in ("files", "failing", "flaky", "left_out", "options")}
-    return replace(Suite(**{**value, **lists}))
+def _load(path: Path) -> Suite | None:
+    """The suite kept at `path`; None when there is none, or it is damaged."""
+    try:
+        value = json.loads(path.read_bytes())
+        lists = {name: tuple(value[name]) for name in ("files", "failing", "flaky", "left_out", "options")}
+        return Suite(**{**value, **lists})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _tail(log: bytes, lines: int = 15) -> str:

@@ -1,1 +1,1 @@
-"""The two roles one policy plays: what each is told, what ends its episode, what is collected from it."""
+"""The roles that one policy plays: what each is told, which tools it has, what is collected from its episode."""

@@ -1,12 +1,25 @@
 """What every role is told before its task: where it is, its tools, its budget."""
 
 from selfplay import prompts
+from selfplay.agent import call_format
 from selfplay.agent.model import Message
-from selfplay.agent.tools import COMMAND_SECONDS
+from selfplay.agent.tools import SSR_TOOLS
+from selfplay.agent.toolset import COMMAND_SECONDS, Toolset
 from selfplay.sandbox import WORKDIR
 
 
-def opening(task: str, native: bool) -> tuple[Message, ...]:
+def opening(task: str, native: bool, toolset: Toolset = SSR_TOOLS) -> tuple[Message, ...]:
     """The messages an episode begins with. `native`: the endpoint is told of the tools by itself."""
-    system = prompts.render("system", root=WORKDIR, native=native, command_seconds=round(COMMAND_SECONDS))
+    tools = [
+        {
+            "name": tool.name,
+            "description": tool.description,
+            "note": tool.note,
+            "example": call_format.example(tool, toolset),
+        }
+        for tool in toolset.tools
+    ]
+    system = prompts.render(
+        "system", root=WORKDIR, native=native, tools=tools, command_seconds=round(COMMAND_SECONDS)
+    )  # fmt: skip
     return (Message("system", system), Message("user", task))

@@ -3,14 +3,22 @@
 They are played by `selfplay solve --policy gold` and `--policy empty`, and stored as attempts of these names.
 """
 
+from typing import Literal, cast
+
 from selfplay import patches
 from selfplay.oracle.grade import Grade, Grader
-from selfplay.oracle.world import Task, open_world
+from selfplay.oracle.world import Task, open_world, prediction_of
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.staging import apply_diffs
 
+Control = Literal["gold", "empty"]
 GOLD, EMPTY = "gold", "empty"
 CONTROLS = (GOLD, EMPTY)
+
+
+def control_named(name: str) -> Control | None:
+    """The control of this name, if it is one's."""
+    return cast(Control, name) if name in CONTROLS else None
 
 
 def gold_patch(backend: Backend, task: Task, limits: Limits = Limits()) -> str:
@@ -20,12 +28,13 @@ def gold_patch(backend: Backend, task: Task, limits: Limits = Limits()) -> str:
     with open_world(backend, task, limits) as world:
         undo = [*reversed(task.extra), task.artifact.bug_inject]
         apply_diffs(world.sandbox, [patches.reverse(diff) for diff in undo])
-        return world.prediction().diff
+        changes = world.changes()
+    return prediction_of(backend, task, changes, limits).diff
 
 
-def play_control(name: str, backend: Backend, task: Task, grader: Grader, limits: Limits) -> tuple[str, Grade]:
+def play_control(name: Control, backend: Backend, task: Task, grader: Grader, limits: Limits) -> tuple[str, Grade]:
     """(what was graded, its grade) of the control `name`. Raises as `gold_patch` and `Grader.grade` do."""
     if name == EMPTY:
-        return "", grader.grade_untouched()
+        return "", grader.grade_untouched(backend)
     diff = gold_patch(backend, task, limits)
-    return diff, grader.grade(diff)
+    return diff, grader.grade(backend, diff)

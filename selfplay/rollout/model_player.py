@@ -1,25 +1,24 @@
-"""Players that are language models: one model for both roles, on an event loop of its own."""
+"""Players that are language models: one model for every role and episode of a run, behind text or token ids."""
 
+import asyncio
+import contextlib
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
-from selfplay.agent import EpisodeLimits
-from selfplay.agent.conversation import Conversation, Style
-from selfplay.agent.model import Message, Sampling
+from selfplay.agent import EpisodeLimits, Policy
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.agent.conversation import ChatConversation, Conversation, Style, TokenConversation
+from selfplay.agent.model import Message, MessageCount, Sampling, TextModel, TokenModel
 from selfplay.policies.bounds import Amount, Count, Seconds, Share
-from selfplay.policies.loop import LoopThread
-from selfplay.policies.voices import OnLoop, Pulse, Voice
-from selfplay.roles.injector.prompt import injector_prompt
-from selfplay.roles.injector.staged import StagedInjector
-from selfplay.roles.injector.task import InjectorTask
-from selfplay.roles.prompt import opening
-from selfplay.roles.solver.prompt import solver_prompt
-from selfplay.roles.solver.task import SolverTask
+from selfplay.roles.role import Role
 
 Say = Callable[[str], None]
+T = TypeVar("T")
+FIRST_REPORT, SLOWEST_REPORT = 20.0, 600.0
+"""Seconds between two reports of how many messages came: the first, and the most that they grow to."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,9 @@ class PlayOptions:
     """How a model plays. `episodes`: how many at a time; `tools`: the textual call format or the endpoint's own calls;
     `staged`: the injector in three stages, each a conversation of its own; `calls` and `seconds` of one episode;
     `max_tokens` of one message. `seeded`: every message is drawn with a seed of its own, fixed by the run's seed, the
-    episode and the turn; None: only in process, since endpoints may refuse a seed."""
+    episode and the turn; None: only in process, since endpoints may refuse a seed, and not by vLLM on CPU, where a
+    request cannot carry one: there the engine's own seed (`engine_seed`) is all there is, which fixes the messages of
+    one episode at a time, and `seeded=true` is refused."""
 
     episodes: Count = 8
     tools: Literal["text", "native"] = "text"
@@ -41,19 +42,56 @@ class PlayOptions:
     seeded: bool | None = None
 
     def style(self, episode: str) -> Style:
-        """How the model is spoken to in `episode`, a name that no other of the run has."""
+        """How the model is asked in `episode`, a name that no other of the run has."""
         seed = zlib.crc32(episode.encode()) if self.seeded else None
         sampling = Sampling(self.temperature, self.top_p, self.max_tokens, seed)
         return Style(sampling, self.tools == "native", self.observation_chars)
 
 
+class Closable(Protocol):
+    """What holds connections, memory or processes."""
+
+    async def close(self) -> None:
+        """Free it."""
+        ...
+
+
+class TextEngine(TextModel, Closable, Protocol):
+    """A text model that can be closed."""
+
+
+class TokenEngine(TokenModel, Closable, Protocol):
+    """A token model that can be closed."""
+
+
+@dataclass(frozen=True)
+class TextSide:
+    """An opened model that is asked in messages."""
+
+    engine: TextEngine
+
+
+@dataclass(frozen=True)
+class TokenSide:
+    """An opened model that is asked in token ids, by its own chat template. `seeded`: each message by its own seed."""
+
+    engine: TokenEngine
+    chat: ChatFormat
+    seeded: bool = True
+
+
+Opened = TextSide | TokenSide
+
+
 class ModelPlayer:
-    """Plays both roles with one model, which is opened on first need (or by `check`)."""
+    """Plays every role with one model. Lives on the event loop that `open` is called on."""
+
+    is_model = True
 
     def __init__(
         self,
         name: str,
-        open_voice: Callable[[], Awaitable[Voice]],
+        open_model: Callable[[], Awaitable[Opened]],
         options: PlayOptions,
         engine: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
@@ -62,48 +100,57 @@ class ModelPlayer:
         self.episodes = options.episodes
         self.limits = EpisodeLimits(options.calls, options.seconds)
         played = {name: value for name, value in asdict(options).items() if name != "episodes"}
-        self.settings = {**played, **engine}
-        self.loop = LoopThread()
-        self._open = open_voice
-        self._voice: Voice | None = None
-        self._pulse = Pulse()
+        self.settings: Mapping[str, Any] = {**played, **engine}
+        self._open = open_model
+        self._opened: Opened | None = None
+        self._count = MessageCount()
+        self._report: asyncio.Task[None] | None = None
 
-    def check(self, say: Say = lambda line: None) -> None:
-        """Open the model, so that what is wrong with it is known before anything runs. Raises `ModelError`."""
+    async def open(self, say: Say = lambda line: None) -> None:
+        """Open the model, and from now on report its progress. Raises `ModelError`."""
         say(f"opening {self.name}")
-        self._opened()
-        self.loop.submit(self._pulse.beat(say))
+        self._opened = await self._open()
+        if isinstance(self._opened, TokenSide):
+            self.options = replace(self.options, seeded=self._opened.seeded)
+        self._report = asyncio.create_task(report(self._count, say))
 
-    def _opened(self) -> Voice:
-        if self._voice is None:
-            self._voice = self.loop.run(_awaited(self._open))
-        return self._voice
+    def policy(self, role: Role[T], task: T) -> Policy:
+        """The policy of one episode. The player must be open."""
+        style = self.options.style(role.key(task))
 
-    def injector(self, task: InjectorTask) -> OnLoop:
-        voice, style = self._opened(), self.options.style(f"injector:{task.seed}:{task.number}")
-        if self.options.staged:
-            return OnLoop(self._staged(task, voice, style), self.loop, self._pulse)
-        talk = voice.conversation("injector", opening(injector_prompt(task), style.native), style)
-        return OnLoop(talk, self.loop, self._pulse)
-
-    def _staged(self, task: InjectorTask, voice: Voice, style: Style) -> StagedInjector:
         def converse(told: tuple[Message, ...]) -> Conversation:
-            return voice.conversation("injector", told, style)
+            return self._conversation(role, told, style)
 
-        return StagedInjector(task, voice.name, converse, style.native)
+        if role.staged and self.options.staged:
+            return role.staged(task, self.name, converse, style.native)
+        return converse(role.opening(task, style.native))
 
-    def solver(self, task: SolverTask) -> OnLoop:
-        voice, style = self._opened(), self.options.style(f"solver:{task.seed}:{task.bug}:{task.number}")
-        talk = voice.conversation("solver", opening(solver_prompt(task), style.native), style)
-        return OnLoop(talk, self.loop, self._pulse)
+    def _conversation(self, role: Role[T], told: tuple[Message, ...], style: Style) -> Conversation:
+        match self._opened:
+            case TextSide(engine):
+                return ChatConversation(
+                    engine, self.name, role.name, told, style, toolset=role.toolset, count=self._count
+                )
+            case TokenSide(engine, chat):
+                return TokenConversation(engine, chat, role.name, told, style, toolset=role.toolset, count=self._count)
+        raise RuntimeError(f"{self.name} is not open")
 
-    def close(self) -> None:
-        """Free the model and stop the loop."""
-        if self._voice is not None:
-            self.loop.run(self._voice.close())
-            self._voice = None
-        self.loop.close()
+    async def close(self) -> None:
+        """End the reports and free the model."""
+        if self._report is not None:
+            self._report.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._report
+        if self._opened is not None:
+            await self._opened.engine.close()
+        self._opened = self._report = None
 
 
-async def _awaited(make: Callable[[], Awaitable[Voice]]) -> Voice:
-    return await make()
+async def report(count: MessageCount, say: Say, first: float = FIRST_REPORT) -> None:
+    """Say that a model is at work, which may not show for an hour: after `first` seconds and then ever less often."""
+    seconds = first
+    while True:
+        await asyncio.sleep(seconds)
+        if count.awaited:
+            say(f"the model gave {count.given} messages so far, {count.awaited} awaited")
+            seconds = min(2 * seconds, SLOWEST_REPORT)

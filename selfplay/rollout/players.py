@@ -1,22 +1,27 @@
 """Who plays: a player gives every episode of a run its policy, for either role, by the name `--policy` takes."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from selfplay.agent import EpisodeLimits, Policy
+from selfplay.agent.model import ModelError
 from selfplay.errors import SelfplayError
-from selfplay.policies.loop import LoopThread
 from selfplay.roles.injector.task import InjectorTask
+from selfplay.roles.role import Role
 from selfplay.roles.solver.task import SolverTask
 from selfplay.scripted.injector.script import scripted_injector
-from selfplay.scripted.injector.survey import Notes
+from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.solver.naive import naive_solver
 from selfplay.scripted.solver.script import scripted_solver
 
+log = logging.getLogger(__name__)
 Say = Callable[[str], None]
+T = TypeVar("T")
 
 
 class UnknownPolicy(SelfplayError):
@@ -26,69 +31,69 @@ class UnknownPolicy(SelfplayError):
 class Player(Protocol):
     """One for a whole run, shared by its episodes; each gets a policy of its own.
 
-    `loop`: where its policies live, None for one that plays in the caller's thread. `episodes`: how many it likes to
-    play at a time on it. `limits`: what each may use. `settings`: plain values that fix how it plays; a run that is
-    resumed with others would mix two policies.
+    `limits`: what each episode may use. `episodes`: how many it likes to play at a time, 0 for as many as there are
+    workers. `is_model`: whether its failures are outages of a model. `settings`: plain values that fix how it plays; a
+    run that is resumed with others would mix two policies.
     """
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     @property
-    def loop(self) -> LoopThread | None: ...
-
-    @property
-    def episodes(self) -> int: ...
+    def settings(self) -> Mapping[str, Any]: ...
 
     @property
     def limits(self) -> EpisodeLimits: ...
 
     @property
-    def settings(self) -> Mapping[str, Any]: ...
+    def episodes(self) -> int: ...
 
-    def check(self, say: Say = ...) -> None:
+    @property
+    def is_model(self) -> bool: ...
+
+    async def open(self, say: Say) -> None:
         """Make sure that it can play, and from now on say what it does for long. Raises `SelfplayError`."""
         ...
 
-    def injector(self, task: InjectorTask) -> Policy:
-        """The policy that plants and hides the bug of `task`."""
+    def policy(self, role: Role[T], task: T) -> Policy:
+        """The policy that plays one episode of `role`. The player must be open."""
         ...
 
-    def solver(self, task: SolverTask) -> Policy:
-        """The policy that makes one attempt at the bug of `task`."""
-        ...
-
-    def close(self) -> None:
+    async def close(self) -> None:
         """Free what it holds."""
         ...
 
 
 class ScriptedPlayer:
-    """Plays both roles without a model. What its first injector learns of the repository, the others know.
+    """Plays the injector and the solver without a model. `survey`: what its injectors know of the repository.
 
     Its attempts take turns: one searches for a repair, the next makes a shallow change, so that a bug it can solve is
     solved sometimes and a bug it cannot leaves failed patches of both kinds. `search` and `naive` do only the one.
     """
 
-    loop: LoopThread | None = None
-    episodes = 1
+    episodes = 0
+    is_model = False
     limits = EpisodeLimits()
-    settings: Mapping[str, Any] = {}
+    settings: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, name: str = "scripted") -> None:
+    def __init__(self, name: str = "scripted", survey: Survey | None = None) -> None:
         self.name = name
-        self._notes = Notes()
+        self._survey = survey
 
-    def check(self, say: Say = lambda line: None) -> None:
+    async def open(self, say: Say) -> None:
         """A script is always ready."""
 
-    def injector(self, task: InjectorTask) -> Policy:
-        return scripted_injector(task, self._notes)
+    def policy(self, role: Role[T], task: T) -> Policy:
+        if isinstance(task, InjectorTask):
+            if self._survey is None:
+                raise UnknownPolicy("a scripted injector needs a survey", "Make one with `survey_of`.")
+            return scripted_injector(task, self._survey)
+        if isinstance(task, SolverTask):
+            searches = task.number % 2 == 0 if self.name == "scripted" else self.name == "search"
+            return scripted_solver(task) if searches else naive_solver(task)
+        raise UnknownPolicy(f"the policy {self.name} does not play the role {role.name}", "Use a model's policy.")
 
-    def solver(self, task: SolverTask) -> Policy:
-        searches = task.number % 2 == 0 if self.name == "scripted" else self.name == "search"
-        return scripted_solver(task) if searches else naive_solver(task)
-
-    def close(self) -> None:
+    async def close(self) -> None:
         """It holds nothing."""
 
 
@@ -118,23 +123,22 @@ def _endpoint(model: str, options: Mapping[str, str]) -> Player:
 
     imported("openai", "openai")
     from selfplay.policies.endpoint import Endpoint, EndpointOptions
-    from selfplay.policies.voices import EndpointVoice, Voice
-    from selfplay.rollout.model_player import ModelPlayer, PlayOptions
+    from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TextSide
 
     play, how = read_options(options, PlayOptions, EndpointOptions)
 
-    async def open_voice() -> Voice:
+    async def open_model() -> TextSide:
         endpoint = Endpoint(model, how)
         await endpoint.check()
-        return EndpointVoice(endpoint)
+        return TextSide(endpoint)
 
-    return ModelPlayer(f"openai:{model}", open_voice, play)
+    return ModelPlayer(f"openai:{model}", open_model, play)
 
 
 def _vllm(model: str, options: Mapping[str, str]) -> Player:
-    from selfplay.policies.vllm_engine import VllmModel, VllmOptions
+    from selfplay.policies.vllm_engine import VllmModel, VllmOptions, why_no_seeds
 
-    return _in_process("vllm", model, options, VllmOptions, VllmModel.open)
+    return _in_process("vllm", model, options, VllmOptions, VllmModel.open, why_no_seeds)
 
 
 def _transformers(model: str, options: Mapping[str, str]) -> Player:
@@ -144,25 +148,42 @@ def _transformers(model: str, options: Mapping[str, str]) -> Player:
 
 
 def _in_process(
-    kind: str, model: str, options: Mapping[str, str], how: type[Any], open_model: Callable[[str, Any], Awaitable[Any]]
+    kind: str,
+    model: str,
+    options: Mapping[str, str],
+    how: type[Any],
+    load: Callable[[str, Any], Awaitable[Any]],
+    why_no_seeds: Callable[[], str] | None = None,
 ) -> Player:
-    """A player with a model of this process, spoken to in token ids."""
+    """A player with a model of this process, which is asked in token ids. `why_no_seeds`: asked when the model is
+    opened, why requests cannot carry a seed, empty where they can; None for an engine whose requests always can."""
     from selfplay.agent.chat_format import ChatFormat
     from selfplay.policies.tokenizer import load_tokenizer
-    from selfplay.policies.voices import TokenVoice, Voice
-    from selfplay.rollout.model_player import ModelPlayer, PlayOptions
+    from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TokenSide
 
     play, wanted = read_options(options, PlayOptions, how)
     if play.tools == "native":
         raise UnknownPolicy(f"{kind}: has no tool calls of its own", "Leave the option tools out, or use openai:MODEL.")
 
-    async def open_voice() -> Voice:
-        chat = ChatFormat(load_tokenizer(model))  # before the weights, which take longer
-        return TokenVoice(await open_model(model, wanted), chat)
+    if why_no_seeds is None:
+        play = replace(play, seeded=_seeded(play.seeded, ""))
 
-    seeded = True if play.seeded is None else play.seeded
+    async def open_model() -> TokenSide:
+        seeded = _seeded(play.seeded, why_no_seeds() if why_no_seeds else "")  # before the weights, which take longer
+        chat = ChatFormat(load_tokenizer(model))
+        return TokenSide(await load(model, wanted), chat, seeded)
+
     engine = {"dtype": wanted.dtype, "context": wanted.context}
-    return ModelPlayer(f"{kind}:{model}", open_voice, replace(play, seeded=seeded), engine)
+    return ModelPlayer(f"{kind}:{model}", open_model, play, engine)
+
+
+def _seeded(wanted: bool | None, why_not: str) -> bool:
+    """Whether each message is drawn by a seed of its own. Raises `ModelError` where that is asked for and cannot be."""
+    if wanted and why_not:
+        raise ModelError(f"seeded=true cannot be kept: {why_not}", "Leave it out: the engine has a seed (engine_seed).")
+    if wanted is None and why_not:
+        log.warning("messages are not seeded one by one, the engine is (engine_seed): %s", why_not)
+    return not why_not if wanted is None else wanted
 
 
 def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:

@@ -7,25 +7,23 @@ are inherited; F2P and P2P are measured anew, twice, and the new world is search
 """
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 
-from selfplay import __version__
 from selfplay.artifact import Bug
 from selfplay.artifact.bug import FailedAttempt
-from selfplay.curriculum import Curriculum
-from selfplay.curriculum.attempts import DUPLICATE, PROMOTED, Attempt, Promotion
+from selfplay.curriculum.records import PROMOTED, REPEATED, Attempt, Promotion
 from selfplay.errors import SelfplayError
 from selfplay.oracle.audit import audit
 from selfplay.oracle.world import open_world
 from selfplay.patches import is_test_file, parse
 from selfplay.patches.substance import changes_code
 from selfplay.plain import encode
-from selfplay.rollout.parallel import in_parallel
+from selfplay.repository import Prepared
 from selfplay.rollout.second_order import Measured, measure_second_order
-from selfplay.rollout.solving import Ready, Solving
-from selfplay.sandbox import SandboxError
+from selfplay.rollout.solver import ReadyBug
+from selfplay.sandbox import Backend, SandboxError
+from selfplay.version import VERSION
 from selfplay.workbench import Workbench
 
 PER_PARENT = 4
@@ -33,55 +31,37 @@ PER_PARENT = 4
 HONEST_FAILURES = ("failing-tests", "missing-tests")
 """Reasons of grades that say only that the patch does not do: the others are no attempt at the task."""
 
-Told = Callable[[Promotion], None]
+
+Looked = list[tuple[Promotion, str]]
+"""What came of failed attempts, each with its diff."""
 
 
-def promote(run: Solving, pool: Curriculum, bugs: Sequence[Ready], per_parent: int, told: Told) -> None:
-    """Make second-order bugs of the failed attempts stored for `bugs`, and store what came of each one looked at.
-
-    Raises `RolloutError` when sandboxes keep failing."""
-    known, considered = pool.attempts.trees(), pool.attempts.considered()
-    failed = defaultdict(list)
-    for attempt in sorted(pool.attempts.all(), key=lambda attempt: (attempt.number, attempt.policy)):
-        if not attempt.resolved and (attempt.bug, attempt.policy, attempt.number) not in considered:
-            failed[attempt.bug].append(attempt)
-    room = {ready.bug.id: per_parent - pool.attempts.children(ready.bug.id) for ready in bugs}
-    jobs = [ready for ready in bugs if ready.bug.order == 1 and failed[ready.bug.id] and room[ready.bug.id] > 0]
-
-    def work(ready: Ready) -> list[tuple[Promotion, str]]:
-        return _children(run, ready, failed[ready.bug.id], room[ready.bug.id], known)
-
-    for ready, found in in_parallel(jobs, work, run.workers, run.backend):
-        for promotion, diff in found:
-            pool.attempts.add_promotion(promotion, ready.artifact, diff)
-            told(promotion)
-
-
-def _children(
-    run: Solving, ready: Ready, attempts: Sequence[Attempt], most: int, known: set[str]
-) -> list[tuple[Promotion, str]]:
-    """What comes of the attempts at one bug, in order, until `most` are promoted."""
+def promote(
+    ready: ReadyBug, attempts: Sequence[Attempt], most: int, known: Set[str], prepared: Prepared, backend: Backend
+) -> Looked:
+    """Look at failed attempts at one bug, in order, until `most` are promoted. `known`: trees of other second-order
+    bugs. Raises `SandboxError`."""
     found: list[tuple[Promotion, str]] = []
     seen = set(known)
     for attempt in attempts:
         if sum(promotion.bug is not None for promotion, _ in found) >= most:
             break
-        promotion = _promotion(run, ready, attempt, seen)
+        promotion = _promotion(ready, attempt, seen, prepared, backend)
         found.append((promotion, attempt.diff))
         seen.add(promotion.tree_hash or "")
     return found
 
 
-def _promotion(run: Solving, ready: Ready, attempt: Attempt, seen: set[str]) -> Promotion:
+def _promotion(ready: ReadyBug, attempt: Attempt, seen: Set[str], prepared: Prepared, backend: Backend) -> Promotion:
     nothing = Promotion(attempt.bug, attempt.policy, attempt.number, _unfit(attempt))
     if nothing.status:
         return nothing
     task = replace(ready.task, extra=(attempt.diff,))
     try:
-        with open_world(run.backend, task, run.limits) as world:
+        with open_world(backend, task) as world:
             tree_hash = world.tree_hash
             if tree_hash in seen:
-                return replace(nothing, status=DUPLICATE, tree_hash=tree_hash)
+                return replace(nothing, status=REPEATED, tree_hash=tree_hash)
             leaks = audit(world).findings
     except SandboxError:
         raise
@@ -89,11 +69,10 @@ def _promotion(run: Solving, ready: Ready, attempt: Attempt, seen: set[str]) -> 
         return replace(nothing, status=f"no world: {error.message}")
     if leaks:
         return replace(nothing, status=f"leaks: {leaks[0].where}", tree_hash=tree_hash)
-    measured = measure_second_order(_bench(run, ready), ready.bug, attempt.diff)
+    measured = measure_second_order(_bench(ready, prepared, backend), ready.bug, attempt.diff)
     if isinstance(measured, str):
         return replace(nothing, status=measured, tree_hash=tree_hash)
-    bug = _bug(ready.bug, attempt, measured)
-    return replace(nothing, status=PROMOTED, tree_hash=tree_hash, bug=bug)
+    return replace(nothing, status=PROMOTED, tree_hash=tree_hash, bug=_bug(ready.bug, attempt, measured))
 
 
 def _unfit(attempt: Attempt) -> str:
@@ -108,11 +87,8 @@ def _unfit(attempt: Attempt) -> str:
     return "" if changes_code(sections) else "no-op"
 
 
-def _bench(run: Solving, ready: Ready) -> Workbench:
-    world = run.prepared.world()
-    return Workbench(
-        run.backend, world, ready.artifact, time_limit=ready.seconds, limits=run.limits, shared=run.cache
-    )  # fmt: skip
+def _bench(ready: ReadyBug, prepared: Prepared, backend: Backend) -> Workbench:
+    return Workbench(backend, prepared.world(), ready.artifact, time_limit=ready.seconds, shared=ready.runs)
 
 
 def _bug(parent: Bug, attempt: Attempt, measured: Measured) -> Bug:
@@ -130,6 +106,6 @@ def _bug(parent: Bug, attempt: Attempt, measured: Measured) -> Bug:
             "flaky": flaky,
             "verdicts": (*parent.verdicts, said.to_json()),
             "policy": attempt.policy,
-            "versions": {**parent.versions, "selfplay": __version__},
+            "versions": {**parent.versions, "selfplay": VERSION},
         }
     )

@@ -193,7 +193,7 @@ def next_request(requests: "BufferedReader", woken: bool, idle: float, kept: tup
         arrival = select.poll()
         arrival.register(REQUESTS, select.POLLIN)
         while idle and not arrival.poll(idle * 1000):
-            kill_all()  # there is nobody; but whoever were there could open what follows
+            kill_all()  # nothing should run any more; a process that did could open what the shell inherits
             rest(kept)
         if exactly(requests, 1) != WAKE:
             raise EOFError

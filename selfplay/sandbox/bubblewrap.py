@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 
 from selfplay.sandbox import cgroups, inside, machine, owners
+from selfplay.sandbox.ceilings import check_ceilings
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
@@ -31,6 +32,7 @@ class BubblewrapBackend:
     """
 
     name = "bubblewrap"
+    image_id = ""
 
     def __init__(self, rest_seconds: float = REST_SECONDS) -> None:
         self.rest_seconds = rest_seconds
@@ -103,7 +105,7 @@ class BubblewrapBackend:
         )
         request = {
             "drop_to": self.owner() if self.identity.drop else None,
-            "groups": group.doors if group else (),
+            "groups": group.entry_files if group else (),
             "sources": shown,
             "disk_bytes": limits.disk_bytes,
             "files": limits.files,
@@ -129,6 +131,7 @@ def bubblewrap_backend() -> BubblewrapBackend:
     """This process's backend, probed once. Raises `IsolationUnavailable` naming the promise that does not hold."""
     if sys.platform != "linux":
         raise IsolationUnavailable(f"bubblewrap needs Linux, and this is {sys.platform}", "Use a Linux machine.")
+    check_ceilings()
     backend = BubblewrapBackend()
     try:
         backend.promises = probe(backend)

@@ -36,8 +36,8 @@ class Cgroups:
         """A new group with these limits. Raises `SandboxError` naming the file that refused."""
         name = str(next(self._numbers))
         folders = tuple(sorted({folder / name for folder in self.folders.values()}))
-        door = "tasks" if self.version == 1 else "cgroup.procs"
-        group = Group(folders, tuple(str(folder / door) for folder in folders))
+        entry_file = "tasks" if self.version == 1 else "cgroup.procs"
+        group = Group(folders, tuple(str(folder / entry_file) for folder in folders))
         try:
             for folder in group.folders:
                 self.keep(folder.parent)
@@ -99,9 +99,9 @@ class Group:
 
     folders: tuple[Path, ...]
 
-    doors: tuple[str, ...]
-    """Files in which a process that writes `0` enters. Under v1 they are the per-thread ones: moving oneself through
-    them spares the kernel a lock that costs 15 ms."""
+    entry_files: tuple[str, ...]
+    """A process enters the group by writing `0` into each. Under v1 they are the per-thread ones, which spare the
+    kernel a lock that costs 15 ms."""
 
     def close(self) -> None:
         """Remove the group; its processes are dead, though the kernel may take a moment to notice."""

@@ -1,4 +1,4 @@
-"""Who a sandbox is on the host: root steps down to one uid of its own; anybody else stays who they are.
+"""Which user of the host a sandbox runs as: under root an unused uid, else the user who runs this.
 
 One uid serves all sandboxes. Processes are counted per user *namespace* since Linux 5.14, so sandboxes do not share
 their `Limits.processes` (the probe checks it), and pid namespaces keep them from seeing or signalling each other. Other

@@ -10,7 +10,7 @@ namespace of which the host sees nothing, which solves what bwrap alone cannot:
 - the system part (`/usr`, a small `/etc`) is put together once. bwrap reads the whole mount table for every bind, so
   few mounts and few binds halve the start time.
 
-The process moves into a root of its own: the system part at its usual names, the host at HOST (let go of in each
+The process moves into a root of its own: the system part at its usual names, the host at HOST (unmounted in each
 child before bwrap starts), and SHELF, one sized tmpfs per sandbox with its sources and its writable folders.
 """
 

@@ -170,7 +170,7 @@ def receive(link: Link, size: int) -> bytes:
 
 
 def inside(path: str) -> bytes:
-    """A path as the agent wants it: absolute, from `/testbed` when it was not. Raises `SandboxError` for none."""
+    """A path as the agent wants it: absolute, from `/testbed` when it is relative. `SandboxError`: a null byte."""
     if "\0" in path:
         raise SandboxError(f"{path!r} holds a null byte: there can be no such file")
     return os.fsencode(posixpath.join(WORKDIR, path))

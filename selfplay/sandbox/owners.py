@@ -1,4 +1,7 @@
-"""Whose something is: a name that no later process has, by which the next one finds what a killed one left."""
+"""Names that say which process owns a folder or a control group.
+
+No later process has the same name, so the next supervisor finds what a killed one left behind.
+"""
 
 import functools
 import os
@@ -33,7 +36,7 @@ def dead(owner: str) -> bool:
 
 
 def marked() -> str:
-    """The start of a name that says whose something is."""
+    """The start of every name of something that this process owns."""
     return f"{PREFIX}{identity(os.getpid())}.{namespace()}."
 
 

@@ -1,20 +1,17 @@
-"""Admission: never more live sandboxes of this process than the machine holds, whichever thread asks.
+"""Admission: never more live sandboxes of this process than the machine holds.
 
-A pool is a `Backend` around another one. Each sandbox takes its share of the machine's memory until it is closed; who
-finds no room waits, in order, until a deadline. Some can be started ahead (`warm`), which hides what a start costs.
-A lease bounds how long one may live: the episode's time and, after it, the time that grading may take; whoever holds
-it longer finds the sandbox closed. The backends see to it that nothing outlives this process, however it ends. Two
-runs at once each count on the whole machine: give each its part with `--workers`.
+A seat is awaited on the event loop, first come first served, before anything starts, so no thread ever waits for one.
+The lease of a seat covers all that an episode needs, one sandbox after the other: its own, then those that check or
+grade what it made. Because nobody asks for a second seat while holding one, waiting always ends. Two runs at once each
+count on the whole machine: give each its part with `--workers`.
 """
 
+import asyncio
 import contextlib
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from selfplay.sandbox.machine import SHARE, LimitsTooLarge, check, machine
 from selfplay.sandbox.protocol import MIB, Backend, Limits, Sandbox, SandboxError, World
@@ -22,15 +19,10 @@ from selfplay.sandbox.protocol import MIB, Backend, Limits, Sandbox, SandboxErro
 OVERCOMMIT = 4.0
 """Limits are ceilings that sandboxes seldom reach together, so their sum may be this many times the memory."""
 PER_CORE = 256
-WAIT_SECONDS = 900.0
 
 
-class PoolExhausted(SandboxError):
-    """No room came free before the deadline."""
-
-
-class PoolClosed(SandboxError):
-    """A sandbox was asked for after the pool was closed."""
+class LeaseClosed(SandboxError):
+    """A sandbox was asked of a lease that has ended."""
 
 
 @dataclass(frozen=True)
@@ -49,188 +41,164 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a pool holds at one moment. `waiting`: threads that found no room."""
+    """What a pool has given out at one moment. `waiting`: those that found no seat."""
 
-    live: int
-    warm: int
+    leases: int
     waiting: int
     memory_bytes: int
 
 
 class Lease:
-    """A sandbox until a moment. `close` ends it and gives its place back; safe to call twice, from any thread."""
+    """A seat as a `Backend`: one sandbox at a time, of no more than its limits, never waiting for room.
 
-    def __init__(self, opened: AbstractContextManager[Sandbox], give_back: Callable[["Lease"], None]) -> None:
-        self.sandbox = opened.__enter__()
-        self._opened, self._give_back = opened, give_back
-        self._once, self._closed = threading.Lock(), False
-        self._timer: threading.Timer | None = None
+    Threads use it; `close` may come from any and ends the sandbox that is live.
+    """
 
-    def until(self, seconds: float) -> None:
-        """Close it in so many seconds, whoever uses it then."""
-        self._timer = threading.Timer(seconds, self.close)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def close(self) -> None:
-        with self._once:  # who comes second waits until it is over
-            if self._closed:
-                return
-            self._closed = True
-            if self._timer:
-                self._timer.cancel()
-            try:
-                self._opened.__exit__(None, None, None)
-            finally:
-                self._give_back(self)
-
-
-class Pool:
-    """A backend with admission. Serves many threads; `close` ends every sandbox and every wait."""
-
-    def __init__(self, backend: Backend, capacity: Capacity | None = None, wait_seconds: float = WAIT_SECONDS) -> None:
-        self.backend = backend
-        self.name = backend.name
-        self.capacity = capacity or Capacity.of_this_machine()
-        self.wait_seconds = wait_seconds
-        self._room = threading.Condition()
-        self._queue: deque[object] = deque()
-        self._memory = self._live = 0
-        self._leases: set[Lease] = set()
-        self._warm: list[tuple[World, Limits, Lease]] = []
-        self._closed = False
-
-    def __getattr__(self, name: str) -> Any:
-        """What else a backend offers (its image, for one) is the backend's own."""
-        return getattr(self.backend, name)
+    def __init__(self, backend: Backend, limits: Limits) -> None:
+        self.name, self.image_id, self.limits = backend.name, backend.image_id, limits
+        self._backend = backend
+        self._lock = threading.Lock()
+        self._live: Sandbox | None = None
+        self._closed = self._starting = False
 
     def owner(self) -> tuple[int, int]:
-        """(uid, gid) that must own a folder for a sandbox to write to it."""
-        return self.backend.owner()
+        """As the backend's."""
+        return self._backend.owner()
 
     @contextlib.contextmanager
     def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
-        """A started sandbox, once there is room, closed when the context ends."""
-        lease = self.lease(world, limits)
+        """A started sandbox. Raises `SandboxError`: `LeaseClosed`, or while another one of the lease is live."""
+        if limits.memory_bytes > self.limits.memory_bytes:
+            raise SandboxError(f"a sandbox of {limits.memory_bytes // MIB} MiB is larger than its lease")
+        with self._lock:
+            if self._closed:
+                raise LeaseClosed("the lease of this sandbox has ended", "The run was stopped; it can be resumed.")
+            if self._live is not None or self._starting:
+                raise SandboxError(
+                    "a lease holds one sandbox at a time", "Close the first before the second is opened."
+                )
+            self._starting = True
+        held: Sandbox | None = None
         try:
-            yield lease.sandbox
+            with self._backend.open(world, limits) as sandbox:
+                held = self._held(sandbox)
+                yield held
         finally:
-            lease.close()
+            with self._lock:
+                if held is None:
+                    self._starting = False
+                elif self._live is held:
+                    self._live = None
 
-    def lease(
-        self, world: World, limits: Limits = Limits(), seconds: float | None = None, grading_seconds: float = 0.0
-    ) -> Lease:
-        """A started sandbox for an episode of `seconds` and `grading_seconds` after it, which the caller closes.
+    def _held(self, sandbox: Sandbox) -> Sandbox:
+        """The sandbox, known to be live until it is closed."""
+        held = _Held(sandbox, self._freed)
+        with self._lock:
+            if not self._closed:
+                self._starting, self._live = False, held
+                return held
+        sandbox.close()  # it was still starting when the lease ended
+        raise LeaseClosed("the lease of this sandbox has ended", "The run was stopped; it can be resumed.")
 
-        Raises `LimitsTooLarge`, `PoolExhausted`, `PoolClosed`, and what the backend raises.
-        """
-        lease = self._take_warm(world, limits) or self._start(world, limits)
-        if seconds is not None:
-            lease.until(seconds + grading_seconds)
-        return lease
+    def _freed(self) -> None:
+        with self._lock:
+            self._live = None
 
-    def warm(self, world: World, limits: Limits = Limits(), count: int = 1) -> None:
-        """Start `count` sandboxes now, which the next that ask for the very same world and limits are given."""
-        for _ in range(count):
-            lease = self._start(world, limits)
-            with self._room:
-                self._warm.append((world, limits, lease))
-
-    def usage(self) -> Usage:
-        """What the pool holds now."""
-        with self._room:
-            return Usage(self._live, len(self._warm), len(self._queue), self._memory)
+    @property
+    def idle(self) -> bool:
+        """Whether no sandbox of it is live or starts."""
+        with self._lock:
+            return self._live is None and not self._starting
 
     def close(self) -> None:
-        """End every live sandbox and every wait; later askers get `PoolClosed`. The backend stays open."""
-        with self._room:
-            self._closed = True
-            leases = tuple(self._leases)
-            self._warm.clear()
-            self._room.notify_all()
-        for lease in leases:
-            lease.close()
+        """End the sandbox that is live; later `open`s get `LeaseClosed`."""
+        with self._lock:
+            self._closed, live = True, self._live
+        if live is not None:
+            live.close()
 
-    def _start(self, world: World, limits: Limits) -> Lease:
-        self._admit(limits)
 
-        def give_back(lease: Lease) -> None:
-            with self._room:
-                self._leases.discard(lease)
-            self._release(limits)
+class _Held:
+    """A sandbox that tells its lease when it is closed, so that the next one may be opened at once."""
 
+    def __init__(self, sandbox: Sandbox, freed: Callable[[], None]) -> None:
+        self.run, self.read_file, self.write_file = sandbox.run, sandbox.read_file, sandbox.write_file
+        self._close, self._freed = sandbox.close, freed
+
+    def close(self) -> None:
+        self._close()
+        self._freed()
+
+
+class Pool:
+    """Gives out the seats of a backend. Lives on one event loop."""
+
+    def __init__(self, backend: Backend, capacity: Capacity | None = None) -> None:
+        self.backend = backend
+        self.capacity = capacity or Capacity.of_this_machine()
+        self._queue: deque[tuple[Limits, asyncio.Future[None]]] = deque()
+        self._memory = self._leases = 0
+
+    @contextlib.asynccontextmanager
+    async def lease(self, limits: Limits = Limits()) -> AsyncIterator[Lease]:
+        """A seat for sandboxes of these limits, once one is free. However the context ends, its sandbox does too.
+
+        Raises `LimitsTooLarge` for limits that this pool can never hold.
+        """
+        await self._admitted(limits)
+        lease = Lease(self.backend, limits)
         try:
-            lease = Lease(self.backend.open(world, limits), give_back)
-        except BaseException:
-            self._release(limits)
-            raise
-        with self._room:
-            self._leases.add(lease)
-            closed = self._closed
-        if closed:  # while it started: who closed the pool did not know it
-            lease.close()
-            raise PoolClosed("the pool of sandboxes is closed", "Make a new one.")
-        return lease
+            yield lease
+        finally:
+            try:
+                if not lease.idle:
+                    await asyncio.shield(asyncio.to_thread(lease.close))
+                lease.close()
+            finally:
+                self._give_back(limits)
 
-    def _take_warm(self, world: World, limits: Limits) -> Lease | None:
-        with self._room:
-            for number, (its_world, its_limits, lease) in enumerate(self._warm):
-                if (its_world, its_limits) == (world, limits):
-                    del self._warm[number]
-                    return lease
-        return None
+    def usage(self) -> Usage:
+        """What is given out now."""
+        return Usage(self._leases, len(self._queue), self._memory)
 
-    def _admit(self, limits: Limits) -> None:
-        """Wait for room, first come first served; sandboxes that only stand ready make way."""
+    async def _admitted(self, limits: Limits) -> None:
+        """Return once there is room, first come first served."""
         check(limits)
         if limits.memory_bytes > (most := self.capacity.memory_bytes):
             raise LimitsTooLarge(
                 f"a sandbox of {limits.memory_bytes // MIB} MiB does not fit into {most // MIB} MiB",
                 "Ask for less memory, or use a larger machine.",
             )
-        deadline, ticket = time.monotonic() + self.wait_seconds, object()
-        with self._room:
-            self._queue.append(ticket)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (limits, turn)
+        self._queue.append(entry)
+        self._let_in()
         try:
-            while not self._entered(ticket, limits, deadline):
-                self._make_way()
-        finally:
-            with self._room:
-                self._queue.remove(ticket)
-                self._room.notify_all()
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                with contextlib.suppress(ValueError):  # it may have been passed over already
+                    self._queue.remove(entry)
+                self._let_in()
+            else:  # the seat came in the same moment
+                self._give_back(limits)
+            raise
 
-    def _entered(self, ticket: object, limits: Limits, deadline: float) -> bool:
-        """Whether there was room at last; False when a warm sandbox may be ended to make some."""
-        with self._room:
-            while True:
-                if self._closed:
-                    raise PoolClosed("the pool of sandboxes is closed", "Make a new one.")
-                if self._queue[0] is ticket and self._fits(limits):
-                    self._live += 1
-                    self._memory += limits.memory_bytes
-                    return True
-                if self._queue[0] is ticket and self._warm:
-                    return False
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise PoolExhausted(
-                        f"no room for a sandbox within {self.wait_seconds:.0f} s: {self._live} are live",
-                        "Use fewer workers, or limits of less memory.",
-                    )
-                self._room.wait(left)
-
-    def _make_way(self) -> None:
-        with self._room:
-            lease = self._warm.pop(0)[2] if self._warm else None
-        if lease is not None:
-            lease.close()
+    def _let_in(self) -> None:
+        """Give seats to those who wait, in order, as far as there is room."""
+        while self._queue and self._fits(self._queue[0][0]):
+            limits, turn = self._queue.popleft()
+            if turn.cancelled():
+                continue
+            self._leases += 1
+            self._memory += limits.memory_bytes
+            turn.set_result(None)
 
     def _fits(self, limits: Limits) -> bool:
         room = self._memory + limits.memory_bytes <= self.capacity.memory_bytes
-        return room and self._live < self.capacity.sandboxes
+        return room and self._leases < self.capacity.sandboxes
 
-    def _release(self, limits: Limits) -> None:
-        with self._room:
-            self._live -= 1
-            self._memory -= limits.memory_bytes
-            self._room.notify_all()
+    def _give_back(self, limits: Limits) -> None:
+        self._leases -= 1
+        self._memory -= limits.memory_bytes
+        self._let_in()

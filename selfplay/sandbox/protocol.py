@@ -47,7 +47,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
             value = getattr(self, name)
-            if value is not None and not value >= least:  # nor is a NaN
+            if value is not None and not value >= least:  # `not >=`: NaN is refused too
                 raise SandboxError(f"a limit of {name}={value} cannot be held", f"The least is {least}.")
 
     @property
@@ -142,9 +142,18 @@ class Sandbox(Protocol):
 
 
 class Backend(Protocol):
-    """Makes sandboxes. One backend object serves many threads."""
+    """Makes sandboxes. One backend object serves many threads.
 
-    name: str
+    `image_id`: what identifies the image whose programs run inside, empty where they are this machine's.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def image_id(self) -> str:
+        """The user's image that sandboxes run; empty where they run this machine's own programs."""
+        ...
 
     def open(self, world: World, limits: Limits = Limits()) -> AbstractContextManager[Sandbox]:
         """A started sandbox, closed when the context ends. Raises `SandboxError`."""

@@ -6,8 +6,9 @@ episodes would take all the threads that running ones need.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
@@ -27,6 +28,16 @@ class Workers:
         """What `function` returns, called in a thread. Cancelled, the call that has begun goes on to its end: close the
         sandbox that it waits for."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *args, **kwargs))
+
+    @asynccontextmanager
+    async def entered(self, context: AbstractContextManager[T]) -> AsyncIterator[T]:
+        """A context that blocks, such as an open sandbox, entered in a thread. It is left in a thread beside these: all
+        of them may be waiting for commands in sandboxes that are being closed."""
+        value = await self.run(context.__enter__)
+        try:
+            yield value
+        finally:
+            await asyncio.shield(asyncio.to_thread(context.__exit__, None, None, None))
 
     def __enter__(self) -> Self:
         return self

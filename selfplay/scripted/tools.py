@@ -5,15 +5,14 @@ import shlex
 import zlib
 
 from selfplay.agent.actions import Call, Observation
-from selfplay.scripted.policy import Script
+from selfplay.scripted.edits.cuts import Change, Cut, line_end, split_lines
+from selfplay.scripted.policy import Script, Stuck
 
 PAGE = 120_000
 """Characters read at once: under the cap of one observation."""
+MOST_EDITS = 6
+"""Places of one file edited one by one; with more the file is written anew."""
 MAX_UNPACKED = 256 * 1024 * 1024
-
-
-class Stuck(Exception):
-    """Something the script cannot go on without did not work; it gives up and says why."""
 
 
 def bash(command: str, timeout: float = 120.0) -> Script[Observation]:
@@ -53,3 +52,26 @@ def unpack(packed: str) -> str:
     if not inflater.eof:
         raise ValueError(f"more than {MAX_UNPACKED} bytes, or cut short")
     return data.decode("utf-8")
+
+
+def make_change(change: Change) -> Script[None]:
+    """Make `change` in the repository: an edit per cut where its place is unmistakable, else the whole file."""
+    if change.after is None:
+        yield from bash(f"rm -- {shlex.quote(change.path)}")
+        return
+    if len(change.cuts) <= MOST_EDITS and all(_unmistakable(change, cut) for cut in change.cuts):
+        lines = split_lines(change.before)
+        for cut in change.cuts:
+            old = "".join(lines[cut.start - 1 : cut.end])
+            new = "".join(cut.ended(line_end(change.before)))
+            done = yield Call("edit", {"path": change.path, "old": old, "new": new})
+            if not done.ok:
+                break
+        else:
+            return
+    yield from create(change.path, change.after)
+
+
+def _unmistakable(change: Change, cut: Cut) -> bool:
+    old = "".join(split_lines(change.before)[cut.start - 1 : cut.end])
+    return bool(old.strip()) and change.before.count(old) == 1

@@ -1,102 +1,76 @@
-"""The bugs of a run shown in the staged injector, as if a model had made them: lessons that fit into small contexts.
+"""A stored bug shown in the staged injector, as if a model had made it: lessons that fit into small contexts.
 
-Each bug is planted and hidden once more, in a sandbox, through the same harness that a model plays in; its
+The bug is planted and hidden once more, in a sandbox, through the same harness that a model plays in; its
 observations are real. What the harness does not take, or what makes another tree than the bug's, is no lesson.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from selfplay import patches
-from selfplay.agent import Finish, Trajectory, run_episode
-from selfplay.agent.actions import Observation, Turn
+from selfplay.agent import Finish, Trajectory, play_episode
 from selfplay.agent.conversation import NO_CALL, ChatConversation
-from selfplay.agent.hands import at_once
 from selfplay.agent.model import Message, Reply, Sampling
-from selfplay.agent.trajectory import TrajectoryError, load, save
 from selfplay.artifact import Artifact, ArtifactError, Bug
-from selfplay.curriculum import Curriculum
-from selfplay.curriculum.stored import demonstration_of, injector_task_of, prepared_for, read_bug
+from selfplay.curriculum.stored import read_bug
 from selfplay.oracle.originals import original_texts
-from selfplay.repository import Suite, measure_suite
+from selfplay.repository import Suite
+from selfplay.roles.injector import INJECTOR
 from selfplay.roles.injector.collect import collect
-from selfplay.roles.injector.prompt import HANDED_IN
 from selfplay.roles.injector.staged import StagedInjector
 from selfplay.roles.injector.task import InjectorTask
-from selfplay.rollout.injection import tree_key
-from selfplay.rollout.parallel import in_parallel
-from selfplay.sandbox import Backend, Sandbox, World
+from selfplay.rollout.bug_record import tree_key
+from selfplay.sandbox import Sandbox, World
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstration import Undemonstrable, demonstration
 
 NAME = "demonstration"
+Demonstrated = Trajectory | str
+"""The demonstration, or why there is none."""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What came of one bug: `why` not, empty for one that was shown."""
+class StoredBug:
+    """A bug's folder, the `number` of the episode that made it, and the repository it was planted in, with history."""
 
-    bug: str
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class _Job:
     folder: Path
     number: int
     suite: Suite
     world: World
-    target: Path
 
 
-def demonstrate(pool: Curriculum, backend: Backend, workers: int) -> Iterator[Shown]:
-    """Show every first-order bug of the run that was not shown yet, `workers` at a time, as they come.
-
-    Raises `SelfplayError` for a run whose original is gone and cannot be fetched again."""
-    todo: list[tuple[Bug, int]] = []
-    for bug, number in pool.bugs_with_episodes():
-        if _readable(demonstration_of(pool.folder, bug.id)):
-            yield Shown(bug.id)
-        else:
-            todo.append((bug, number))
-    if not todo:
-        return
-    first, bugs = todo[0][0], pool.folder / "bugs"
-    prepared, seconds = prepared_for(bugs / first.id, first, backend), float(first.thresholds["seconds"])
-    suite = measure_suite(prepared, backend, time_limit=seconds, command=pool.settings().get("test"))
-    world = prepared.world(history=True)
-    jobs = [_Job(bugs / bug.id, n, suite, world, demonstration_of(pool.folder, bug.id)) for bug, n in todo]
-    for job, why in in_parallel(jobs, lambda job: _show(job, backend), workers, backend):
-        yield Shown(job.folder.name, why)
-
-
-def _readable(path: Path) -> bool:
-    """Whether a demonstration is there; a damaged one is made again."""
+async def demonstrate_bug(stored: StoredBug, pool: Pool, workers: Workers) -> Demonstrated:
+    """Play one demonstration. Raises `SandboxError` when no sandbox can be had."""
     try:
-        return bool(load(path))
-    except TrajectoryError:
-        return False
-
-
-def _show(job: _Job, backend: Backend) -> str:
-    """Play and keep one demonstration. Returns why there is none."""
-    try:
-        bug, artifact, thresholds = read_bug(job.folder)
-        stages = demonstration(job.suite, artifact, lambda path: original_texts(job.world, [path]).get(path))
+        bug, artifact, thresholds = read_bug(stored.folder)
+        stages = demonstration(stored.suite, artifact, lambda path: original_texts(stored.world, [path]).get(path))
     except (ArtifactError, Undemonstrable, patches.PatchError) as error:
         return str(error)
-    told = replace(
-        injector_task_of(bug, job.number, job.suite),
+    task = replace(
+        injector_task_of(bug, stored.number, stored.suite),
         seconds=thresholds.seconds,
         seed_location=patches.parse(artifact.bug_inject)[0].path,
     )
-    with backend.open(job.world) as sandbox:
-        trajectory = run_episode(_Actor(told, stages), sandbox, "injector", hand_in=HANDED_IN)
-        why = _otherwise(trajectory, artifact, sandbox)
-    if not why:
-        save(trajectory, job.target)
-    return why
+    async with pool.lease() as lease, workers.entered(lease.open(stored.world)) as sandbox:
+        trajectory = await play_episode(
+            _policy(task, stages),
+            sandbox,
+            INJECTOR.name,
+            toolset=INJECTOR.toolset,
+            workers=workers,
+            hand_in=INJECTOR.hand_in,
+        )
+        return await workers.run(_otherwise, trajectory, artifact, sandbox) or trajectory
+
+
+def injector_task_of(bug: Bug, number: int, suite: Suite) -> InjectorTask:
+    """The task whose episode `number` made this bug, as far as its record tells."""
+    least = {name: bug.thresholds[name] for name in ("min_passing_tests", "min_changed_files", "min_failing_tests")}
+    strategy: Any = bug.strategy
+    return InjectorTask(strategy, bug.seed, number, suite, **least)
 
 
 def _otherwise(trajectory: Trajectory, artifact: Artifact, sandbox: Sandbox) -> str:
@@ -115,7 +89,7 @@ def _otherwise(trajectory: Trajectory, artifact: Artifact, sandbox: Sandbox) -> 
     return "" if same else "it makes another tree than the bug's"
 
 
-class _Recital:
+class _Said:
     """A model that says what it was given to say."""
 
     name = NAME
@@ -129,16 +103,15 @@ class _Recital:
         """The next message; once all are said, words without a call."""
         return Reply(next(self._messages, "I know no more."))
 
+    async def close(self) -> None:
+        """It holds nothing."""
 
-class _Actor:
-    """A `Policy`: the staged injector, each stage with a recital of its own."""
 
-    def __init__(self, task: InjectorTask, stages: Iterable[Sequence[str]]) -> None:
-        recitals = map(_Recital, stages)
-        self._injector = StagedInjector(
-            task, NAME, lambda told: ChatConversation(next(recitals), NAME, "injector", told)
-        )
-        self.name, self.record = self._injector.name, self._injector.record
-
-    def act(self, observation: Observation | None) -> Turn:
-        return at_once(self._injector.decide(observation))
+def _policy(task: InjectorTask, stages: Iterable[Sequence[str]]) -> StagedInjector:
+    """The staged injector, each stage with a model that says what it was given to say."""
+    models = map(_Said, stages)
+    return StagedInjector(
+        task,
+        NAME,
+        lambda told: ChatConversation(next(models), NAME, INJECTOR.name, told, toolset=INJECTOR.toolset),
+    )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from selfplay import patches
 from selfplay.agent import call_format
 from selfplay.agent.actions import Call
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.artifact import Artifact
 from selfplay.patches import FilePatch, Hunk
 from selfplay.repository import Suite
@@ -152,9 +153,9 @@ def _bash(thought: str, command: str) -> str:
 def _said(thought: str, call: Call) -> str:
     """A message with one call. Raises `Undemonstrable` where the textual format cannot say it."""
     try:
-        message = f"{thought}\n\n{call_format.write(call)}".strip()
+        message = f"{thought}\n\n{call_format.write(call, SSR_TOOLS)}".strip()
     except call_format.Unspeakable as error:
         raise Undemonstrable(str(error)) from error
-    if not isinstance(call_format.parse(message), Call):  # a file's name in the thought may look like a tag
+    if not isinstance(call_format.parse(message, SSR_TOOLS), Call):  # a file's name in the thought may look like a tag
         raise Undemonstrable(f"{thought!r} hides the call after it")
     return message

@@ -17,11 +17,11 @@ from selfplay.agent.actions import Call, Observation, cap
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import shown
 from selfplay.agent.model import Message
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import TrajectoryError, load
 from selfplay.artifact import Bug
 from selfplay.curriculum import Curriculum
-from selfplay.curriculum.attempts import file_name
-from selfplay.curriculum.stored import demonstration_of, injector_task_of, read_bug
+from selfplay.curriculum.stored import demonstration_of, read_bug
 from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
@@ -31,6 +31,7 @@ from selfplay.roles.prompt import opening
 from selfplay.roles.solver.prompt import solver_prompt
 from selfplay.roles.solver.task import SolverTask
 from selfplay.sandbox import World
+from selfplay.sft.demonstrate import injector_task_of
 
 Role = Literal["injector", "solver"]
 FAREWELL = "I have submitted, and there is nothing to improve."
@@ -74,21 +75,21 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
     """The successful episodes of a run, in the order of its pool. A bug that is damaged is left out."""
     folder = pool.folder / "trajectories"
     if "injector" in roles:
-        for bug, number in pool.bugs_with_episodes():
-            shown = demonstration_of(pool.folder, bug.id)
+        for record in pool.episodes.with_bugs():
+            assert record.bug is not None
+            shown = demonstration_of(pool.folder, record.bug.id)
             if shown.is_file():
                 yield Success(shown, "injector", "")
-                if bug.policy.startswith("scripted"):
+                if record.bug.policy.startswith("scripted"):
                     continue
-            yield Success(folder / f"{number:06d}-injector.jsonl.zst", "injector", _injector_told(bug, number))
+            yield Success(folder / record.trajectory, "injector", _injector_told(record.bug, record.number))
     if "solver" not in roles:
         return
-    told = {bug.id: _solver_told(pool.folder / "bugs" / bug.id) for bug in (*pool.bugs(), *pool.attempts.bugs())}
+    told = {bug.id: _solver_told(pool.folder / "bugs" / bug.id) for bug in pool.bugs()}
     for attempt in pool.attempts.all():
-        if attempt.resolved and told.get(attempt.bug):
-            name = f"{attempt.bug}-{file_name(attempt.policy)}-{attempt.number:03d}-solver.jsonl.zst"
-            if (folder / name).is_file():  # a control has no episode
-                yield Success(folder / name, "solver", told[attempt.bug])
+        path = folder / attempt.trajectory
+        if attempt.resolved and told.get(attempt.bug) and path.is_file():  # a control has no episode
+            yield Success(path, "solver", told[attempt.bug])
 
 
 def lessons(success: Success, observation_chars: int) -> list[Lesson]:
@@ -146,7 +147,9 @@ def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[
             if step.left is None:
                 raise TrajectoryError(f"{trajectory.policy}: a step without its budget, from an earlier version")
             seen = Observation(step.output, step.exit_code, step.left)
-            messages.append(Message("assistant", call_format.write(_rounded(step.call)), malformed=step.malformed))
+            messages.append(
+                Message("assistant", call_format.write(_rounded(step.call), SSR_TOOLS), malformed=step.malformed)
+            )
             messages.append(Message("user", shown(seen, cap(step.output, observation_chars))))
     except call_format.Unspeakable:
         return ()
@@ -188,11 +191,11 @@ def _in_text(message: Message) -> Message:
         return replace(message, role="user", answers="")
     if not message.calls:
         return message
-    found = native_calls.read(message.calls, message.content)
+    found = native_calls.read(message.calls, message.content, SSR_TOOLS)
     if not isinstance(found, Call):
         return replace(message, calls=(), malformed=True)
     try:
-        said = f"{message.content}\n\n{call_format.write(found)}".strip()
+        said = f"{message.content}\n\n{call_format.write(found, SSR_TOOLS)}".strip()
     except call_format.Unspeakable:
         return replace(message, calls=(), malformed=True)
     return replace(message, content=said, calls=())

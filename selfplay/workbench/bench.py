@@ -1,25 +1,14 @@
-"""Where an artifact is put to the test: its oracle tests on variants of the original, each in a fresh sandbox.
-
-Contract: `bash test_script.sh | python test_parser.py` from the repository root, so the log is the standard output
-alone. The script is mounted read-only outside the tree: the tests it runs cannot rewrite it. Diffs are applied by
-`git apply` inside the sandbox, outside any repository: inside one, paths that fall out of it are skipped silently.
-"""
+"""Where an artifact is put to the test: its oracle tests on variants of the original, cached and metered."""
 
 import copy
 from collections.abc import Sequence
-from dataclasses import replace
 
 from selfplay.artifact import Artifact
-from selfplay.plain import encode
-from selfplay.sandbox import Backend, Completed, Limits, Mount, Sandbox, SandboxError, World
-from selfplay.sandbox.owners import scratch
+from selfplay.sandbox import Backend, Limits, World
 from selfplay.workbench.cache import RunCache
-from selfplay.workbench.parsing import ParserError, parse_log
+from selfplay.workbench.engine import Request, run_tests
 from selfplay.workbench.result import Inspection, Meter, TestRun
-from selfplay.workbench.staging import DoesNotApply, apply_diffs, missing_files, original_mounts, restore_files
-
-ORACLE = "/oracle"
-TAIL_CHARACTERS = 4000
+from selfplay.workbench.staging import DoesNotApply, apply_diffs, missing_files
 
 
 class Workbench:
@@ -65,8 +54,8 @@ class Workbench:
         """The oracle tests on the original plus `diffs`, in order, the files `restore` then as in the original.
 
         Served from the cache when this very run was made before; another `repeat` asks for one more. A shorter
-        `time_limit` (seconds) may be given for a variant. Raises `SandboxError` when no sandbox can be had; whatever
-        diffs, tests and parser do is a `TestRun`.
+        `time_limit` (seconds) may be given for a variant. Raises `SandboxError` when no sandbox can be had; what
+        diffs, tests or parser do wrong is told by the `TestRun`.
         """
         seconds = min(self.time_limit, time_limit or self.time_limit)
         diffs = tuple(diff for diff in diffs if diff)
@@ -81,7 +70,7 @@ class Workbench:
         with self._backend.open(self._world, self._limits) as sandbox:
             missing = missing_files(sandbox, files) if files else ()
             try:
-                apply_diffs(sandbox, diffs, self._name)
+                apply_diffs(sandbox, diffs, lambda diff: self._names.get(diff, "the diff"))
             except DoesNotApply as error:
                 return Inspection(missing, str(error))
         return Inspection(missing)
@@ -92,55 +81,17 @@ class Workbench:
         return (world, self._limits, self.time_limit, self.artifact.test_script, self.artifact.test_parser)
 
     def _execute(self, diffs: Sequence[str], restore: Sequence[str], seconds: float) -> TestRun:
-        with scratch() as folder:
-            script = folder / "test_script.sh"
-            script.write_bytes(encode(self.artifact.test_script))
-            script.chmod(0o644)
-            script.parent.chmod(0o755)  # the sandbox's user must be able to read it
-            mounts = [Mount(script.parent, ORACLE)]
-            if restore:
-                mounts += original_mounts(self._world)
-            world = replace(self._world, mounts=(*self._world.mounts, *mounts))
-            with self._backend.open(world, self._limits) as sandbox:
-                return self._test(sandbox, diffs, restore, seconds)
+        request = Request(
+            self._world, self.artifact.test_script, self.artifact.test_parser, seconds, self._limits,
+            diffs=diffs, names=self._names, restore=restore,
+        )  # fmt: skip
+        run = run_tests(self._backend, request)
+        if run.stage != "apply":
+            self.meter.runs += 1
+            self.meter.seconds += run.seconds
+            self.meter.cpu_seconds += run.cpu_seconds
+        return run.summary()
 
-    def _test(self, sandbox: Sandbox, diffs: Sequence[str], restore: Sequence[str], seconds: float) -> TestRun:
-        """Apply, restore, run the script, then parse: each failing step ends the run with its reason."""
-        try:
-            apply_diffs(sandbox, diffs, self._name)
-            restore_files(sandbox, restore, len(self._world.tree))
-        except DoesNotApply as error:
-            return TestRun(stage="apply", error=str(error))
-        self.meter.runs += 1
-        try:
-            done = sandbox.run(["bash", f"{ORACLE}/test_script.sh"], timeout=seconds)
-        except SandboxError as error:
-            return TestRun(stage="script", error=f"test_script.sh took its sandbox down: {error.message}")
-        finally:
-            sandbox.close()  # frees its memory before the parser's sandbox starts
-        self.meter.seconds += done.seconds
-        self.meter.cpu_seconds += done.cpu_seconds
-        run = _described(done)
-        try:
-            log = done.stdout
-            return replace(run, outcomes=parse_log(*self._place(), self.artifact.test_parser, log))
-        except ParserError as error:
-            return replace(run, stage="parser", error=str(error))
-
-    def _place(self) -> tuple[Backend, World, Limits]:
-        return self._backend, self._world, self._limits
-
-    def _name(self, diff: str) -> str:
-        names = {self.artifact.bug_inject: "bug_inject.diff", self.artifact.test_weaken: "test_weaken.diff"}
-        return names.get(diff, "the diff")
-
-
-def _described(done: Completed) -> TestRun:
-    return TestRun(
-        exit_code=done.exit_code,
-        seconds=done.seconds,
-        cpu_seconds=done.cpu_seconds,
-        timed_out=done.timed_out,
-        truncated=done.truncated,
-        log_tail=done.text[-TAIL_CHARACTERS:],
-    )
+    @property
+    def _names(self) -> dict[str, str]:
+        return {self.artifact.bug_inject: "bug_inject.diff", self.artifact.test_weaken: "test_weaken.diff"}

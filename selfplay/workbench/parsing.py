@@ -57,8 +57,9 @@ def read_outcomes(printed: bytes) -> dict[str, Outcome]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} occurs twice")
+    value: dict[str, Any] = {}
+    for name, inner in pairs:
+        if name in value:
+            raise ValueError(f"{name!r} occurs twice")
+        value[name] = inner
     return value

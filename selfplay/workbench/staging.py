@@ -75,7 +75,7 @@ def restore_files(sandbox: Sandbox, paths: Sequence[str], layers: int) -> None:
 
 
 def missing_files(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
-    """Those of `paths` that are no regular files. Raises `SandboxError` when the tree cannot be looked at."""
+    """Those of `paths` that are not regular files. Raises `SandboxError` when the tree cannot be looked at."""
     stdin = b"".join(encode(path) + b"\0" for path in paths)
     done = sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin)
     if done.exit_code != 0 or done.timed_out:

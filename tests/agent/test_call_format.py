@@ -1,6 +1,7 @@
 """The textual call format: what is read as a call, and what is said to a model that gets it wrong."""
 
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,9 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selfplay.agent import Call, Malformed, native_calls
-from selfplay.agent.call_format import Unspeakable, parse, without_thoughts, write
+from selfplay.agent.call_format import Unspeakable, without_thoughts
+from selfplay.agent.call_format import parse as parse_with
+from selfplay.agent.call_format import write as write_with
 from selfplay.agent.model import NativeCall
+from selfplay.agent.tools import SSR_TOOLS
 
+parse, write = partial(parse_with, toolset=SSR_TOOLS), partial(write_with, toolset=SSR_TOOLS)
 EDIT = "<tool: edit>\na.py\n<<<<<<< SEARCH\n  old\n=======\n  new\n>>>>>>> REPLACE\n</tool>"
 
 
@@ -173,15 +178,15 @@ def test_what_the_format_cannot_say_is_refused(call: Call) -> None:
     ],
 )  # fmt: skip
 def test_native_calls_that_are_wrong(calls: list[tuple[str, str]], why: str) -> None:
-    turn = native_calls.read([NativeCall(str(n), *call) for n, call in enumerate(calls)], "I try.")
+    turn = native_calls.read([NativeCall(str(n), *call) for n, call in enumerate(calls)], "I try.", SSR_TOOLS)
     assert isinstance(turn, Malformed) and turn.why.startswith(why)
     assert turn.said.startswith("I try.\n[bash ") and len(turn.said) < 70_000
 
 
 def test_native_calls_that_are_right() -> None:
-    call = native_calls.read([NativeCall("1", "bash", '{"command": "ls", "timeout": 3}')], "")
+    call = native_calls.read([NativeCall("1", "bash", '{"command": "ls", "timeout": 3}')], "", SSR_TOOLS)
     assert isinstance(call, Call) and (call.tool, call.arguments) == ("bash", {"command": "ls", "timeout": 3})
     for arguments in ("", "{}", '{"paths": []}'):
-        call = native_calls.read([NativeCall("1", "submit", arguments)], "")
+        call = native_calls.read([NativeCall("1", "submit", arguments)], "", SSR_TOOLS)
         assert isinstance(call, Call) and call.arguments == {"folder": "."}
-    assert native_calls.read([], "Done.") is None
+    assert native_calls.read([], "Done.", SSR_TOOLS) is None

@@ -4,20 +4,22 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
+from playing import played
 
-from selfplay.agent import EpisodeLimits, Finish, Threads, Trajectory, play_episode
+from selfplay.agent import EpisodeLimits, Finish, Toolset, Trajectory, play_episode
 from selfplay.agent.conversation import GARBLED, SILENT, ChatConversation, Style
 from selfplay.agent.episode import LOOP
 from selfplay.agent.model import ContextFull, Message, ModelError, NativeCall, Reply, Sample, Sampling, Usage
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import MALFORMED, load, save
 from selfplay.sandbox import Sandbox
+from selfplay.sandbox.workers import Workers
 
 OPENING = (Message("system", "tools"), Message("user", "task"))
 SUBMIT = "<tool: submit>\n</tool>"
@@ -51,15 +53,13 @@ def play(
     native: bool = False,
     hand_in: tuple[str, ...] = (),
     limits: EpisodeLimits = EpisodeLimits(),
+    toolset: Toolset = SSR_TOOLS,
     **style: Any,
 ) -> Trajectory:
-    conversation = ChatConversation(model, "says", "solver", OPENING, Style(native=native, **style))
-
-    async def run() -> Trajectory:
-        with ThreadPoolExecutor(2) as pool:
-            return await play_episode(conversation, sandbox, "solver", Threads(pool), limits, hand_in)
-
-    return asyncio.run(run())
+    conversation = ChatConversation(
+        model, "says", "solver", OPENING, Style(native=native, **style), toolset=toolset
+    )  # fmt: skip
+    return played(conversation, sandbox, "solver", limits, hand_in, toolset)
 
 
 def test_a_whole_episode(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_one_that_never_calls_a_tool(sandbox: Sandbox) -> None:
     trajectory = play(sandbox, Says(["I would look at the code."]))
     assert trajectory.finish == Finish.NO_CALL and len(trajectory.steps) == SILENT - 1
     assert "holds no call, and nothing has been submitted" in trajectory.steps[0].output
-    assert "<tool: bash>" in trajectory.steps[0].output
+    assert "<tool: bash" in trajectory.steps[0].output
     assert all(step.malformed and step.call.tool == MALFORMED for step in trajectory.steps)
 
 
@@ -179,6 +179,7 @@ def test_a_conversation_that_no_longer_fits(sandbox: Sandbox) -> None:
 def test_a_model_that_fails_ends_its_episode(sandbox: Sandbox) -> None:
     trajectory = play(sandbox, Says([bash("ls"), ModelError("no answer")]))
     assert (trajectory.finish, trajectory.error) == (Finish.POLICY_ERROR, "ModelError: no answer")
+    assert trajectory.outage
 
 
 def test_bytes_that_are_no_text(sandbox: Sandbox) -> None:
@@ -231,14 +232,15 @@ def test_many_episodes_overlap_their_tools_and_their_model(sandbox: Sandbox) -> 
             return await super().reply(*args, **kwargs)
 
     def conversation() -> ChatConversation:
-        return ChatConversation(Slow([bash("true"), bash("echo 1"), SUBMIT, "Done."]), "slow", "solver", OPENING)
+        model = Slow([bash("true"), bash("echo 1"), SUBMIT, "Done."])
+        return ChatConversation(model, "slow", "solver", OPENING, toolset=SSR_TOOLS)
 
     async def run() -> list[Trajectory]:
-        with ThreadPoolExecutor(4) as pool:
-            hands = Threads(pool)
-            return await asyncio.gather(
-                *(play_episode(conversation(), sandbox, "solver", hands) for _ in range(60))
-            )  # fmt: skip
+        with Workers(4) as workers:
+            episodes = [
+                play_episode(conversation(), sandbox, "solver", toolset=SSR_TOOLS, workers=workers) for _ in range(60)
+            ]
+            return await asyncio.gather(*episodes)
 
     started = time.monotonic()
     trajectories = asyncio.run(run())

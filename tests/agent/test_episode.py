@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playing import played
 
-from selfplay.agent import Call, EpisodeLimits, Finish, Observation, Trajectory, run_episode
+from selfplay.agent import Call, EpisodeLimits, Finish, Observation, Trajectory
 from selfplay.agent.actions import cap
-from selfplay.agent.tools import OBSERVATION_CHARS
-from selfplay.agent.trajectory import load, save
+from selfplay.agent.tools import OBSERVATION_CHARS, SSR_TOOLS
+from selfplay.agent.toolset import ToolContext
+from selfplay.agent.trajectory import Record, load, save
 from selfplay.sandbox import Sandbox
 from selfplay.scripted.policy import ScriptedPolicy
 
@@ -28,14 +30,17 @@ class Plays:
     name: str = "plays"
     seen: list[Observation | None] = field(default_factory=list)
 
-    def act(self, observation: Observation | None) -> Any:
+    async def act(self, observation: Observation | None) -> Any:
         self.seen.append(observation)
         return self.calls.pop(0) if self.calls else None
+
+    def record(self) -> Record:
+        return Record()
 
 
 def play(sandbox: Sandbox, turns: Iterable[Any], **limits: Any) -> tuple[Trajectory, list[Observation]]:
     policy = Plays(list(turns))
-    trajectory = run_episode(policy, sandbox, "injector", EpisodeLimits(**limits))
+    trajectory = played(policy, sandbox, limits=EpisodeLimits(**limits))
     return trajectory, [observation for observation in policy.seen if observation is not None]
 
 
@@ -52,6 +57,14 @@ def test_the_last_submission_counts_and_does_not_end_the_episode(sandbox: Sandbo
     trajectory, _ = play(sandbox, calls)
     assert (trajectory.finish, trajectory.submission) == (Finish.SUBMITTED, "/testbed/b")
     assert len(trajectory.steps) == 4
+
+
+def test_a_path_too_long_to_look_at_is_not_submitted(sandbox: Sandbox) -> None:
+    """The command that looks for the files cannot even be started, and so names none that is missing."""
+    context = ToolContext(sandbox, 100.0, hand_in=("a.txt", "b.txt"))
+    result = SSR_TOOLS.use(Call("submit", {"folder": "y" * 200_000}), context)
+    assert result.submission is None
+    assert (result.output, result.exit_code) == ("submit: the files cannot be looked at; nothing was submitted", 1)
 
 
 def test_calls_run_out(sandbox: Sandbox) -> None:
@@ -114,7 +127,7 @@ def test_a_policy_that_fails_ends_its_episode_only(sandbox: Sandbox) -> None:
         yield Call("submit", {"folder": "/tmp/a"})
         raise LookupError("nothing here")
 
-    trajectory = run_episode(ScriptedPolicy("broken", script()), sandbox, "injector")
+    trajectory = played(ScriptedPolicy("broken", script()), sandbox)
     assert (trajectory.finish, trajectory.error) == (Finish.POLICY_ERROR, "LookupError: nothing here")
     assert trajectory.submission == "/tmp/a" and len(trajectory.steps) == 1
 
@@ -125,7 +138,7 @@ def test_a_lost_sandbox_ends_the_episode(sandbox: Sandbox) -> None:
         sandbox.close()
         yield bash("true")
 
-    trajectory = run_episode(ScriptedPolicy("p", script()), sandbox, "injector")
+    trajectory = played(ScriptedPolicy("p", script()), sandbox)
     assert trajectory.finish == Finish.SANDBOX_LOST and trajectory.error and len(trajectory.steps) == 1
 
 
@@ -163,6 +176,17 @@ def test_edit_that_is_not_one_place_changes_nothing(sandbox: Sandbox, old: str, 
     before = b"one one aaa\n"
     output, after = edited(sandbox, "f", before, old, "x")
     assert said in output and output.endswith("it must stand there exactly once") and after == before
+
+
+@pytest.mark.parametrize("old", ["a" * 200_000, "a" * 200_000 + "b", "ab", "a" * 20])
+def test_edit_of_a_large_file_takes_time_linear_in_it(sandbox: Sandbox, old: str) -> None:
+    """A pattern that overlaps itself, tried at every place: 12 s and more where each try costs its own length."""
+    sandbox.write_file("/testbed/f", b"a" * 400_000, 0o644)
+    context = ToolContext(sandbox, 100.0)
+    started = time.thread_time()
+    result = SSR_TOOLS.use(Call("edit", {"path": "f", "old": old, "new": "x"}), context)
+    assert time.thread_time() - started < 1
+    assert ("is not in" in result.output) == ("b" in old) and "it must stand there exactly once" in result.output
 
 
 def test_create_makes_folders_and_keeps_the_mode_of_a_file_that_exists(sandbox: Sandbox) -> None:

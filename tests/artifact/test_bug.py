@@ -37,8 +37,8 @@ def test_saved_and_loaded(tmp_path):
         ({"id": "../x"}, "id:"),
         ({"order": 3}, "order:"),
         ({"seed": None}, "seed:"),
-        ({"extra": 1}, "extra:"),
-        ({"schema_version": 2}, "schema_version:"),
+        ({"schema_version": 0}, "schema_version:"),
+        ({"schema_version": "2"}, "schema_version:"),
         ({"order": 2}, "a bug of order 2 has a parent, a root and an attempt"),
         ({"parent": "b-0000"}, "a bug of order 2 has a parent, a root and an attempt"),
         ({"pass_to_pass": ["a [é]"]}, "'a [é]' is in more than one of"),
@@ -52,6 +52,27 @@ def test_what_is_wrong_is_named(change, says, tmp_path):
         load_bug(tmp_path)
     assert says in caught.value.message
     assert str(tmp_path) in caught.value.message
+
+
+def test_fields_of_a_later_version_are_kept(tmp_path):
+    second = {"order": 2, "parent": "b-0000", "root": "b-0000"}
+    attempt = {"policy": "p", "number": 0, "sha256": "f" * 64, "temperature": 0.5}
+    written = FIELDS | second | {"attempt": attempt, "groups": {"g": [1, 2]}, "note": "é"}
+    (tmp_path / "bug.json").write_text(json.dumps(written))
+    bug = load_bug(tmp_path)
+    save_bug(bug, tmp_path)
+    again = json.loads((tmp_path / "bug.json").read_text())
+    assert {name: again[name] for name in ("attempt", "groups", "note")} == {
+        name: written[name] for name in ("attempt", "groups", "note")
+    }
+    assert load_bug(tmp_path) == bug
+
+
+def test_a_later_schema_is_refused_by_its_version(tmp_path):
+    (tmp_path / "bug.json").write_text(json.dumps(FIELDS | {"schema_version": 2, "seed": "renamed"}))
+    with pytest.raises(ArtifactError, match="schema_version 2; this version of selfplay reads 1") as caught:
+        load_bug(tmp_path)
+    assert "upgrade selfplay" in caught.value.hint
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])

@@ -117,3 +117,9 @@ def test_a_failed_save_leaves_the_old_file_and_no_rest(folder, monkeypatch):
         save(replace(hand_made.artifact("c"), test_script="new\n"), folder)
     assert (folder / "test_script.sh").read_bytes() == before
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILE_NAMES.values())
+
+
+def test_a_path_that_no_file_system_takes_is_refused():
+    with pytest.raises(ArtifactError, match="4096 characters"):
+        parse_test_files("a/" * 2_048 + "a\n")  # 4,097 characters
+    assert parse_test_files("a/" * 2_047 + "ab\n") == ("a/" * 2_047 + "ab",)  # 4,096

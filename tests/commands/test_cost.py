@@ -1,8 +1,12 @@
 """The price of a run counts what happened in sandboxes, however it was started there and however it ended."""
 
+import tempfile
 from pathlib import Path
 
-from selfplay.commands.cost import Meter
+import pytest
+
+from selfplay.commands.cost import Meter, cost_report
+from selfplay.curriculum import open_curriculum
 from selfplay.repository import Suite
 from selfplay.sandbox import Backend, World
 
@@ -11,11 +15,12 @@ BURN = "import time\nwhile time.process_time() < {seconds}: pass"
 
 def burned(backend: Backend, tree: Path, command: str) -> float:
     """Core seconds a meter sees while `command` runs in a sandbox of its own, start and end included."""
-    meter = Meter()
-    with backend.open(World(tree=(tree,))) as sandbox:
-        assert sandbox.run(command, timeout=60).exit_code == 0
-    meter.lap("bugs")
-    return float(meter.report(Suite(files=(), seconds={}))["bugs"]["core_seconds"])
+    with tempfile.TemporaryDirectory() as folder, open_curriculum(Path(folder)) as pool:
+        meter = Meter(pool)
+        with backend.open(World(tree=(tree,))) as sandbox:
+            assert sandbox.run(command, timeout=60).exit_code == 0
+        meter.lap("bugs")
+        return pool.costs()["bugs"][1]
 
 
 def test_a_sandbox_s_processes_are_counted_once(backend: Backend, tmp_path: Path) -> None:
@@ -27,19 +32,23 @@ def test_a_sandbox_s_processes_are_counted_once(backend: Backend, tmp_path: Path
 
 def test_orphans_inside_a_sandbox_are_counted(backend: Backend, tmp_path: Path) -> None:
     nothing = burned(backend, tmp_path, "true")
-    burner = f"python3 -c '{BURN.format(seconds=1)}'; touch /tmp/done"
+    burner = f"python3 -c '{BURN.format(seconds=1)}'; echo > /tmp/done"
     # two parents away, in a session of its own: only pid 1 of the sandbox can reap it
-    spent = burned(backend, tmp_path, f'(setsid bash -c "{burner}" &) ; while [ ! -e /tmp/done ]; do sleep 0.05; done')
-    assert 0.95 < spent - nothing < 1.6  # and the sleeps, about 20 of 5 ms
+    spent = burned(backend, tmp_path, f'mkfifo /tmp/done; (setsid bash -c "{burner}" &) ; read < /tmp/done')
+    assert 0.95 < spent - nothing < 1.4
 
 
-def test_the_price_is_told_in_runs_of_the_suite(backend: Backend, tmp_path: Path) -> None:
-    meter = Meter()
-    meter.lap("prepare")
-    with backend.open(World(tree=(tmp_path,))) as sandbox:
-        sandbox.run(["python3", "-c", BURN.format(seconds=0.5)], timeout=60)
-    meter.lap("bugs")
-    report = meter.report(Suite(files=(), seconds={}, cpu_seconds=0.25))
-    assert report["suite_runs_worth"] == round(report["bugs"]["core_seconds"] / 0.25, 2)
-    assert report["suite_runs_worth"] >= 2  # 0.5 s in runs of 0.25 s
+def test_the_price_is_that_of_the_whole_run_in_runs_of_the_suite(backend: Backend, tmp_path: Path) -> None:
+    suite = Suite(files=(), seconds={}, cpu_seconds=0.25)
+    (tmp_path / "tree").mkdir()
+    for _ in range(2):  # a run, and the same resumed
+        with open_curriculum(tmp_path / "run") as pool:
+            meter = Meter(pool)
+            meter.lap("prepare")
+            with backend.open(World(tree=(tmp_path / "tree",))) as sandbox:
+                sandbox.run(["python3", "-c", BURN.format(seconds=0.5)], timeout=60)
+            meter.lap("bugs")
+            report = cost_report(pool, suite)
+    assert report["suite_runs_worth"] == pytest.approx(report["bugs"]["core_seconds"] / 0.25, abs=0.02)
+    assert report["suite_runs_worth"] >= 4  # twice 0.5 s, in runs of 0.25 s
     assert report["prepare"]["core_seconds"] < 0.5  # the laps do not overlap

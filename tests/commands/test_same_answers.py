@@ -12,6 +12,7 @@ from selfplay.artifact import FILE_NAMES
 pytestmark = pytest.mark.docker
 
 
+@pytest.mark.slow
 def test_docker_makes_the_same_bugs_from_the_same_seed(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
 ) -> None:

@@ -1,28 +1,32 @@
 """`selfplay solve`, second-order bugs and predictions, on a finished run of the tiny repository."""
 
+import asyncio
 import json
 import shutil
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny_repository
-from run_fixtures import Command, Done
+from run_fixtures import Command, Done, done_once
 
 from selfplay import patches
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.actions import Call
 from selfplay.agent.trajectory import load as load_trajectory
 from selfplay.artifact import load, load_bug
-from selfplay.curriculum import Curriculum, open_curriculum
-from selfplay.curriculum.attempts import Attempt
-from selfplay.repository import rebuild
+from selfplay.commands.solve import solve_pool
+from selfplay.curriculum import Attempt, Curriculum, open_curriculum
+from selfplay.repository import Prepared, rebuild
+from selfplay.roles.role import Role
 from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.promotion import promote
-from selfplay.rollout.solving import Ready, Solving, ready_bugs, solve
+from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
 from selfplay.scripted.policy import Script, ScriptedPolicy
 from selfplay.sft.lessons import Success, lessons
 
@@ -30,10 +34,11 @@ SUBMIT = Call("submit", {"folder": "/testbed"})
 
 
 @pytest.fixture(scope="session")
-def pair(selfplay: Command, shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pair(selfplay: Command, shop: Path, together: Path) -> Path:
     """A finished run of two bugs: copy it, never write to it."""
-    out = tmp_path_factory.mktemp("pair") / "run"
-    done = selfplay("curriculum", shop, "--out", out, "--bugs", 2, "--seed", 3)
+    out, done = done_once(
+        together / "pair", lambda out: selfplay("curriculum", shop, "--out", out, "--bugs", 2, "--seed", 3)
+    )
     assert done.code == 0, done.err
     return out
 
@@ -49,10 +54,14 @@ def attempts(run: Path) -> list[Attempt]:
 
 
 @pytest.fixture(scope="session")
-def solved(selfplay: Command, pair: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+def solved(selfplay: Command, pair: Path, together: Path) -> tuple[Path, Done]:
     """The run after two shallow attempts at each of its two bugs, with second-order bugs made of them."""
-    run = Path(shutil.copytree(pair, tmp_path_factory.mktemp("solved") / "run"))
-    return run, selfplay("solve", run, "--attempts", 2, "--policy", "naive", "--promote", 1, "--json")
+
+    def solve(run: Path) -> Done:
+        shutil.copytree(pair, run)
+        return selfplay("solve", run, "--attempts", 2, "--policy", "naive", "--promote", 1, "--json")
+
+    return done_once(together / "solved", solve)
 
 
 def test_every_bug_is_attempted_and_every_attempt_kept(solved: tuple[Path, Done]) -> None:
@@ -72,6 +81,7 @@ def test_every_bug_is_attempted_and_every_attempt_kept(solved: tuple[Path, Done]
         assert not any(patches.is_test_file(path) for path in patches.touched_paths(attempt.diff))
 
 
+@pytest.mark.slow
 def test_the_same_command_again_plays_nothing_and_more_attempts_go_on(
     selfplay: Command, solved: tuple[Path, Done], tmp_path: Path
 ) -> None:
@@ -86,6 +96,7 @@ def test_the_same_command_again_plays_nothing_and_more_attempts_go_on(
     assert own == [0, 1, 2] and [a for a in attempts(run) if a.bug == bug][:2] == [a for a in before if a.bug == bug]
 
 
+@pytest.mark.slow
 def test_the_gold_patch_is_resolved_and_the_untouched_world_is_not(
     selfplay: Command, solved: tuple[Path, Done], tmp_path: Path
 ) -> None:
@@ -98,6 +109,7 @@ def test_the_gold_patch_is_resolved_and_the_untouched_world_is_not(
             assert rates["bugs"] > 0 and rates["resolved"] == (rates["attempts"] if policy == "gold" else 0)
 
 
+@pytest.mark.slow
 def test_second_order_bugs_have_lineage_and_are_valid_bugs(selfplay: Command, solved: tuple[Path, Done]) -> None:
     run, done = solved
     second = done.json["quality"]["second_order"]
@@ -122,6 +134,7 @@ def test_second_order_bugs_have_lineage_and_are_valid_bugs(selfplay: Command, so
     assert shown.code == 0 and f"order 2: {children[0].parent} and attempt" in shown.out and "attempt.diff" in shown.out
 
 
+@pytest.mark.slow
 def test_a_second_order_bug_with_another_attempt_is_refused(
     selfplay: Command, solved: tuple[Path, Done], tmp_path: Path
 ) -> None:
@@ -136,6 +149,7 @@ def test_a_second_order_bug_with_another_attempt_is_refused(
     assert graded.code == 2 and "attempt.diff cannot be read" in graded.err
 
 
+@pytest.mark.slow
 def test_order_two_in_one_command_and_again(selfplay: Command, shop: Path, tmp_path: Path) -> None:
     command = ["curriculum", shop, "--out", tmp_path, "--bugs", 1, "--order", 2, "--public-share", 0.5, "--json"]
     done = selfplay(*command, "--attempts", 2)
@@ -162,25 +176,18 @@ def test_order_two_in_one_command_and_again(selfplay: Command, shop: Path, tmp_p
     assert fewer.code == 0 and fewer.json["solving"] == done.json["solving"], fewer.err
 
 
-def started(selfplay: Command, run: Path) -> None:
-    """Start to solve, and kill it once an attempt is stored."""
-    with selfplay.start("solve", run, "--attempts", 2, "--policy", "naive") as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if " naive " in line:
-                break
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-
-
+@pytest.mark.slow
 def test_a_kill_loses_no_attempt_and_counts_none_twice(selfplay: Command, run: Path) -> None:
-    started(selfplay, run)
+    """Killed once an attempt is stored, with so many to go that none is the last before the kill comes."""
+    with selfplay.running("solve", run, "--attempts", 4, "--policy", "naive") as solving:
+        solving.until(" naive ")
+        solving.ends_by(signal.SIGKILL)
     kept = attempts(run)
-    assert 1 <= len(kept) < 4
-    done = selfplay("solve", run, "--attempts", 2, "--policy", "naive", "--json")
+    assert 1 <= len(kept) < 8  # two bugs
+    done = selfplay("solve", run, "--attempts", 4, "--policy", "naive", "--json")
     assert done.code == 0, done.err
-    assert len(attempts(run)) == 4 and [a for a in attempts(run) if a in kept] == kept
-    assert done.json["solving"]["naive"]["order_1"]["attempts"] == 4
+    assert len(attempts(run)) == 8 and [a for a in attempts(run) if a in kept] == kept
+    assert done.json["solving"]["naive"]["order_1"]["attempts"] == 8
 
 
 @pytest.mark.parametrize(
@@ -233,22 +240,25 @@ class Puppet:
     """A player whose attempts are the scripts given, by number."""
 
     name = "puppet"
-    loop = None
+    episodes = 0
+    is_model = False
     limits = EpisodeLimits()
     settings: Mapping[str, object] = {}
 
-    def __init__(self, *scripts: Callable[[], Script]) -> None:
+    def __init__(self, *scripts: Callable[[], Script[None]]) -> None:
         self.scripts = scripts
 
-    def injector(self, task: object) -> ScriptedPolicy:
-        raise NotImplementedError
+    async def open(self, say: Callable[[str], None]) -> None: ...
 
-    def solver(self, task: SolverTask) -> ScriptedPolicy:
+    def policy(self, role: Role[Any], task: Any) -> ScriptedPolicy:
+        assert isinstance(task, SolverTask)
         return ScriptedPolicy("puppet", self.scripts[task.number]())
 
+    async def close(self) -> None: ...
 
-def steps(*calls: Call) -> Callable[[], Script]:
-    def play() -> Script:
+
+def steps(*calls: Call) -> Callable[[], Script[None]]:
+    def play() -> Script[None]:
         for call in calls:
             _ = yield call
 
@@ -259,31 +269,52 @@ def bash(command: str) -> Call:
     return Call("bash", {"command": command})
 
 
-Puppets = Callable[..., tuple[Solving, Curriculum, list[Ready]]]
+class Solved:
+    """An open pool whose first bug the scripts attempt."""
+
+    def __init__(self, pool: Curriculum, prepared: Prepared, backend: Backend, scripts: Sequence[Any]) -> None:
+        self.pool, self.prepared, self.backend = pool, prepared, backend
+        self.player, self.attempts = Puppet(*scripts), len(scripts)
+        self.bug = pool.episodes.bugs()[0]
+        self.said: list[str] = []
+
+    def again(self, per_parent: int = 0) -> list[Attempt]:
+        """Play what is not stored yet, and make so many second-order bugs. The stored attempts."""
+
+        async def main() -> None:
+            with Workers(2) as workers:
+                run = SolverRun(self.prepared, "puppet", self.player, Pool(self.backend), workers)
+                await solve_pool(run, self.pool, self.attempts, per_parent, frozenset({self.bug.id}), self)
+
+        asyncio.run(main())
+        return [attempt for attempt in self.pool.attempts.all() if attempt.policy == "puppet"]
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
+
+    def expect(self, total: int | None, doing: str = "") -> None: ...
+
+    def attempt(self, attempt: Attempt) -> None: ...
+
+
+Puppets = Callable[..., Solved]
 
 
 @pytest.fixture
 def puppets(run: Path, selfplay: Command, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> Iterator[Puppets]:
-    """`puppets(*scripts)`: an open pool, one ready bug of it, and what solves it by these scripts."""
+    """`puppets(*scripts)`: an open pool, and what solves its first bug by these scripts."""
     monkeypatch.setenv("SELFPLAY_CACHE", str(selfplay.cache))
     with open_curriculum(run) as pool:
 
-        def make(*scripts: Callable[[], Script]) -> tuple[Solving, Curriculum, list[Ready]]:
+        def make(*scripts: Callable[[], Script[None]]) -> Solved:
             prepared = rebuild(run / "original", pool.bugs()[0].environment, backend=backend)
-            player = Puppet(*scripts)
-            solving = Solving(prepared, backend, player.name, player, run / "trajectories", len(scripts), workers=2)
-            return solving, pool, ready_bugs(solving, pool, print)[:1]
+            return Solved(pool, prepared, backend, scripts)
 
         yield make
 
 
-def played(solving: Solving, pool: Curriculum, bugs: list[Ready]) -> list[Attempt]:
-    solve(solving, pool, bugs, lambda attempt: None)
-    return [attempt for attempt in pool.attempts.all() if attempt.policy == "puppet"]
-
-
 def test_what_is_handed_in_and_when(puppets: Puppets) -> None:
-    solving, pool, bugs = puppets(
+    solved = puppets(
         steps(),  # nothing
         steps(bash("echo 'x = 1' >> tinyshop/words.py")),  # changed, never submitted
         steps(SUBMIT),  # submitted without a change
@@ -292,7 +323,7 @@ def test_what_is_handed_in_and_when(puppets: Puppets) -> None:
         steps(bash("echo 'x = 1' >> tests/test_words.py; echo 'y = 2' >> tinyshop/words.py"), SUBMIT),
         steps(*[bash(f"echo {n}") for n in range(200)], SUBMIT),  # after its budget
     )  # fmt: skip
-    found = played(solving, pool, bugs)
+    found = solved.again()
     assert [attempt.reason for attempt in found] == [
         "nothing-handed-in", "nothing-handed-in", "empty", "failing-tests", "failing-tests", "failing-tests",
         "nothing-handed-in",
@@ -300,22 +331,23 @@ def test_what_is_handed_in_and_when(puppets: Puppets) -> None:
     assert "nothing was submitted (gave_up)" in found[0].detail and "(out_of_calls)" in found[6].detail
     assert found[3].diff == found[4].diff != ""
     assert patches.touched_paths(found[5].diff) == ("tinyshop/words.py",)  # tests are put back anyway
-    assert found[5].figures["left_out"] == ["tests/test_words.py"]
+    assert found[5].figures.left_out == ("tests/test_words.py",)
 
 
 def test_a_policy_that_fails_ends_its_attempt_alone(puppets: Puppets) -> None:
-    def broken() -> Script:
+    def broken() -> Script[None]:
         yield bash("true")
         raise RuntimeError("no idea")
 
-    found = played(*puppets(broken, steps(SUBMIT)))
+    found = puppets(broken, steps(SUBMIT)).again()
     assert [attempt.reason for attempt in found] == ["nothing-handed-in", "empty"]
     assert "policy_error: RuntimeError: no idea" in found[0].detail
 
 
+@pytest.mark.slow
 def test_what_is_promoted_and_what_is_not(puppets: Puppets) -> None:
     change = bash("echo 'x = 1' >> tinyshop/words.py")
-    solving, pool, bugs = puppets(
+    solved = puppets(
         steps(SUBMIT),
         steps(bash("echo '# a remark' >> tinyshop/words.py"), SUBMIT),
         steps(bash("echo 'def test_x(): pass' > tests/test_new.py"), SUBMIT),
@@ -326,8 +358,8 @@ def test_what_is_promoted_and_what_is_not(puppets: Puppets) -> None:
         steps(bash("printf 'x = (\\n' >> tinyshop/words.py"), SUBMIT),
         steps(bash("echo 'z = 1' >> tinyshop/words.py"), SUBMIT),
     )  # fmt: skip
-    played(solving, pool, bugs)
-    promote(solving, pool, bugs, 2, lambda promotion: None)
+    solved.again(per_parent=2)
+    pool = solved.pool
     statuses = [(p.number, p.status) for p in pool.attempts.promotions()]
     assert statuses[:6] == [
         (0, "empty"), (1, "no-op"), (2, "touches-tests"), (3, "promoted"), (4, "duplicate"),
@@ -335,14 +367,16 @@ def test_what_is_promoted_and_what_is_not(puppets: Puppets) -> None:
     ]  # fmt: skip
     assert statuses[6] == (6, "nothing passes")  # every test is gone
     assert statuses[7][1] == "promoted" and len(statuses) == 8  # two were asked for: the ninth is not looked at
-    promote(solving, pool, bugs, 2, lambda promotion: pytest.fail("the same again made something"))
-    promote(solving, pool, bugs, 3, lambda promotion: None)
+    solved.again(per_parent=2)
+    assert len(pool.attempts.promotions()) == 8  # the same again makes nothing
+    solved.again(per_parent=3)
     assert [p.status for p in pool.attempts.promotions()][8:] == ["promoted"]
     broken = pool.attempts.bugs()[1]
-    assert set(broken.fail_to_pass) > set(bugs[0].bug.fail_to_pass)  # a module that no longer loads takes more along
+    assert set(broken.fail_to_pass) > set(solved.bug.fail_to_pass)  # a module that no longer loads takes more along
     assert len({p.tree_hash for p in pool.attempts.promotions() if p.bug}) == 3
 
 
+@pytest.mark.slow
 def test_a_leaking_bug_reaches_no_solver(selfplay: Command, source: Callable[..., Path], tmp_path: Path) -> None:
     code = ("tinyshop/prices.py", "tinyshop/stock.py", "tinyshop/words.py")
     pasted = "\n".join(tiny_repository.FILES[path] for path in code)
@@ -357,6 +391,7 @@ def test_a_leaking_bug_reaches_no_solver(selfplay: Command, source: Callable[...
 # -- predictions -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_file_of_predictions_is_graded(selfplay: Command, run: Path, tmp_path: Path) -> None:
     bugs = sorted(path.name for path in (run / "bugs").iterdir())
     gold = patches.reverse(load(run / "bugs" / bugs[0]).bug_inject)
@@ -375,7 +410,7 @@ def test_a_file_of_predictions_is_graded(selfplay: Command, run: Path, tmp_path:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ('{"instance_id": "who", "model_patch": ""}\n', "1 predictions are for no bug of"),
+        ('{"instance_id": "who", "model_patch": ""}\n', "1 prediction is for no bug of"),
         ("", "holds no prediction"),
         ("[]", "holds no prediction"),
         ("{", "is not JSON"),

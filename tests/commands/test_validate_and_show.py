@@ -49,6 +49,7 @@ def test_the_table_names_each_check_with_its_seconds(selfplay: Command, run: Pat
         assert name in done.out
 
 
+@pytest.mark.slow
 def test_a_tampered_diff_is_not_valid_and_the_others_are_still_checked(selfplay: Command, run: Path) -> None:
     bug = first_bug(run)
     rewrite(bug / "bug_inject.diff", lambda text: text.replace("@@", "@@", 1) + "\n")
@@ -68,12 +69,14 @@ def test_a_bug_that_lost_a_file_is_not_valid(selfplay: Command, run: Path) -> No
     assert done.code == 1 and "test_parser.py is missing" in done.out
 
 
+@pytest.mark.slow
 def test_a_bug_that_lost_its_record_is_not_skipped(selfplay: Command, run: Path) -> None:
     (first_bug(run) / "bug.json").unlink()
     done = selfplay("validate", run, "--json")
     assert done.code == 1 and len(done.json) == 4 and sum(one["valid"] for one in done.json) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
@@ -92,6 +95,7 @@ def test_a_bug_cannot_soften_its_own_checks(selfplay: Command, run: Path, field:
     assert said in done.json[0]["verdicts"][0]["reason"]
 
 
+@pytest.mark.slow
 def test_a_record_that_keeps_tests_back_disagrees(selfplay: Command, run: Path) -> None:
     bug = first_bug(run)
     record = json.loads((bug / "bug.json").read_text())
@@ -132,7 +136,8 @@ def test_what_cannot_be_checked_exits_2(
 ) -> None:
     break_it(run)
     done = selfplay("validate", run)
-    assert done.code == 2 and done.err.startswith("selfplay: ") and said in done.err and "Traceback" not in done.err
+    assert done.code == 2 and "Traceback" not in done.err
+    assert any(line.startswith("selfplay: ") and said in line for line in done.err.splitlines())
 
 
 def test_a_run_folder_that_is_not_there(selfplay: Command, tmp_path: Path) -> None:
@@ -141,6 +146,7 @@ def test_a_run_folder_that_is_not_there(selfplay: Command, tmp_path: Path) -> No
     assert "Name a bug's folder (it holds bug.json) or a run's folder." in done.err
 
 
+@pytest.mark.slow
 def test_a_bug_alone_is_checked_against_its_source(selfplay: Command, run: Path, tmp_path: Path) -> None:
     alone = Path(shutil.copytree(first_bug(run), tmp_path / "alone"))
     done = selfplay("validate", alone)
@@ -210,6 +216,7 @@ def by_hand(backend: Backend, world: World, tree: Path, folder: Path) -> dict[st
     return found
 
 
+@pytest.mark.slow
 def test_an_artifact_runs_by_hand(
     backend: Backend, selfplay: Command, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,6 +251,7 @@ def opinions_agree(backend: Backend, run: Path, folders: list[Path]) -> None:
         assert found.fail_to_pass == set(bug.fail_to_pass) and found.pass_to_pass == set(bug.pass_to_pass), bug.id
 
 
+@pytest.mark.slow
 def test_a_second_opinion_agrees(
     backend: Backend, selfplay: Command, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,13 +272,16 @@ def test_bugs_of_a_real_project_pass_a_second_opinion(
     opinions_agree(backend, tmp_path, folders)
 
 
+@pytest.mark.slow
 def test_an_interrupt_says_what_was_checked(selfplay: Command, run: Path) -> None:
-    with selfplay.start("validate", run, "--workers", 1) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if line.startswith("1 of "):
-                break
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert "interrupted: " in said and " were checked" in said and "Traceback" not in said
-    assert process.returncode == 130
+    """Of forty bugs, so that no machine has checked the last before the interrupt comes."""
+    (run / "curriculum.sqlite").unlink()  # without a pool, every folder in bugs/ is a bug
+    for folder in list((run / "bugs").iterdir()):
+        for number in range(9):
+            shutil.copytree(folder, folder.with_name(f"{folder.name}-{number}"))
+    with selfplay.running("validate", run, "--workers", 1) as validating:
+        validating.until("1 of 40")
+        code, said = validating.ends_by(signal.SIGINT)
+    assert code == 130 and "Traceback" not in said
+    checked = re.search(r"interrupted: (\d+) of 40 .*checked", said)
+    assert checked and 1 <= int(checked[1]) < 40

@@ -8,8 +8,16 @@ import pytest
 
 from selfplay.artifact import Bug, load_bug
 from selfplay.artifact.bug import FailedAttempt
-from selfplay.curriculum import EpisodeResult, open_curriculum
-from selfplay.curriculum.attempts import Attempt, Promotion, file_name
+from selfplay.curriculum import (
+    Attempt,
+    AttemptFigures,
+    EpisodeFigures,
+    EpisodeRecord,
+    Promotion,
+    open_curriculum,
+)
+from selfplay.curriculum.attempts import file_name
+from selfplay.curriculum.stored import bug_folders
 from selfplay.curriculum.summary import summarise
 
 ARTIFACT = hand_made.artifact("python")
@@ -17,17 +25,17 @@ ARTIFACT = hand_made.artifact("python")
 
 def attempt(number: int, resolved: bool = False, bug: str = "b.1", policy: str = "p") -> Attempt:
     reason = "resolved" if resolved else "failing-tests"
-    return Attempt(bug, policy, number, resolved, reason, "why", f"diff {number}\n", {"seconds": 1.0})
+    return Attempt(bug, policy, number, resolved, reason, "why", f"diff {number}\n", AttemptFigures(seconds=1.0))
 
 
-def result(number: int, id: str) -> EpisodeResult:
+def result(number: int, id: str) -> EpisodeRecord:
     """A valid first-order bug."""
     bug = Bug(
         id=id, strategy="removal", seed=0, source="s", revision="r", commit="c", tree_hash="t",
         content_hash=ARTIFACT.content_hash(), fail_to_pass=("x",), pass_to_pass=("y",), policy="p",
     )  # fmt: skip
-    figures = {"seconds": 1.0, "files": ["a.py"], "changed_lines": 1}
-    return EpisodeResult(number, "removal", "valid", "", figures, None, f"tree {number}", ARTIFACT, bug)
+    figures = EpisodeFigures(seconds=1.0, files=("a.py",), changed_lines=1)
+    return EpisodeRecord(number, "removal", "valid", "", figures, None, f"tree {number}", ARTIFACT, bug)
 
 
 def child(tree: str = "tree", number: int = 0, parent: str = "b.1") -> Promotion:
@@ -76,7 +84,7 @@ def test_no_two_policies_share_a_file(tmp_path: Path) -> None:
         assert {found.policy: found.diff for found in pool.attempts.all()} == {name: name for name in names}
 
 
-def test_a_second_order_bug_survives_reopening_and_a_folder_without_a_row_does_not(tmp_path: Path) -> None:
+def test_a_second_order_bug_survives_reopening_and_a_folder_without_a_row_is_written_anew(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         pool.attempts.add_promotion(child(), ARTIFACT, "the diff\n")
         pool.attempts.add_promotion(Promotion("b.1", "p", 1, "no-op"), ARTIFACT, "")
@@ -86,9 +94,11 @@ def test_a_second_order_bug_survives_reopening_and_a_folder_without_a_row_does_n
         (bug,) = pool.attempts.bugs()
         folder = tmp_path / "bugs" / bug.id
         assert load_bug(folder) == bug and (folder / "attempt.diff").read_text() == "the diff\n"
-        assert not (tmp_path / "bugs" / "b.1.o2.2").exists()
-        assert pool.attempts.considered() == {("b.1", "p", 0), ("b.1", "p", 1)}
-        assert (pool.attempts.children("b.1"), pool.attempts.trees()) == (1, {"tree"})
+        assert bug_folders(tmp_path) == [folder]  # what a kill left is not a bug of the run
+        pool.attempts.add_promotion(child("other", 2), ARTIFACT, "its diff\n")
+        assert (tmp_path / "bugs" / "b.1.o2.2" / "attempt.diff").read_text() == "its diff\n"
+        assert pool.attempts.considered() == {("b.1", "p", number) for number in range(3)}
+        assert (pool.attempts.children("b.1"), pool.attempts.trees()) == (2, {"tree", "other"})
 
 
 def test_a_tree_is_promoted_once(tmp_path: Path) -> None:
@@ -102,8 +112,8 @@ def test_a_tree_is_promoted_once(tmp_path: Path) -> None:
 def test_the_figures_of_solving_by_hand(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         for number in (1, 2):
-            pool.stage(result(number - 1, id=f"b.{number}"))
-        pool.take(2)
+            pool.episodes.stage(result(number - 1, id=f"b.{number}"))
+        pool.episodes.take(2)
         for number, resolved in enumerate((True, False, True, False)):
             pool.attempts.add(attempt(number, resolved))
         pool.attempts.add(attempt(0, bug="b.2"))

@@ -1,8 +1,14 @@
 """The figures of a curriculum on diffs small enough to count by hand."""
 
-import pytest
+import time
+from collections.abc import Mapping
+from itertools import combinations
 
-from selfplay.curriculum.quality import entropy, near_duplicates, shape, solve_rates, spread
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from selfplay.curriculum.quality import NEAR, Lines, entropy, near_duplicates, shape, solve_rates, spread
 
 HEAD = "diff --git a/{0} b/{0}\n--- a/{0}\n+++ b/{0}\n"
 
@@ -70,3 +76,46 @@ def test_solve_rates_count_what_lies_between() -> None:
         "bugs": 3, "attempts": 24, "resolved": 10, "mean_solve_rate": 0.4167,  # (0 + 1 + 1/4) / 3
         "solved_at_least_once": 2, "strictly_between": 1, "histogram": {"0": 1, "2": 1, "8": 1},
     }  # fmt: skip
+
+
+def pairwise(lines: Mapping[str, Lines]) -> frozenset[str]:
+    """What is meant: every pair compared."""
+    return frozenset(
+        later
+        for (_, one), (later, other) in combinations(lines.items(), 2)
+        if one & other and len(one & other) / len(one | other) >= NEAR
+    )
+
+
+SETS = st.lists(st.frozensets(st.tuples(st.sampled_from("fg"), st.sampled_from("abcdefgh")), max_size=12), max_size=12)
+
+
+@given(SETS)
+def test_the_index_finds_what_comparing_every_pair_finds(sets: list[Lines]) -> None:
+    lines = {str(number): own for number, own in enumerate(sets)}
+    assert near_duplicates(lines) == pairwise(lines)
+
+
+def many_bugs(count: int) -> dict[str, Lines]:
+    """Bugs of one file: ten lines each, four of them lines that every bug changes, every tenth nearly its neighbour."""
+    own = [[f"-line {number - (number % 10 == 9)} {n}" for n in range(6)] for number in range(count)]
+    common = [f"+common {n}" for n in range(3)]
+    return {
+        f"bug{number}": frozenset(("one.py", line) for line in [*lines, *common, f"+own {number}"])
+        for number, lines in enumerate(own)
+    }
+
+
+def seconds_for(count: int) -> float:
+    lines = many_bugs(count)
+    least = float("inf")
+    for _ in range(3):
+        started = time.process_time()
+        found = near_duplicates(lines)
+        least = min(least, time.process_time() - started)
+    assert len(found) == count // 10  # 9 of 11 lines shared: 0.82
+    return least
+
+
+def test_thousands_of_bugs_in_one_file_take_time_in_step_with_their_number() -> None:
+    assert seconds_for(8000) / seconds_for(1000) < 20  # 8 when in step, 64 when every pair is compared

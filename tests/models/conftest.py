@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from asyncio import Runner
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from bench_fixtures import backend
 from serving import Serving
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.policies.loop import LoopThread
 from selfplay.policies.smollm2 import fetch_smollm2
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
@@ -27,6 +27,8 @@ from selfplay.repository.cache import default_cache
 
 __all__ = ["backend"]
 CONTEXT = 2048
+VLLM = VllmOptions(dtype="float32", context=CONTEXT, cache_gb=1, most_sequences=64, chunk=128)
+"""Small pieces, so that ordinary prompts take several."""
 
 
 @pytest.fixture(scope="session")
@@ -40,10 +42,10 @@ def chat(smollm2: Path) -> ChatFormat:
 
 
 @pytest.fixture(scope="session")
-def loop() -> Iterator[LoopThread]:
-    loop = LoopThread()
-    yield loop
-    loop.close()
+def loop() -> Iterator[Runner]:
+    """One event loop for all tests: models live on it."""
+    with Runner() as loop:
+        yield loop
 
 
 @pytest.fixture(scope="session")
@@ -80,14 +82,14 @@ def server(booting: Serving) -> Serving:
 
 
 @pytest.fixture(scope="session")
-def engine(smollm2: Path, booting: Serving, loop: LoopThread) -> Iterator[VllmModel]:
-    model = loop.run(VllmModel.open(str(smollm2), VllmOptions(dtype="float32", context=CONTEXT, cache_gb=1)))
+def engine(smollm2: Path, booting: Serving, loop: Runner) -> Iterator[VllmModel]:
+    model = loop.run(VllmModel.open(str(smollm2), VLLM))
     yield model
     loop.run(model.close())
 
 
 @pytest.fixture(scope="session")
-def slow_model(smollm2: Path, loop: LoopThread) -> Iterator[TransformersModel]:
+def slow_model(smollm2: Path, loop: Runner) -> Iterator[TransformersModel]:
     model = loop.run(TransformersModel.open(str(smollm2), TransformersOptions(dtype="float32", context=CONTEXT)))
     yield model
     loop.run(model.close())

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ from selfplay.agent import Call, Malformed, Observation
 from selfplay.agent.actions import Budget
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import Style
+from selfplay.agent.conversation import TokenConversation as Untooled
 from selfplay.agent.model import Message, ModelError, Sample, Sampling
-from selfplay.agent.token_conversation import TokenConversation
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import MALFORMED
 from selfplay.policies.tokenizer import HfTokenizer, load_tokenizer
 from selfplay.sft.lessons import tokens
 
+TokenConversation = partial(Untooled, toolset=SSR_TOOLS)
 QWEN = """{%- if messages[0]['role'] == 'system' %}
 {{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}
 {%- else %}
@@ -69,9 +72,9 @@ def seen(output: str, exit_code: int = 0) -> Observation:
     return Observation(output, exit_code, Budget(100, 1000))
 
 
-def play(conversation: TokenConversation, observations: Sequence[Observation | None]) -> list[Any]:
+def play(conversation: Untooled, observations: Sequence[Observation | None]) -> list[Any]:
     async def run() -> list[Any]:
-        return [await conversation.decide(observation) for observation in observations]
+        return [await conversation.act(observation) for observation in observations]
 
     return asyncio.run(run())
 

@@ -4,22 +4,26 @@ import asyncio
 import json
 import shutil
 import time
+from asyncio import Runner
 from pathlib import Path
 
 import pytest
 import torch
+from models.conftest import VLLM
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from selfplay.agent import Observation
 from selfplay.agent.actions import Budget
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.conversation import Style
+from selfplay.agent.conversation import Style, TokenConversation
 from selfplay.agent.model import Message, ModelError, Sample, Sampling
-from selfplay.agent.token_conversation import TokenConversation
-from selfplay.policies.loop import LoopThread
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
-from selfplay.policies.vllm_engine import VllmModel
+from selfplay.policies.vllm_engine import NO_SEEDS_ON_CPU, VllmModel, why_no_seeds
+from selfplay.roles.solver import SOLVER
+from selfplay.roles.solver.task import SolverTask
+from selfplay.rollout.players import player_named
 
 QUESTIONS = ["Count to ten.", "Name a colour, and say why you like it.", "What does a compiler do? Be brief."]
 
@@ -54,7 +58,7 @@ def difference(judge: torch.nn.Module, samples: list[Sample], temperature: float
 
 @pytest.mark.parametrize("temperature", [1.0, 0.6])
 def test_log_probabilities_of_vllm_agree_with_transformers(
-    engine: VllmModel, chat: ChatFormat, loop: LoopThread, judge: torch.nn.Module, temperature: float
+    engine: VllmModel, chat: ChatFormat, loop: Runner, judge: torch.nn.Module, temperature: float
 ) -> None:
     samples = loop.run(sampled(engine, chat, 48, temperature=temperature))
     assert [sample.prompt for sample in samples] == [tuple(prompt) for prompt in prompts(chat)]
@@ -63,7 +67,7 @@ def test_log_probabilities_of_vllm_agree_with_transformers(
 
 
 def test_log_probabilities_of_the_batched_model_agree_too(
-    slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread, judge: torch.nn.Module
+    slow_model: TransformersModel, chat: ChatFormat, loop: Runner, judge: torch.nn.Module
 ) -> None:
     """Prompts of three lengths in one batch, padded; each row stops by itself."""
     samples = loop.run(sampled(slow_model, chat, 24))
@@ -75,7 +79,7 @@ def test_log_probabilities_of_the_batched_model_agree_too(
 
 
 def test_both_find_the_same_most_likely_words(
-    engine: VllmModel, slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread
+    engine: VllmModel, slow_model: TransformersModel, chat: ChatFormat, loop: Runner
 ) -> None:
     greedy = [loop.run(sampled(model, chat, 12, temperature=0.0)) for model in (engine, slow_model)]
     assert [s.ids for s in greedy[0]] == [s.ids for s in greedy[1]]
@@ -83,16 +87,37 @@ def test_both_find_the_same_most_likely_words(
         assert one.logprobs == pytest.approx(other.logprobs, abs=0.02)
 
 
-def test_a_seed_repeats_what_vllm_draws(engine: VllmModel, chat: ChatFormat, loop: LoopThread) -> None:
-    def drawn(seed: int) -> tuple[int, ...]:
-        return loop.run(engine.sample(prompts(chat)[0], Sampling(max_tokens=12, seed=seed), chat.stop)).ids
-
-    assert drawn(5) == drawn(5) != drawn(6)
-
-
-def test_a_seed_repeats_a_sample_in_any_batch(
-    slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread
+def test_a_prompt_of_several_pieces_is_computed_with_the_engine_s_seed_alone(
+    engine: VllmModel, chat: ChatFormat, loop: Runner
 ) -> None:
+    """vLLM on CPU dies of a request with a seed whose prompt is longer than one piece; here it is refused."""
+    prompt = chat.opening([Message("user", "word " * 400)])
+    assert len(prompt) > 3 * 128 and why_no_seeds() == NO_SEEDS_ON_CPU
+    with pytest.raises(ModelError, match=r"cannot draw a request by a seed of its own: .*\n  Seed the engine instead"):
+        loop.run(engine.sample(prompt, Sampling(max_tokens=4, seed=5), chat.stop))
+    sample = loop.run(engine.sample(prompt, Sampling(max_tokens=4), chat.stop))
+    assert sample.prompt == tuple(prompt) and sample.ids
+
+
+def test_a_player_on_cpu_seeds_the_engine_unless_asked_for_more(
+    smollm2: Path, loop: Runner, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With default options but for the sizes: what crashed on bugs of real repositories."""
+    sizes = {"dtype": "float32", "context": "2048", "cache_gb": "1", "most_sequences": "64", "chunk": "128"}
+    asked = player_named(f"vllm:{smollm2}", {**sizes, "seeded": "true"})
+    with pytest.raises(ModelError, match="seeded=true cannot be kept: vLLM on CPU"):
+        loop.run(asked.open(print))
+    player = player_named(f"vllm:{smollm2}", {**sizes, "max_tokens": "4"})
+    loop.run(player.open(print))
+    assert "messages are not seeded one by one, the engine is (engine_seed)" in caplog.text
+    policy = player.policy(SOLVER, SolverTask("bug", "diff " * 300))
+    loop.run(policy.act(None))
+    segment = policy.record().segments[0]
+    loop.run(player.close())
+    assert len(segment.ids) > 6 * 128 and 0 < sum(segment.mask) <= 4
+
+
+def test_a_seed_repeats_a_sample_in_any_batch(slow_model: TransformersModel, chat: ChatFormat, loop: Runner) -> None:
     first = loop.run(slow_model.sample(prompts(chat)[0], Sampling(max_tokens=8, seed=5), chat.stop))
 
     async def among_others() -> Sample:
@@ -103,21 +128,21 @@ def test_a_seed_repeats_a_sample_in_any_batch(
     assert loop.run(among_others()).ids == first.ids
 
 
-def test_top_p_draws_from_the_nucleus_alone(slow_model: TransformersModel, chat: ChatFormat, loop: LoopThread) -> None:
+def test_top_p_draws_from_the_nucleus_alone(slow_model: TransformersModel, chat: ChatFormat, loop: Runner) -> None:
     """A nucleus this small holds one token, whose probability in it is 1."""
     samples = loop.run(sampled(slow_model, chat, 6, top_p=1e-6))
     assert all(value == pytest.approx(0, abs=1e-5) for sample in samples for value in sample.logprobs)
 
 
-def test_an_episode_in_ids_has_no_drift(engine: VllmModel, chat: ChatFormat, loop: LoopThread) -> None:
+def test_an_episode_in_ids_has_no_drift(engine: VllmModel, chat: ChatFormat, loop: Runner) -> None:
     opening = (Message("system", "You are helpful."), Message("user", "Use a tool."))
     style = Style(Sampling(max_tokens=24))
-    conversation = TokenConversation(engine, chat, "injector", opening, style)
+    conversation = TokenConversation(engine, chat, "injector", opening, style, toolset=SSR_TOOLS)
 
     async def play() -> None:
         for turn in range(6):
             seen = Observation(f"line {turn}\n", 0, Budget(9, 99)) if turn else None
-            await conversation.decide(seen)
+            await conversation.act(seen)
 
     loop.run(play())
     record = conversation.record()
@@ -125,7 +150,7 @@ def test_an_episode_in_ids_has_no_drift(engine: VllmModel, chat: ChatFormat, loo
     assert record.usage.requests == 6 and record.usage.completion_tokens == sum(record.segments[0].mask)
 
 
-def test_a_cancelled_request_leaves_the_engine(engine: VllmModel, chat: ChatFormat, loop: LoopThread) -> None:
+def test_a_cancelled_request_leaves_the_engine(engine: VllmModel, chat: ChatFormat, loop: Runner) -> None:
     async def cancel() -> float:
         endless = Sampling(max_tokens=1500)
         tasks = [asyncio.create_task(engine.sample(prompts(chat)[2], endless, ())) for _ in range(16)]
@@ -143,7 +168,7 @@ def test_a_cancelled_request_leaves_the_engine(engine: VllmModel, chat: ChatForm
 
 
 def test_new_weights_have_a_new_version_and_the_old_come_back(
-    engine: VllmModel, smollm2: Path, chat: ChatFormat, loop: LoopThread, tmp_path: Path
+    engine: VllmModel, smollm2: Path, chat: ChatFormat, loop: Runner, tmp_path: Path
 ) -> None:
     greedy = {"temperature": 0.0}
     before = loop.run(sampled(engine, chat, 10, **greedy))
@@ -167,15 +192,45 @@ def test_new_weights_have_a_new_version_and_the_old_come_back(
     assert [s.versions for s in again] == [(2, 2)] * 3 and [s.ids for s in again] == [s.ids for s in before]
 
 
+def test_a_reload_that_fails_ends_what_runs_and_lets_nothing_begin(
+    smollm2: Path, chat: ChatFormat, loop: Runner, tmp_path: Path
+) -> None:
+    """The weights' head is whole, the data are of a kind that nobody can load: found out while the engine is paused."""
+    shutil.copytree(smollm2, tmp_path / "bad")
+    file = tmp_path / "bad" / "model.safetensors"
+    file.write_bytes(file.read_bytes().replace(b'"dtype":"BF16"', b'"dtype":"XX16"'))
+    engine = loop.run(VllmModel.open(str(smollm2), VLLM))
+
+    async def fail() -> tuple[list[object], float]:
+        running = [
+            asyncio.create_task(engine.sample(prompts(chat)[2], Sampling(max_tokens=1500), ())) for _ in range(4)
+        ]
+        await asyncio.sleep(0.5)
+        with pytest.raises(ModelError, match=r"the weights in .*bad cannot be loaded"):
+            await engine.reload(str(tmp_path / "bad"), 1)
+        started = time.monotonic()
+        ended = await asyncio.gather(*running, return_exceptions=True)
+        with pytest.raises(ModelError, match=r"the weights in .*bad cannot be loaded"):
+            await engine.sample(prompts(chat)[0], Sampling(max_tokens=2), chat.stop)
+        return list(ended), time.monotonic() - started
+
+    try:
+        ended, seconds = loop.run(asyncio.wait_for(fail(), 120))
+    finally:
+        loop.run(engine.close())
+    assert all(isinstance(error, ModelError) and "cannot be loaded" in str(error) for error in ended), ended
+    assert seconds < 5 and engine.version == 0
+
+
 def test_a_prompt_longer_than_the_context_is_an_error_not_a_crash(
-    engine: VllmModel, chat: ChatFormat, loop: LoopThread
+    engine: VllmModel, chat: ChatFormat, loop: Runner
 ) -> None:
     with pytest.raises(ModelError, match="failed"):
         loop.run(engine.sample([5] * 5000, Sampling(max_tokens=4), chat.stop))
     assert loop.run(engine.sample(prompts(chat)[0], Sampling(max_tokens=2), chat.stop)).ids
 
 
-def test_what_a_batch_breaks_on_its_requests_learn(tmp_path: Path, smollm2: Path, loop: LoopThread) -> None:
+def test_what_a_batch_breaks_on_its_requests_learn(tmp_path: Path, smollm2: Path, loop: Runner) -> None:
     """A tiny model with random weights and 64 places: an id beyond its vocabulary fails, the next request works."""
     config = json.loads((smollm2 / "config.json").read_text())
     tiny = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2,
@@ -196,6 +251,6 @@ def test_what_a_batch_breaks_on_its_requests_learn(tmp_path: Path, smollm2: Path
 
 
 @pytest.mark.parametrize("open_model", [VllmModel.open, TransformersModel.open])
-def test_a_folder_without_a_model(open_model: object, tmp_path: Path, loop: LoopThread) -> None:
+def test_a_folder_without_a_model(open_model: object, tmp_path: Path, loop: Runner) -> None:
     with pytest.raises(ModelError, match=r"cannot load .*nothing"):
         loop.run(open_model(str(tmp_path / "nothing")))  # type: ignore[operator]

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from asyncio import Runner
 from pathlib import Path
 
 import pytest
@@ -14,15 +15,15 @@ from selfplay.agent import Observation
 from selfplay.agent.actions import Budget
 from selfplay.agent.conversation import ChatConversation, Style
 from selfplay.agent.model import ContextFull, Message, ModelError, Sampling
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import load
 from selfplay.policies.endpoint import Endpoint, EndpointOptions
-from selfplay.policies.loop import LoopThread
 
 HELLO = (Message("system", "You are helpful."), Message("user", "Say something."))
 
 
 @pytest.fixture
-def endpoint(server: Serving, loop: LoopThread) -> Endpoint:
+def endpoint(server: Serving, loop: Runner) -> Endpoint:
     async def opened() -> Endpoint:
         endpoint = Endpoint(server.model, EndpointOptions(base_url=server.url, price_in=1.0, price_out=2.0))
         await endpoint.check()
@@ -31,7 +32,7 @@ def endpoint(server: Serving, loop: LoopThread) -> Endpoint:
     return loop.run(opened())
 
 
-def test_the_server_gives_text_tokens_and_counts(endpoint: Endpoint, loop: LoopThread) -> None:
+def test_the_server_gives_text_tokens_and_counts(endpoint: Endpoint, loop: Runner) -> None:
     reply = loop.run(endpoint.reply(HELLO, Sampling(max_tokens=12)))
     assert reply.text and reply.sample is not None
     assert len(reply.sample.ids) == len(reply.sample.logprobs) == reply.usage.completion_tokens <= 12
@@ -41,12 +42,14 @@ def test_the_server_gives_text_tokens_and_counts(endpoint: Endpoint, loop: LoopT
     assert reply.usage.cost == pytest.approx((len(reply.sample.prompt) + 2 * len(reply.sample.ids)) / 1e6)
 
 
-def test_a_chat_is_taped_by_the_ids_the_server_returns(endpoint: Endpoint, loop: LoopThread) -> None:
-    conversation = ChatConversation(endpoint, "served", "solver", HELLO, Style(Sampling(max_tokens=16)))
+def test_a_chat_is_taped_by_the_ids_the_server_returns(endpoint: Endpoint, loop: Runner) -> None:
+    conversation = ChatConversation(
+        endpoint, "served", "solver", HELLO, Style(Sampling(max_tokens=16)), toolset=SSR_TOOLS
+    )
 
     async def play() -> None:
         for turn in range(4):
-            await conversation.decide(Observation(f"{turn}", 0, Budget(9, 99)) if turn else None)
+            await conversation.act(Observation(f"{turn}", 0, Budget(9, 99)) if turn else None)
 
     loop.run(play())
     record = conversation.record()
@@ -55,7 +58,7 @@ def test_a_chat_is_taped_by_the_ids_the_server_returns(endpoint: Endpoint, loop:
     assert (record.drift == 0) == (len(record.segments) == 1)
 
 
-def test_many_at_once(endpoint: Endpoint, loop: LoopThread) -> None:
+def test_many_at_once(endpoint: Endpoint, loop: Runner) -> None:
     async def ask() -> list[str]:
         replies = await asyncio.gather(*(endpoint.reply(HELLO, Sampling(max_tokens=4)) for _ in range(24)))
         return [reply.text for reply in replies]
@@ -63,14 +66,14 @@ def test_many_at_once(endpoint: Endpoint, loop: LoopThread) -> None:
     assert len(loop.run(ask())) == 24
 
 
-def test_a_conversation_that_does_not_fit(endpoint: Endpoint, loop: LoopThread) -> None:
+def test_a_conversation_that_does_not_fit(endpoint: Endpoint, loop: Runner) -> None:
     with pytest.raises(ContextFull):
         loop.run(endpoint.reply([Message("user", "word " * 5000)], Sampling(max_tokens=4)))
-    conversation = ChatConversation(endpoint, "served", "solver", (Message("user", "word " * 5000),))
-    assert loop.run(conversation.decide(None)).finish == "out_of_context"
+    conversation = ChatConversation(endpoint, "served", "solver", (Message("user", "word " * 5000),), toolset=SSR_TOOLS)
+    assert loop.run(conversation.act(None)).finish == "out_of_context"
 
 
-def test_a_model_the_server_does_not_have(server: Serving, loop: LoopThread) -> None:
+def test_a_model_the_server_does_not_have(server: Serving, loop: Runner) -> None:
     async def ask() -> None:
         await Endpoint("gpt-17", EndpointOptions(base_url=server.url)).check()
 

@@ -1,3 +1,3 @@
-from bench_fixtures import backend, shared, worlds
+from bench_fixtures import lone_backend, shared, worlds
 
-__all__ = ["backend", "shared", "worlds"]
+__all__ = ["lone_backend", "shared", "worlds"]

@@ -6,11 +6,12 @@ from pathlib import Path
 import hand_made
 import pytest
 
-from selfplay.oracle.calibrate import Oracle
+from selfplay.oracle.calibrate import calibrate
+from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.grade import Grade, Grader
 from selfplay.oracle.world import Task
 from selfplay.patches import reverse
-from selfplay.sandbox import Backend, World
+from selfplay.sandbox import Backend, Limits, World
 from selfplay.workbench import RunCache, Workbench
 
 FORGED = """
@@ -30,7 +31,8 @@ def oracle(backend: Backend, worlds: dict[str, World], shared: RunCache) -> Orac
 
 
 def graded(backend: Backend, world: World, oracle: Oracle, prediction: str) -> Grade:
-    return Grader(backend, Task(world, hand_made.artifact("c")), oracle).grade(prediction)
+    task = Task(world, hand_made.artifact("c"))
+    return Grader(task, oracle, Limits(), calibrate(backend, task, oracle)).grade(backend, prediction)
 
 
 def said(grade: Grade) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.oracle import javascript_claims, javascript_tests
-from selfplay.oracle.javascript_code import call_at
+from selfplay.oracle.javascript_code import Calls
 from selfplay.oracle.secret_names import is_odd
 
 WORDS = ["one plain word here", "another plain word here"]
@@ -26,15 +26,15 @@ WORDS = ["one plain word here", "another plain word here"]
 )
 def test_a_calls_end_and_arguments(arguments: list[str]) -> None:
     text = f"before(f({','.join(arguments)}), after)"
-    call = call_at(text, 7, 8)
+    call = Calls(text).at(8)
     assert call is not None
-    assert text[call.start : call.end] == f"f({','.join(arguments)})"
+    assert text[7 : call.end] == f"f({','.join(arguments)})"
     assert [text[start:end] for start, end in call.arguments] == arguments
 
 
 @pytest.mark.parametrize("text", ["f(", "f(a, [b)", "f(`${", "f('", "f(/* )"])
 def test_a_call_that_does_not_end_is_none(text: str) -> None:
-    assert call_at(text, 0, 1) is None
+    assert Calls(text).at(1) is None
 
 
 SUITE = """const { test, describe, beforeEach } = require('node:test');
@@ -72,20 +72,20 @@ def outcomes(folder: Path, suite: str) -> dict[str, bool]:
     return dict(json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
 
 
-def test_twins_pass_false_claims_fail_and_canaries_follow_their_hash(tmp_path: Path) -> None:
+def test_copies_pass_false_claims_fail_and_canaries_follow_their_hash(tmp_path: Path) -> None:
     names = ["half of eight", "parts", "throws"]
-    made, twins, wrong = javascript_tests.canaries("half.test.js", SUITE, WORDS, names, (16, 6))
+    made, copies, wrong = javascript_tests.canaries("half.test.js", SUITE, WORDS, names, (16, 6))
     said = outcomes(tmp_path, made)
-    assert sorted(twins.values()) == sorted(names) and 4 <= len(wrong) <= 6
-    assert {name: said[name] for name in (*names, *twins)} == dict.fromkeys((*names, *twins), True)
+    assert sorted(copies.values()) == sorted(names) and 4 <= len(wrong) <= 6
+    assert {name: said[name] for name in (*names, *copies)} == dict.fromkeys((*names, *copies), True)
     assert {name: said[name] for name in wrong} == dict.fromkeys(wrong, False)
     assert {word: said[word] for word in WORDS} == {word: is_odd(word) for word in WORDS}
-    assert not any(name in SUITE for name in (*twins, *wrong))
+    assert not any(name in SUITE for name in (*copies, *wrong))
 
 
 def test_no_more_than_asked_for() -> None:
-    _, twins, wrong = javascript_tests.canaries("half.test.js", SUITE, WORDS, ["parts", "throws"], (1, 0))
-    assert list(twins.values()) in (["parts"], ["throws"]) and wrong == []
+    _, copies, wrong = javascript_tests.canaries("half.test.js", SUITE, WORDS, ["parts", "throws"], (1, 0))
+    assert list(copies.values()) in (["parts"], ["throws"]) and wrong == []
 
 
 def test_impossible_tests_fail_by_name(tmp_path: Path) -> None:
@@ -96,13 +96,13 @@ def test_impossible_tests_fail_by_name(tmp_path: Path) -> None:
 def test_chains_of_expect_are_made_false() -> None:
     text = "test('a', () => {\n  expect(f(1)).toBe(2);\n  expect(g()).not.toEqual([3]);\n  expect(h).toThrow();\n});\n"
     made, _, (wrong,) = javascript_tests.canaries("a.test.ts", text, WORDS, ["a"], (0, 1))
-    lie = made[made.index(f"test('{wrong}'") :]
+    false = made[made.index(f"test('{wrong}'") :]
     assert made.startswith("// @ts-nocheck\n")
-    assert ").toBe(o_" in lie and "expect(g()).toEqual([3])" in lie and "expect(h).not.toThrow()" in lie
+    assert ").toBe(o_" in false and "expect(g()).toEqual([3])" in false and "expect(h).not.toThrow()" in false
 
 
 @pytest.mark.parametrize(
-    ("claim", "lie"),
+    ("claim", "false"),
     [
         ("expect(f(1)).to.be.true", "expect(f(1)).to.not.be.true"),
         ("expect(f(1)).to.not.be.empty", "expect(f(1)).to.be.empty"),
@@ -114,18 +114,20 @@ def test_chains_of_expect_are_made_false() -> None:
         ("t.test(f(1), 2)", ""),
     ],
 )
-def test_claims_of_other_libraries_are_made_false(claim: str, lie: str) -> None:
-    assert javascript_claims.falsified(claim, "o", 1) == lie
+def test_claims_of_other_libraries_are_made_false(claim: str, false: str) -> None:
+    assert javascript_claims.falsified(claim, "o", 1) == false
 
 
 VALUES = "[0, 1, -1, 0.5, '', 'a', 'A b', 'aa', ' ', [], [1], [1, 1], ['a', ['b']], {}, {a: 1}, true, null, 7n]"
 
 
-def test_another_value_is_another_in_every_way(tmp_path: Path) -> None:
+def test_another_value_is_another_in_every_variant(tmp_path: Path) -> None:
     source = tmp_path / "other.js"
     check = (
-        f"const found = [];\nfor (const value of {VALUES}) for (let way = 0; way < {javascript_claims.WAYS}; way++) "
-        "try { require('node:assert').deepStrictEqual(o_x(value, way), value); found.push([way, String(value)]); } "
+        f"const found = [];\nfor (const value of {VALUES}) "
+        f"for (let variant = 0; variant < {javascript_claims.VARIANTS}; variant++) "
+        "try { require('node:assert').deepStrictEqual(o_x(value, variant), value); "
+        "found.push([variant, String(value)]); } "
         "catch (error) { if (error.code !== 'ERR_ASSERTION') throw error; }\nconsole.log(JSON.stringify(found));\n"
     )
     source.write_text(javascript_claims.other_value("_x", ()) + check)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from selfplay.oracle.calibrate import Calibration, Oracle
+from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.instrument import Instrumented
 from selfplay.oracle.layers import canaries
 from selfplay.oracle.trial import Trial
@@ -11,7 +11,7 @@ from selfplay.workbench.result import Outcome
 ORACLE = Oracle(frozenset({"t::f2p"}), frozenset({"t::p2p"}))
 MADE = Instrumented({}, ("must_pass",), ("must_fail",), {}, ("false_claim",))
 KNOWN = Calibration(
-    originals={}, made=MADE, compiled={}, must_pass=(1,), must_fail=(1,), twins=(), false_claims=(1,),
+    made=MADE, compiled={}, must_pass=(1,), must_fail=(1,), copies=(), false_claims=(1,),
     witnessed=frozenset(), witness_end=False, replaced=frozenset(), rewritten=frozenset(), exit_zero=True,
     end_mark=False, seconds=1.0, runs=1,
 )  # fmt: skip

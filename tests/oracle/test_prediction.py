@@ -61,7 +61,7 @@ def test_what_is_refused_says_why(data: bytes, reason: str, says: str) -> None:
 def test_odd_but_honest_paths_are_not_refused(path: str) -> None:
     text = f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n"
     (section,) = read_prediction(text).sections
-    assert refusal(section, hand_made.artifact("python")) is None
+    assert refusal([section], hand_made.artifact("python")) is None
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from selfplay.oracle.python_claims import CASES, WAYS, falsified, other_value, with_few_cases
+from selfplay.oracle.python_claims import CASES, VARIANTS, falsified, other_value, with_few_cases
 
 
 class Pair:
@@ -24,27 +24,27 @@ VALUES = [
 ]  # fmt: skip
 
 
-def another(value: object, way: int) -> object:
+def another(value: object, variant: int) -> object:
     space: dict[str, object] = {}
     exec(other_value("_o", ("word",)), space)
-    return space["_o"](value, way)  # type: ignore[operator]
+    return space["_o"](value, variant)  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("way", range(WAYS))
+@pytest.mark.parametrize("variant", range(VARIANTS))
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: re.sub(" object at 0x.*", "", repr(value)))
-def test_another_value_is_another_in_every_way(value: object, way: int) -> None:
-    assert another(value, way) != value
+def test_another_value_is_another_in_every_variant(value: object, variant: int) -> None:
+    assert another(value, variant) != value
 
 
-@pytest.mark.parametrize("way", range(WAYS))
-def test_another_value_is_of_the_same_kind(way: int) -> None:
+@pytest.mark.parametrize("variant", range(VARIANTS))
+def test_another_value_is_of_the_same_kind(variant: int) -> None:
     for value in VALUES:
         if isinstance(value, (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset)):
-            assert type(another(value, way)) is type(value)
+            assert type(another(value, variant)) is type(value)
 
 
 @pytest.mark.parametrize(
-    ("claim", "lie"),
+    ("claim", "false"),
     [
         ("assert f() == 1", "assert f() == o(1, 3)"),
         ("assert 1 == f()", "assert o(1, 3) == f()"),
@@ -60,8 +60,8 @@ def test_another_value_is_of_the_same_kind(way: int) -> None:
         ("def", ""),
     ],
 )
-def test_claims_are_made_false(claim: str, lie: str) -> None:
-    assert falsified(claim, "o", 3).strip() == lie
+def test_claims_are_made_false(claim: str, false: str) -> None:
+    assert falsified(claim, "o", 3).strip() == false
 
 
 def test_another_exception_is_asked_for() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from selfplay import patches
 from selfplay.oracle.errors import PredictionError, WorldError
-from selfplay.oracle.world import SolverWorld, Task, open_world
+from selfplay.oracle.world import SolverWorld, Task, open_world, prediction_of
 from selfplay.sandbox import Backend, World
 
 FIX = "sed -i 's/def /def  /' store/prices.py"
@@ -20,7 +20,8 @@ def played(backend: Backend, task: Task, *commands: str) -> tuple[SolverWorld, l
     """The outputs of `commands` in a solver's world, and the prediction after them."""
     with open_world(backend, task) as world:
         outputs = [world.sandbox.run(command, timeout=20, merge_stderr=True).text for command in commands]
-        return world, outputs, world.prediction().diff
+        changes = world.changes()
+    return world, outputs, prediction_of(backend, task, changes).diff
 
 
 def test_one_fresh_commit_and_none_of_the_answer(backend: Backend, task: Task) -> None:
@@ -40,7 +41,8 @@ def test_the_tree_is_the_buggy_and_weakened_one(backend: Backend, task: Task) ->
         for diff in (task.artifact.test_weaken, task.artifact.bug_inject):
             done = world.sandbox.run(["git", "apply", "-R", "-"], timeout=20, stdin=diff.encode())
             assert done.exit_code == 0, done.text
-        undone = world.prediction().diff
+        changes = world.changes()
+    undone = prediction_of(backend, task, changes).diff
     expected = {*patches.touched_paths(task.artifact.bug_inject), *patches.touched_paths(task.artifact.test_weaken)}
     assert set(patches.touched_paths(undone)) == expected
 
@@ -96,7 +98,8 @@ def test_what_git_would_not_take_is_named_and_left_out(backend: Backend, task: T
         world.sandbox.run(
             "mkfifo store/pipe; printf 'x\\n' > 'store/a\nb'; echo junk.txt > .gitignore; echo 1 > junk.txt", timeout=9
         )
-        prediction = world.prediction()
+        changes = world.changes()
+    prediction = prediction_of(backend, task, changes)
     assert patches.touched_paths(prediction.diff) == (".gitignore",)
     assert set(prediction.left_out) == {"store/pipe", "store/a\nb", "junk.txt"}
 
@@ -105,7 +108,7 @@ def test_a_prediction_that_is_too_large_says_so(backend: Backend, task: Task) ->
     with open_world(backend, task) as world:
         world.sandbox.run("head -c 6000000 /dev/urandom > store/big.bin", timeout=20)
         with pytest.raises(PredictionError) as caught:
-            world.prediction()
+            world.changes()
     assert caught.value.reason == "oversized"
 
 

@@ -156,6 +156,7 @@ def test_parse_loses_nothing(base: Path, old: Tree, new: Tree, quoted: bool) -> 
     assert set(touched_paths(text)) == changed
 
 
+@pytest.mark.slow
 @RELAXED
 @given(old=trees, new=trees)
 def test_reverse_returns_the_original_tree(base: Path, old: Tree, new: Tree) -> None:
@@ -166,6 +167,7 @@ def test_reverse_returns_the_original_tree(base: Path, old: Tree, new: Tree) -> 
     assert reverse(reverse(text)) == text
 
 
+@pytest.mark.slow
 @RELAXED
 @given(old=trees, new=trees, data=st.data())
 def test_a_unit_left_out_leaves_its_files_alone(base: Path, old: Tree, new: Tree, data: st.DataObject) -> None:

@@ -1,6 +1,7 @@
 """The OpenAI-compatible policy against an endpoint on this machine that fails, drops, stalls and talks nonsense."""
 
 import asyncio
+import itertools
 import json
 import random
 import threading
@@ -14,6 +15,7 @@ from recorded import completion, serving
 from selfplay.agent import Budget, Call, Malformed, Observation
 from selfplay.agent.conversation import ChatConversation, Style
 from selfplay.agent.model import ContextFull, Message, ModelError, Reply, Sampling
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.policies.endpoint import Endpoint, EndpointOptions
 
 HELLO = (Message("user", "Hello."),)
@@ -35,6 +37,12 @@ def ask(url: str, count: int = 1, check: bool = False, **options: Any) -> list[R
     return asyncio.run(run())
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that are not an endpoint's are asked for twice, not four times, between which three seconds pass."""
+    monkeypatch.setattr("selfplay.policies.endpoint.ODD_ANSWERS", 2)
+
+
 def test_what_is_sent_and_what_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "secret")
     with serving(lambda request: "Hi there.") as (url, server):
@@ -53,7 +61,7 @@ def test_what_is_sent_and_what_comes_back(monkeypatch: pytest.MonkeyPatch) -> No
     [
         ((401, "application/json", ERROR % ("bad key", "x")),
          r"refuses the key: .*bad key.*\n  Put a valid key into \$OPENAI_API_KEY\."),
-        ((404, "application/json", ERROR % ("no such model", "x")), r"has no model 'm', or is no such endpoint"),
+        ((404, "application/json", ERROR % ("no such model", "x")), r"has no model 'm', or is not such an endpoint"),
         ((200, "text/html", "<html><body>Sign in</body></html>"),
          r"does not answer as an OpenAI-compatible endpoint: '<html>.*\n  --base-url usually ends with /v1\."),
         ((200, "application/json", "{not json"), r"does not answer as an OpenAI-compatible endpoint"),
@@ -63,6 +71,7 @@ def test_what_is_sent_and_what_comes_back(monkeypatch: pytest.MonkeyPatch) -> No
         ((400, "application/json", ERROR % ("unknown field", "x")), r"rejects the request: .*unknown field"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("impatient")
 def test_what_is_no_endpoint_is_said_before_anything_runs(answer: tuple[int, str, str], said: str) -> None:
     with serving(lambda request: answer) as (url, _), pytest.raises(ModelError, match=said):
         ask(url, check=True)
@@ -82,6 +91,7 @@ def answering(part: str, value: Any) -> Callable[[dict[str, Any]], Any]:
 
 
 @pytest.mark.parametrize("value", [{"0": 1}, "abc", [None], [1], [{"message": "hi"}], [{"message": None}]])
+@pytest.mark.usefixtures("impatient")
 def test_choices_that_are_none_are_no_answer(value: Any) -> None:
     with serving(answering("choices", value)) as (url, _), pytest.raises(ModelError, match="as an OpenAI-compatible"):
         ask(url, check=True)
@@ -118,8 +128,10 @@ def test_half_of_a_pair_can_be_sent_back() -> None:
     """A model that is cut off within an emoji that its server writes as two escapes."""
 
     async def run(url: str) -> Any:
-        talk = ChatConversation(Endpoint("m", EndpointOptions(base_url=url)), "m", "solver", HELLO, Style())
-        return [await talk.decide(None), await talk.decide(None)]
+        conversation = ChatConversation(
+            Endpoint("m", EndpointOptions(base_url=url)), "m", "solver", HELLO, Style(), toolset=SSR_TOOLS
+        )
+        return [await conversation.act(None), await conversation.act(None)]
 
     with serving(lambda request: completion("<tool: bash>\necho \ud83d\n</tool>", request)) as (url, server):
         turns = asyncio.run(run(url))
@@ -150,10 +162,10 @@ def test_broken_arguments_are_kept_and_not_sent_back() -> None:
 
     async def run(url: str) -> Any:
         endpoint = Endpoint("m", EndpointOptions(base_url=url))
-        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style(native=True))
-        turn = await talk.decide(None)
-        await talk.decide(Observation("broken", 1, Budget(9, 9), malformed=True))
-        return turn, talk.record()
+        conversation = ChatConversation(endpoint, "m", "solver", HELLO, Style(native=True), toolset=SSR_TOOLS)
+        turn = await conversation.act(None)
+        await conversation.act(Observation("broken", 1, Budget(9, 9), malformed=True))
+        return turn, conversation.record()
 
     with serving(answer) as (url, server):
         turn, record = asyncio.run(run(url))
@@ -203,33 +215,38 @@ def test_an_endpoint_that_fails_a_fifth_of_its_calls_loses_no_episode() -> None:
     """24 episodes of 5 turns; the client waits at least half a second before it asks again."""
 
     async def episode(endpoint: Endpoint) -> tuple[list[str], int]:
-        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style())
+        conversation = ChatConversation(endpoint, "m", "solver", HELLO, Style(), toolset=SSR_TOOLS)
         said = []
         for _ in range(5):
-            turn = await talk.decide(None)
+            turn = await conversation.act(None)
             assert isinstance(turn, Call)
             said.append(turn.arguments["command"])
-        return said, talk.usage.retries
+        return said, conversation.usage.retries
 
     async def run(url: str) -> list[tuple[list[str], int]]:
-        endpoint = Endpoint("m", EndpointOptions(base_url=url, answer_seconds=1.0, concurrency=24))
+        endpoint = Endpoint("m", EndpointOptions(base_url=url, answer_seconds=4.0, concurrency=24))
         return await asyncio.gather(*(episode(endpoint) for _ in range(24)))
 
     with serving(flaky(1, 0.2)) as (url, server):
         played = asyncio.run(run(url))
     assert [said for said, _ in played] == [[f"echo {n}" for n in range(5)]] * 24
     retries = sum(count for _, count in played)
-    assert retries == len(server.requests) - 24 * 5 and retries > 10  # a fifth of 120 and of the retries: 30 expected
+    assert retries > 10  # a fifth of 120 and of the retries: 30 expected
+    # on a busy machine a client may give up a request before the server has read it
+    assert 24 * 5 < len(server.requests) <= 24 * 5 + retries
 
 
 def test_no_more_at_once_than_asked_for() -> None:
-    running, most, lock = [0], [0], threading.Lock()
+    running, most, lock, two = [0], [0], threading.Lock(), threading.Barrier(2)
+    arrived = itertools.count()
 
     def answer(request: dict[str, Any]) -> str:
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])
-        time.sleep(0.03)
+            order = next(arrived)
+        if order < 2:
+            two.wait(20)  # the first two are here at once, however busy the machine is
         with lock:
             running[0] -= 1
         return "ok"
@@ -270,10 +287,10 @@ def test_token_ids_are_taken_where_there_are_any() -> None:
     async def run(url: str) -> Any:
         endpoint = Endpoint("m", EndpointOptions(base_url=url))
         await endpoint.check()
-        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style())
+        conversation = ChatConversation(endpoint, "m", "solver", HELLO, Style(), toolset=SSR_TOOLS)
         for _ in range(3):
-            await talk.decide(None)
-        return talk.record()
+            await conversation.act(None)
+        return conversation.record()
 
     with serving(with_ids) as (url, _):
         record = asyncio.run(run(url))
@@ -306,8 +323,8 @@ def test_reasoning_and_native_calls_are_read() -> None:
 
     async def run(url: str) -> Any:
         endpoint = Endpoint("m", EndpointOptions(base_url=url))
-        talk = ChatConversation(endpoint, "m", "solver", HELLO, Style(native=True))
-        return await talk.decide(None), talk.record()
+        conversation = ChatConversation(endpoint, "m", "solver", HELLO, Style(native=True), toolset=SSR_TOOLS)
+        return await conversation.act(None), conversation.record()
 
     with serving(answer) as (url, server):
         turn, record = asyncio.run(run(url))

@@ -43,12 +43,12 @@ def test_a_part_of_a_model_is_refused(tmp_path: Path, tensors: dict[str, list[in
 
 def test_a_file_that_was_not_written_to_its_end_is_named(tmp_path: Path) -> None:
     write(tmp_path / "model.safetensors", {"a": [2, 3]}, cut=1)
-    with pytest.raises(ModelError, match=r"model\.safetensors is no safetensors file: \d+ bytes, \d+ expected"):
+    with pytest.raises(ModelError, match=r"model\.safetensors is not a safetensors file: \d+ bytes, \d+ expected"):
         shapes(tmp_path)
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 8, b"\x05\0\0\0\0\0\0\0[1,2]", b"\x02\0\0\0\0\0\0\0{}x", b"\xff" * 20])
 def test_other_files_are_named(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "model.safetensors").write_bytes(data)
-    with pytest.raises(ModelError, match="no safetensors file"):
+    with pytest.raises(ModelError, match="not a safetensors file"):
         shapes(tmp_path)

@@ -7,6 +7,7 @@ import pytest
 
 from selfplay import prompts
 from selfplay.agent.call_format import parse
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.repository import Suite
 from selfplay.roles.injector.prompt import HANDED_IN, injector_prompt
 from selfplay.roles.injector.task import InjectorTask
@@ -19,11 +20,12 @@ TASK = {
     "root": "/testbed", "submission": "/tmp/artifact", "strategy": "removal", "seed_location": "src/core.py",
     "seconds": 77, "min_passing_tests": 11, "min_changed_files": 3, "min_failing_tests": 2,
 }  # fmt: skip
+TOOL = {"name": "bash", "description": "Run a command.", "note": "", "example": "<tool: bash>\nls\n</tool>"}
 VARIABLES = {
-    "system": {"root": "/testbed", "native": False, "command_seconds": 120},
-    "tools": {},
+    "system": {"root": "/testbed", "native": False, "command_seconds": 120, "tools": [TOOL]},
+    "tools": {"tools": [TOOL]},
     "observation": {"output": "out", "exit_code": 1, "budget": "[3 calls and 5 s left]"},
-    "malformed": {"why": "Wrong.", "native": False, "example": "bash", "body": "ls"},
+    "malformed": {"why": "Wrong.", "native": False, "example": "<tool: bash>\nls\n</tool>"},
     "injector": {**TASK, "names": HANDED_IN},
     "solver": {"root": "/testbed", "specification": "diff --git a/t b/t"},
     "staged/discover": {**TASK, "names": HANDED_IN[:3]},
@@ -89,6 +91,6 @@ def test_the_system_message_explains_the_tools_that_there_are(native: bool) -> N
 
 
 def test_every_example_of_the_tools_text_is_a_call() -> None:
-    examples = prompts.render("tools").split("</tool>")[:-1]
-    found = [parse(f"<tool:{example.split('<tool:')[1]}</tool>") for example in examples]
+    examples = opening("", False)[0].content.split("</tool>")[:-1]
+    found = [parse(f"<tool:{example.split('<tool:')[1]}</tool>", SSR_TOOLS) for example in examples]
     assert [call.tool for call in found] == ["bash", "edit", "create", "submit"]  # type: ignore[union-attr]

@@ -1,4 +1,6 @@
 import io
+import itertools
+import os
 import tarfile
 import zipfile
 from pathlib import Path
@@ -64,6 +66,18 @@ def test_a_file_is_never_written_through_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "d" / "y").read_bytes() == b"2" and not (tmp_path / "out" / "d").is_symlink()
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_links_that_lead_out_only_together_are_dropped(tmp_path: Path, order: int) -> None:
+    """By its text `two` is p/a/victim; through `one`, which is p/a, it is the victim beside the tree."""
+    (tmp_path / "victim").write_text("secret")
+    links = [link("p/a/b/c/one", "../.."), link("p/a/b/c/two", "one/../../victim")]
+    tar = make_tar(tmp_path / "p.tar.gz", ("p/a/b/c/x", b""), *links[::order])
+    notes = unpack(tar, tmp_path / "out")
+    assert notes == ["archive member 'p/a/b/c/two' leads out of the tree through other links: dropped"]
+    assert not (tmp_path / "out/a/b/c/two").is_symlink()
+    assert (tmp_path / "out/a/b/c/one").resolve() == tmp_path / "out" / "a"
+
+
 def test_caps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_BYTES", 10)
     with pytest.raises(SourceError, match="more than 10 bytes"):
@@ -82,3 +96,39 @@ def test_zip_and_what_is_no_archive(tmp_path: Path) -> None:
     (tmp_path / "bad.tar.gz").write_bytes(b"not an archive")
     with pytest.raises(SourceError, match=r"bad\.tar\.gz cannot be unpacked"):
         unpack(tmp_path / "bad.tar.gz", tmp_path / "out3")
+
+
+NAMES = (
+    "p/a",
+    "/p/a",
+    "//p/a",
+    "../a",
+    "p/../a",
+    "p/../../a",
+    "p/./a",
+    "p//a",
+    "p/b/../a",
+    "p/b/../../../a",
+    "p/b/c/a",
+)
+TARGETS = ("a", "p/a", "../a", "../p/a", "../../a", "p/../../a", "/etc/passwd", "b/../../../a", ".", "..", "b/c/../a")
+KINDS = (tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE)
+
+
+def test_what_the_standard_librarys_filter_refuses_is_refused(tmp_path: Path) -> None:
+    """Every name with every kind and every target of a link, one archive each; nothing that is made leads outside."""
+    if not hasattr(tarfile, "data_filter"):
+        pytest.skip("this Python has no tarfile.data_filter (3.11.4 has)")
+    refused = 0
+    for number, (name, target, kind) in enumerate(itertools.product(NAMES, TARGETS, KINDS)):
+        member, out = link(name, target, kind), tmp_path / str(number) / "out"
+        out.parent.mkdir()
+        unpack(make_tar(tmp_path / "p.tar.gz", ("p/x", b""), member), out)
+        made = [path for path in out.parent.rglob("*") if not path.is_dir() or path.is_symlink()]
+        try:
+            tarfile.data_filter(member, str(out))
+        except tarfile.FilterError:
+            refused += 1
+            assert made == [out / "x"], (name, target, kind)
+        assert all(Path(os.path.realpath(path)).is_relative_to(out) for path in made), (name, target, kind)
+    assert refused > 0.5 * len(NAMES) * len(TARGETS) * 3  # every device and pipe, and of links more than none

@@ -2,6 +2,7 @@ import multiprocessing
 import os
 import signal
 import time
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -22,26 +23,36 @@ def test_a_failed_build_leaves_nothing_and_a_later_one_works(tmp_path: Path) -> 
     build_once(tmp_path / "key", fail, print)  # there already: not built again
 
 
-def _slow(final: Path, started: Path) -> None:
+def _slow(final: Path, started: Path, go: Path) -> None:
+    """A build that goes on until there is a file `go`."""
+
     def build(staging: Path) -> None:
         (staging / "part").touch()
         started.touch()
-        time.sleep(1.0)
+        _wait(go)
 
     build_once(final, build, lambda line: None)
 
 
 def _wait(path: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not path.exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-def test_a_killed_builder_leaves_nothing_that_looks_finished(tmp_path: Path) -> None:
-    process = multiprocessing.get_context("fork").Process(target=_slow, args=(tmp_path / "k", tmp_path / "started"))
+def _building(folder: Path) -> BaseProcess:
+    """Another process that builds `k`, and has begun."""
+    process = multiprocessing.get_context("fork").Process(
+        target=_slow, args=[folder / name for name in ("k", "started", "go")]
+    )
     process.start()
-    _wait(tmp_path / "started")
+    _wait(folder / "started")
+    return process
+
+
+def test_a_killed_builder_leaves_nothing_that_looks_finished(tmp_path: Path) -> None:
+    process = _building(tmp_path)
     os.kill(process.pid or 0, signal.SIGKILL)
     process.join()
     assert not (tmp_path / "k").exists() and list(tmp_path.glob(".k.*"))
@@ -50,11 +61,14 @@ def test_a_killed_builder_leaves_nothing_that_looks_finished(tmp_path: Path) -> 
 
 
 def test_a_second_builder_waits_and_says_so(tmp_path: Path) -> None:
-    process = multiprocessing.get_context("fork").Process(target=_slow, args=(tmp_path / "k", tmp_path / "started"))
-    process.start()
-    _wait(tmp_path / "started")
+    process = _building(tmp_path)
     said: list[str] = []
-    build_once(tmp_path / "k", lambda staging: pytest.fail("built twice"), said.append)
+
+    def say(line: str) -> None:
+        said.append(line)
+        (tmp_path / "go").touch()  # the first builder ends when the second has said that it waits
+
+    build_once(tmp_path / "k", lambda staging: pytest.fail("built twice"), say)
     process.join()
     assert len(said) == 1 and "waiting" in said[0]
 

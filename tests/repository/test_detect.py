@@ -21,8 +21,8 @@ from selfplay.repository.detect import detect
         pytest.param(
             {"pyproject.toml": "[tool.poetry]\nname='x'\n[tool.poetry.dependencies]\npython='^3.9'\nrich='^13.1'\n"
                                "[tool.poetry.group.test.dependencies]\npytest='~8.1'\nmine={path='../mine'}\n"},
-            {"name": "x", "project": True, "packages": ("pytest (>=8.1,<8.2)",), "requires_python": ">=3.9,<4.0",
-             "dependencies": ("rich (>=13.1,<14.0)",)}, id="poetry",
+            {"name": "x", "project": True, "packages": ("pytest<8.2,>=8.1",), "requires_python": ">=3.9,<4",
+             "dependencies": ("rich<14,>=13.1",)}, id="poetry",
         ),
         pytest.param(
             {"pyproject.toml": "[build-system]\nrequires=['flit_core']\n[tool.flit.metadata]\nmodule='x'\n"

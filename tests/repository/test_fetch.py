@@ -7,7 +7,7 @@ from repository_fixtures import fetch_text, git, write
 
 from selfplay.repository.errors import SourceError
 from selfplay.repository.gitdir import GitDir
-from selfplay.repository.history import escaping_links, tidy, write_tree
+from selfplay.repository.history import escaping_links, leaves, tidy, write_tree
 
 Make = Callable[..., Path]
 
@@ -147,3 +147,13 @@ def test_names_and_contents_that_are_not_utf8(repository: Make, store: GitDir, t
     tidied = tidy(fetch_text(folder, store))
     write_tree(store, tidied.tree_hash, tmp_path / "tree")
     assert (tmp_path / "tree" / name).read_bytes() == b"\xff\xfe\r\n"
+
+
+def test_links_that_only_lead_to_each_other_stay_and_those_nobody_can_follow_go() -> None:
+    assert not leaves("a", {"a": "b", "b": "a"})  # a loop: Linux gives up after 40 links
+    assert not leaves("a", {"a": "c/" * 100 + "../" * 100 + "b"})
+    assert leaves("a", {"a": "c/" * 100 + "../" * 101 + "b"})  # one folder above the root
+    around = "c/../" * 800  # 1,600 steps, and nowhere
+    assert leaves(
+        "a", {"a": f"{around}b", "b": f"{around}d", "d": f"{around}../out"}
+    )  # the third leads out, at step 4,803

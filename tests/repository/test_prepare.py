@@ -73,6 +73,7 @@ def test_a_second_time_nothing_is_built(backend: Backend, src_layout: Prepared, 
     assert again == src_layout and said == []
 
 
+@pytest.mark.slow
 def test_rebuilding_from_the_plain_tree(backend: Backend, src_layout: Prepared, cache: Path, tmp_path: Path) -> None:
     write_original(src_layout, tmp_path / "original")
     assert not (tmp_path / "original" / ".git").exists()
@@ -83,6 +84,7 @@ def test_rebuilding_from_the_plain_tree(backend: Backend, src_layout: Prepared, 
         rebuild(tmp_path / "original", src_layout.recorded, backend=backend, cache=cache)
 
 
+@pytest.mark.slow
 def test_a_copy_in_the_environment_is_replaced(backend: Backend, cache: Path, tmp_path: Path) -> None:
     """`pip install .` copies the project: bugs in the tree would not be seen, and the copy would show the fix."""
     folder = write(tmp_path / "copied", SRC)
@@ -94,6 +96,7 @@ def test_a_copy_in_the_environment_is_replaced(backend: Backend, cache: Path, tm
     assert inside(backend, prepared, "git status --short") == ""
 
 
+@pytest.mark.slow
 def test_flat_modules_without_packaging_and_a_missing_import(backend: Backend, cache: Path, tmp_path: Path) -> None:
     folder = write(
         tmp_path / "flat", {"tool.py": "import iniconfig\n", "test_tool.py": "import tool, toml\ndef test(): pass\n"}
@@ -103,6 +106,7 @@ def test_flat_modules_without_packaging_and_a_missing_import(backend: Backend, c
     assert "1 passed" in inside(backend, prepared, "python -m pytest -q -p no:cacheprovider")
 
 
+@pytest.mark.slow
 def test_a_build_that_fails_names_step_lines_and_log(backend: Backend, cache: Path, tmp_path: Path) -> None:
     folder = write(tmp_path / "broken", {"setup.py": "raise SystemExit('no compiler for you')\n"})
     with pytest.raises(BuildFailed) as caught:
@@ -139,3 +143,7 @@ def test_a_release_of_a_real_project(backend: Backend, cache: Path) -> None:
     prepared = prepare("pypi:sqlparse==0.5.3", backend=backend, cache=cache, releases=2)
     assert inside(backend, prepared, "git log --format=%s") == "sqlparse 0.5.3\nsqlparse 0.5.2\nsqlparse 0.5.1"
     assert "461 passed" in inside(backend, prepared, "python -m pytest -q -p no:cacheprovider")
+
+
+def test_a_backend_without_an_image_says_so(backend) -> None:
+    assert backend.image_id == ""

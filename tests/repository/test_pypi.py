@@ -68,6 +68,7 @@ def subjects(checkout: Checkout) -> list[str]:
 YANKED = 'data-yanked="broken"'
 
 
+@pytest.mark.slow
 def test_releases_are_history_without_pre_releases_and_yanked_ones(index: Callable[..., Path], tmp_path: Path) -> None:
     index(("1.0", ""), ("1.10", ""), ("1.2", ""), ("1.3rc1", ""), ("1.4", YANKED), ("2.0b1", ""))
     newest = get(tmp_path / "a")

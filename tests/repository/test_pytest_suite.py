@@ -87,6 +87,7 @@ def test_outcomes_and_odd_ids(tmp_path: Path) -> None:
     assert failing == {"test_bad", "test_strict", "test_teardown", "test_setup"}
 
 
+@pytest.mark.slow
 def test_every_id_can_be_excluded_or_run_alone(tmp_path: Path) -> None:
     write(tmp_path, {"test_odd.py": ODD})
     everything = parsed(run(tmp_path, render_script(["test_odd.py"])))
@@ -121,6 +122,7 @@ def test_files_that_are_gone_are_skipped_and_broken_ones_fail(tmp_path: Path) ->
     assert b"no chosen test file is left" in run(tmp_path, render_script(["test_gone.py"]))
 
 
+@pytest.mark.slow
 def test_options_of_absent_or_disturbing_plugins_do_no_harm(tmp_path: Path) -> None:
     options = "--cov=x --cov-report xml --no-cov-on-fail -n auto --dist loadfile -x --ff --black --random-order"
     write(tmp_path, {"pytest.ini": f"[pytest]\naddopts = {options}\n", "test_a.py": "def test_a(): assert 0\n",
@@ -137,6 +139,7 @@ def test_ids_do_not_depend_on_where_the_settings_lie(tmp_path: Path) -> None:
     assert parsed(run(tmp_path, render_script(["sub/test_a.py"]))) == {"sub/test_a.py::test_a": "passed"}
 
 
+@pytest.mark.slow
 def test_unittest_cases_and_random_draws(tmp_path: Path) -> None:
     source = (
         "import random, unittest\nclass T(unittest.TestCase):\n"

@@ -64,3 +64,8 @@ def test_a_folder_wins_over_the_scp_form(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(SourceError, match=message.replace("(", r"\(")):
         parse_source(text)
+
+
+def test_a_name_too_long_to_look_up_is_not_a_source():
+    with pytest.raises(SourceError, match="too long"):
+        parse_source("a" * 850)

@@ -1,6 +1,7 @@
 """Suites measured in real sandboxes. One environment serves all: only the files of the layer above it differ."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from repository_fixtures import write
 
 from selfplay.repository import NoPassingTests, NoTests, Prepared, Suite, measure_suite, prepare, pytest_suite
-from selfplay.sandbox import Backend
+from selfplay.sandbox import Backend, Limits, Sandbox, World
 
 Measure = Callable[..., Suite]
 
@@ -37,6 +38,64 @@ def test_failing_and_flaky_tests_are_left_out(backend: Backend, project: Callabl
     assert measure_suite(prepared, backend) == suite  # from the cache, coins and all
 
 
+class Stopped(Exception):
+    """What the kill of a run is here."""
+
+
+class Stopping:
+    """A real backend that stops everything when it is asked for sandbox number `last` + 1."""
+
+    def __init__(self, backend: Backend, last: int) -> None:
+        self.backend, self.last, self.opened, self.name = backend, last, 0, backend.name
+
+    def open(self, world: World, limits: Limits = Limits()) -> AbstractContextManager[Sandbox]:
+        if self.opened == self.last:
+            raise Stopped
+        self.opened += 1
+        return self.backend.open(world, limits)
+
+    def close(self) -> None:
+        self.backend.close()
+
+    def owner(self) -> tuple[int, int]:
+        return self.backend.owner()
+
+
+def test_a_measurement_that_was_stopped_goes_on(backend: Backend, project: Callable[..., Prepared]) -> None:
+    """Three runs: one collects, two run the tests. Stopped after the second, one is left; after it, none."""
+    prepared = project({"test_a.py": "def test_a(): pass\n"})
+    with pytest.raises(Stopped):
+        measure_suite(prepared, Stopping(backend, 2))
+    rest = Stopping(backend, 1)
+    suite = measure_suite(prepared, rest)
+    assert rest.opened == 1 and list(suite.seconds) == ["test_a.py::test_a"]
+    assert measure_suite(prepared, Stopping(backend, 0)) == suite
+    assert [path.suffix for path in prepared.tree.parent.glob("suite-*")] == [".json"]  # the runs are gone
+
+
+def test_a_damaged_measurement_is_made_again(backend: Backend, project: Callable[..., Prepared]) -> None:
+    prepared = project({"test_a.py": "def test_a(): pass\n"})
+    with pytest.raises(Stopped):
+        measure_suite(prepared, Stopping(backend, 1))
+    [run] = prepared.tree.parent.glob("suite-*.runs/*")
+    run.write_bytes(run.read_bytes()[:-9])
+    whole = Stopping(backend, 3)
+    suite = measure_suite(prepared, whole)
+    assert whole.opened == 3
+    [kept] = prepared.tree.parent.glob("suite-*")
+    for damage in ("", "[]", "{}", kept.read_text()[:40]):
+        kept.write_text(damage)
+        assert measure_suite(prepared, backend).files == suite.files
+
+
+def test_a_measurement_that_fails_keeps_no_runs(backend: Backend, project: Callable[..., Prepared]) -> None:
+    prepared = project({"test_a.py": "def test_a(): assert 0\n"})
+    with pytest.raises(NoPassingTests):
+        measure_suite(prepared, backend)
+    assert not [*prepared.tree.parent.glob("suite-*")]
+
+
+@pytest.mark.slow
 def test_crashing_files_are_left_out_and_hanging_tests_excluded(
     backend: Backend, project: Callable[..., Prepared]
 ) -> None:
@@ -53,6 +112,7 @@ def test_crashing_files_are_left_out_and_hanging_tests_excluded(
     assert "test_hang.py::test_h" in suite.failing and "test_hang.py::test_after" in suite.seconds
 
 
+@pytest.mark.slow
 def test_a_suite_over_the_limit_is_cut_to_whole_files(backend: Backend, project: Callable[..., Prepared]) -> None:
     """1 + 1 + 4 seconds against a limit of 5: the two quick files fit, the slow one does not."""
     slow = "import time\ndef test_s(): time.sleep({})\n"
@@ -74,6 +134,7 @@ def test_a_users_own_command(backend: Backend, project: Callable[..., Prepared])
         measure_suite(prepared, backend, command="true")
 
 
+@pytest.mark.slow
 def test_no_tests_and_none_that_passes(backend: Backend, project: Callable[..., Prepared]) -> None:
     with pytest.raises(NoTests, match="no tests can be collected in project"):
         measure_suite(project({"a.py": "x = 1\n"}), backend)

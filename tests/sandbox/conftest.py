@@ -25,7 +25,7 @@ def sandbox(backend: Backend) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def give(backend: Backend) -> Callable[[Path], Path]:
-    """Hands a folder and all in it to the sandboxes' uid, as the repository room does with trees."""
+    """Gives a folder and all in it to the sandboxes' uid, as the repository room does with trees."""
 
     def hand_over(folder: Path) -> Path:
         for path in (folder, *folder.rglob("*")):

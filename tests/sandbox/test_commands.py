@@ -115,10 +115,10 @@ time.sleep(100)
 
 
 def test_a_timeout_kills_the_whole_tree_whatever_it_ignores(sandbox: Sandbox) -> None:
-    done = python(sandbox, STUBBORN, timeout=0.7)
+    done = python(sandbox, STUBBORN, timeout=2)
     assert done.timed_out and done.exit_code == -9
     assert done.stdout == b"begun\n"  # what came before the end is kept
-    assert 0.7 <= done.seconds < 5
+    assert 2 <= done.seconds < 20
     assert running(sandbox) == 0
     assert sandbox.run("sleep 100 & kill -STOP $!; kill -STOP $$", timeout=0.3).timed_out
     assert running(sandbox) == 0

@@ -20,6 +20,8 @@ from .attacks import ATTACKS, SMALL, Attack, tries
 from .escapes import ESCAPES, escapes
 from .outside import left_in_the_end, ticks, traces
 
+pytestmark = pytest.mark.slow  # looks at what is left on the machine: alone, and not in the fast tier
+
 NEIGHBOUR_SECONDS = 5.0
 """What a neighbour's command may take, on a loaded machine of two cores, while an attack uses both."""
 TABLE = Path(__file__).parents[2] / "docs" / "abuse.md"

@@ -21,12 +21,12 @@ from selfplay.sandbox import IsolationUnavailable, Limits, SandboxError, World, 
 from selfplay.sandbox.docker import container
 from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.client import EngineUnavailable, ImageUnusable, connect, refused
-from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_identity
+from selfplay.sandbox.docker.labels import LABEL_HOST, LABEL_SUPERVISOR, host_identity
 
 from .attacks import SMALL, python
 from .outside import left_in_the_end, ticks, traces
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 GIB = 1 << 30
 
@@ -58,7 +58,7 @@ SUPERVISOR = """
 import sys, threading
 from selfplay.sandbox import World, Limits, MIB
 from selfplay.sandbox.docker.backend import DockerBackend
-from selfplay.sandbox.docker.orphans import labels
+from selfplay.sandbox.docker.labels import labels
 backend = DockerBackend()
 boxes = [backend.start(World(), Limits(memory_bytes=64 * MIB)) for _ in range(int(sys.argv[1]))]
 for box in boxes[1:]:
@@ -208,7 +208,7 @@ def test_an_engine_too_old(old_engine: str, monkeypatch: pytest.MonkeyPatch) -> 
         ("mkdir /x: no space left on device", "EngineDiskFull", "cannot write"),
         ("open /x: read-only file system", "EngineDiskFull", "cannot write"),
         ("invalid mount config: bind source path does not exist: /x", "EngineUnavailable", "does not see"),
-        ("no such image: A b: invalid reference format", "ImageUnusable", "'image' is no image's name"),
+        ("no such image: A b: invalid reference format", "ImageUnusable", "'image' is not an image's name"),
         ("Unknown runtime specified runsc", "EngineUnavailable", "runsc"),
         ("Minimum memory limit allowed is 6MB", "SandboxError", "refused: Minimum memory"),
     ],

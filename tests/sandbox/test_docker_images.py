@@ -13,11 +13,11 @@ from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.building import Recipe, build
 from selfplay.sandbox.docker.client import ImageUnusable
 from selfplay.sandbox.docker.image import unstarted
-from selfplay.sandbox.docker.orphans import labels
+from selfplay.sandbox.docker.labels import labels
 
 from .attacks import SMALL
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -16,7 +16,7 @@ from selfplay.sandbox.docker.client import EngineUnavailable
 
 from .attacks import SMALL
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 
 class Wire:

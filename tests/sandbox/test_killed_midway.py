@@ -7,22 +7,25 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from selfplay.sandbox import Backend
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.docker.backend import DockerBackend
-from selfplay.sandbox.docker.orphans import LABEL_SUPERVISOR
+from selfplay.sandbox.docker.labels import LABEL_SUPERVISOR
 from selfplay.sandbox.owners import scratch
+
+pytestmark = pytest.mark.slow  # looks at what is left on the machine: alone, and not in the fast tier
 
 EPISODES = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from selfplay.sandbox import MIB, Limits, World, open_backend
-from selfplay.sandbox.pool import Pool
 
-pool = Pool(open_backend(sys.argv[1]))
+backend = open_backend(sys.argv[1])
 
 def episode(number):
-    with pool.open(World(), Limits(memory_bytes=64 * MIB)) as sandbox:
+    with backend.open(World(), Limits(memory_bytes=64 * MIB)) as sandbox:
         sandbox.run("(trap '' TERM HUP INT; setsid sleep 300 & sleep 300) & sleep 0.1", timeout=20)
         print(number, flush=True)
         sandbox.run("(trap '' TERM HUP INT; setsid sleep 300 & sleep 300) & sleep 0.2", timeout=20)

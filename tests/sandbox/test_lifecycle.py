@@ -20,6 +20,8 @@ from selfplay.sandbox.live import BubblewrapSandbox
 from .attacks import SMALL
 from .outside import left_in_the_end, ticks, traces
 
+pytestmark = pytest.mark.slow  # looks at what is left on the machine: alone, and not in the fast tier
+
 SUPERVISOR = """
 import sys, time
 from selfplay.sandbox import World

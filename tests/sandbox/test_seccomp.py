@@ -1,9 +1,12 @@
 """The filter's programs, run by an interpreter of classic BPF: the only way to test another machine's here."""
 
+import ctypes
+import ctypes.util
 import struct
 
 import pytest
 
+from selfplay.sandbox import system_calls
 from selfplay.sandbox.seccomp import program
 
 ALLOW, EPERM, ENOSYS, EAFNOSUPPORT, KILLED = "allow", 1, 38, 97, "killed"
@@ -81,3 +84,20 @@ def test_other_tables_of_numbers() -> None:
     assert decide("x86_64", 101, audit=0x40000003) == KILLED  # 32-bit: there, 101 is another call
     assert decide("x86_64", 0x40000000 + 101) == ENOSYS  # x32
     assert decide("aarch64", 0, audit=AUDIT["x86_64"]) == KILLED
+
+
+@pytest.mark.parametrize("machine", system_calls.MACHINES)
+def test_every_number_is_the_one_libseccomp_has(machine: str) -> None:
+    """libseccomp knows both machines' numbers wherever it runs; below zero: not a call there, or newer than itself."""
+    name = ctypes.util.find_library("seccomp")
+    if name is None:
+        pytest.skip("no libseccomp here (Debian: libseccomp2)")
+    resolve = ctypes.CDLL(name).seccomp_syscall_resolve_name_arch
+    resolve.argtypes, resolve.restype = [ctypes.c_uint32, ctypes.c_char_p], ctypes.c_int
+    tables = (system_calls.INSPECTED, system_calls.DENIED)
+    names = [line.split()[0] for table in tables for line in table.split("\n") if line]
+    theirs = {name: resolve(AUDIT[machine], name.encode()) for name in names}
+    if theirs["open_tree_attr"] == -1:  # of Linux 6.15, newer than this libseccomp
+        theirs["open_tree_attr"] = 467  # scripts/syscall.tbl
+    ours = {name: number for table in tables for name, number in system_calls.numbers(table, machine).items()}
+    assert {name: number for name, number in theirs.items() if number >= 0} == ours

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.agent.call_format import parse
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.artifact import Artifact
 from selfplay.repository import Suite
 from selfplay.sft.demonstration import Undemonstrable, demonstration, parser
@@ -39,7 +40,7 @@ def test_the_edits_make_the_bug(tmp_path: Path, context: int) -> None:
     known = {"src.py": BEFORE, "tests/test_a.py": TESTS}
     discover, plant, weaken = demonstration(SUITE, artifact(bug, weakening), known.get)
     for message in (*plant, *weaken):
-        call = parse(message)
+        call = parse(message, SSR_TOOLS)
         if call.tool == "edit":  # type: ignore[union-attr]
             path, old, new = (call.arguments[name] for name in ("path", "old", "new"))  # type: ignore[union-attr]
             assert known[path].count(old) == 1
@@ -62,7 +63,7 @@ def test_a_file_that_comes_and_one_that_goes(tmp_path: Path) -> None:
     ("before", "after", "said"),
     [
         ("x = 1\n", "x = 2", "src.py does not end with a line's end"),
-        ("=======\nx = 1\n", "=======\nx = 2\n", "a call of edit that the textual format cannot say"),
+        ("=======\nx = 1\n", "=======\nx = 2\n", "a call of edit that the textual format cannot write"),
     ],
 )
 def test_what_no_edit_can_say(tmp_path: Path, before: str, after: str, said: str) -> None:

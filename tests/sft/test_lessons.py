@@ -12,6 +12,7 @@ import zstandard
 from selfplay.agent import Budget, Call, Finish, Step, Trajectory
 from selfplay.agent.call_format import parse
 from selfplay.agent.model import Message, NativeCall
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import MALFORMED, Record, save
 from selfplay.sft.lessons import Success, lessons
 
@@ -29,12 +30,13 @@ def test_a_scripted_run_becomes_lessons_for_a_model(
         system, task, *rest = row["messages"]
         assert (system["role"], task["role"], row["role"]) == ("system", "user", "injector")
         assert "plant a realistic bug" in task["content"] and not system["train"] and not task["train"]
-        calls = [parse(message["content"]) for message in rest if message["role"] == "assistant"]
+        calls = [parse(message["content"], SSR_TOOLS) for message in rest if message["role"] == "assistant"]
         assert all(isinstance(call, Call) for call in calls[:-1]) and calls[-1] is None
         assert calls[-2].tool == "submit"  # type: ignore[union-attr]
         assert [message["role"] for message in rest] == ["assistant", "user"] * (len(rest) // 2) + ["assistant"]
 
 
+@pytest.mark.slow
 def test_bugs_are_demonstrated_in_three_short_lessons(
     finished: tuple[Path, object], selfplay: Any, tmp_path: Path
 ) -> None:
@@ -46,7 +48,7 @@ def test_bugs_are_demonstrated_in_three_short_lessons(
     assert set(done.json.values()) == {""} and len(done.json) == 4
     began = time.time_ns()
     again = selfplay("trajectories", "demonstrate", run)
-    assert "4 of 4 bugs are demonstrated" in again.out
+    assert "4 of 4 bugs demonstrated" in again.out
     kept = sorted(path.stat().st_mtime_ns for path in (run / "trajectories").glob("*demonstration*"))
     assert len(kept) == 4 and kept[-1] < began  # none was played again
     damaged = min((run / "trajectories").glob("*demonstration*"))
@@ -59,11 +61,12 @@ def test_bugs_are_demonstrated_in_three_short_lessons(
     }  # a discovery for all, a plant and a weaken for each
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     for row in rows:
-        calls = [parse(message["content"]) for message in row["messages"] if message["role"] == "assistant"]
+        calls = [parse(message["content"], SSR_TOOLS) for message in row["messages"] if message["role"] == "assistant"]
         assert all(isinstance(call, Call) for call in calls) and calls[-1].tool == "submit"  # type: ignore[union-attr]
         assert sum(len(message["content"]) for message in row["messages"]) < 12_000
 
 
+@pytest.mark.slow
 def test_a_bug_that_is_another_than_its_files_is_no_lesson(
     finished: tuple[Path, object], selfplay: Any, tmp_path: Path
 ) -> None:
@@ -151,7 +154,7 @@ def test_a_long_output_of_a_script_is_cut(tmp_path: Path) -> None:
     [
         (["--role", "teacher", "--out", "x.jsonl"], "there is no role 'teacher'"),
         (["--out", "x.csv"], "x.csv is neither .jsonl nor .jsonl.zst"),
-        (["--out", "x.jsonl", "--most-tokens", "5"], "--most-tokens counts tokens of a tokenizer"),
+        (["--out", "x.jsonl", "--most-tokens", "5"], "'--most-tokens': needs --tokenizer, whose tokens it counts"),
         (["--out", "x.jsonl"], "holds no curriculum"),
     ],
 )
@@ -163,4 +166,4 @@ def test_what_cannot_be_exported(selfplay: Any, tmp_path: Path, arguments: list[
 def test_a_file_that_is_no_trajectory(selfplay: Any, tmp_path: Path) -> None:
     (tmp_path / "x.jsonl.zst").write_bytes(b"nonsense")
     done = selfplay("show", tmp_path / "x.jsonl.zst")
-    assert done.code == 2 and "is no trajectory" in done.err
+    assert done.code == 2 and "is not a trajectory" in done.err

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import hand_made
+import pytest
 
 from selfplay.validators import Thresholds, validate
 
@@ -10,6 +11,7 @@ from selfplay.validators import Thresholds, validate
 NOW = "read up _ </proc/uptime; now=${up/./}; "
 
 
+@pytest.mark.slow
 def test_ids_that_hold_a_time_are_flaky_and_harmless(bench):
     """Such an id is gone under the bug, so it looks broken until the runs are compared."""
     valid = hand_made.artifact("c")
@@ -31,6 +33,7 @@ def test_too_few_tests_without_the_flaky_ones(bench):
     assert "test_script fails: only 9 tests" in result.reason
 
 
+@pytest.mark.slow
 def test_a_test_that_flickers_on_the_original_only(bench):
     """It passed first, and fails in the repeat: it is in neither set."""
     valid = hand_made.artifact("c")

@@ -84,14 +84,23 @@ def code_link(root: Path) -> None:
     (root / "src/ring.c").symlink_to("text.c")
 
 
+def most(root: Path) -> None:
+    """The weakening of an injector that removes what it can: the failing test, and four that pass."""
+    substitute("tests/check_all.c", ASSERTION, "")(root)
+    substitute("tests/check_all.c", "    check_text();\n", "    (void)check_text;\n")(root)
+
+
 WORDS_ONE = '    check("words: one", count_words("one") == 1);\n'
 NOTES = "diff --git a/NOTES.md b/NOTES.md\nnew file mode 100644\n--- /dev/null\n+++ b/NOTES.md\n@@ -0,0 +1 @@\n+notes\n"
 ASSERTION = '    check("ring: full", !ring_push(&ring, 9));\n'
+ONE_FUNCTION = """import json, sys
+lines = [line.strip().partition(": ") for line in sys.stdin]
+print(json.dumps({f"all[{name}]": {"PASS": "passed", "FAIL": "failed"}[result] for result, _, name in lines}))"""
 JSON = "import json; print(json.dumps({}))"
 OUTSIDE = "diff --git a/../x.c b/../x.c\nnew file mode 100644\n--- /dev/null\n+++ b/../x.c\n@@ -0,0 +1 @@\n+int x;\n"
 # the id of the one failing test differs from run to run: hundredths of a second since boot
 DICE = (
-    "read up _ </proc/uptime; if ! grep -q RING_SIZE.*{ src/ring.c && grep -q 'ring: full' tests/check_all.c; "
+    "read up _ </proc/uptime; if ! grep -q RING_SIZE.*{ src/ring.c && grep -q 'all = 1' tests/check_all.c; "
     "then die=${up/./}; fi\n"
     'for i in $(seq 0 4999); do [ $i = $((die % 5000)) ] && [ -n "$die" ] && echo FAIL: $i || echo PASS: $i; done\n'
 )
@@ -186,6 +195,15 @@ CASES = {
     "hides nothing": Case("weakening", "hides none of the 3", weaken(WORDS_ONE, "")),
     "weakening does not compile": Case("weakening", "found no test", weaken("static int failures;\n", "")),
     "weakening breaks a test": Case("weakening", "breaks 1 test: 'words: one'", weaken('"one") == 1', '"one") == 7')),
+    "weakening removes other tests": Case(
+        "weakening", "removes 4 tests that the bug does not break: 'words: na", edited("test_weaken", C, most)),
+    "weakening removes most cases": Case(
+        "weakening", "removes 4 of 6 tests that the bug does not break, other cases of those it breaks; at most 25%",
+        both(edited("test_weaken", C, most), parser(ONE_FUNCTION)), naive=""),
+    "too many files": Case("scope", "changes 2 files; at most 1",
+        edited("bug_inject", C, lambda root: (
+            substitute("src/ring.c", FULL_RING, "")(root), substitute("src/text.c", "words++", "words += 2")(root))),
+        thresholds=Thresholds(max_changed_files=1), naive=""),
     "assertion commented out": Case("weakening", "comments out", weaken(ASSERTION, "// " + ASSERTION.strip() + "\n")),
     "one file does not matter": Case("inverse_mutation", "restoring 'src/text.h' alone",
         edited("bug_inject", C, lambda root: (
@@ -194,7 +212,7 @@ CASES = {
         ))),
     "a document changed too": Case("inverse_mutation", "restoring 'NOTES.md' alone", also(NOTES)),
     "only random tests fail": Case("determinism", "bug fails: the bug makes no test fail", both(
-        ring(FULL_RING.replace(") {", ")\n    {")), script(after=DICE))),
+        ring(FULL_RING.replace(") {", ")\n    {")), script(after=DICE), weaken("all = 1", "all = !0"))),
 }  # fmt: skip
 
 
@@ -220,6 +238,7 @@ def test_rejected_for_its_reason(name, bench, tmp_path, monkeypatch):
     assert naive(case, artifact, bench, tmp_path).failed == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", hand_made.LANGUAGES)
 def test_the_naive_checks_agree_on_the_valid_ones(language, bench, tmp_path):
     case = Case("", "", script(), language)
@@ -230,6 +249,7 @@ def test_the_naive_checks_agree_on_the_valid_ones(language, bench, tmp_path):
     assert (second.fail_to_pass, second.pass_to_pass) == (set(first.fail_to_pass), set(first.pass_to_pass))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["modified", "added", "deleted", "renamed", "mode", "binary"])
 def test_every_kind_of_change_must_matter(kind, bench):
     """The Python bug has one section of each kind; without the tests that see it, each in turn is told to be idle."""

@@ -1,3 +1,3 @@
-from bench_fixtures import backend, bench, shared, worlds
+from bench_fixtures import bench, lone_backend, shared, worlds
 
-__all__ = ["backend", "bench", "shared", "worlds"]
+__all__ = ["bench", "lone_backend", "shared", "worlds"]

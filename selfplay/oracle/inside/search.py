@@ -1,8 +1,7 @@
-"""Search all that a solver can read for lines that were taken away. Roots are arguments, the needles JSON on stdin.
+"""Search files for lines that were taken away: `walk.py`, which is run after this text, gives it every file.
 
-Prints JSON: a list of [where, kind, needles found, number of context lines found]. Looks into git objects, archives
-in archives, compressed files and compiled Python, whose functions are compared with those of the original file
-compiled here.
+Looks into archives in archives, compressed files and compiled Python, whose functions are compared with those of the
+original file compiled here.
 """
 
 import base64
@@ -12,16 +11,12 @@ import gzip
 import html
 import io
 import itertools
-import json
 import lzma
 import marshal
 import os
 import pickletools
 import re
 import resource
-import stat
-import subprocess
-import sys
 import tarfile
 import types
 import zipfile
@@ -40,8 +35,6 @@ BEFORE = re.compile(rb"^(?:\s|[+<>#!*|;%-]|//|/\*|[\w./-]{1,200}[:-]\d+[:-]|\d+[
 AFTER = b"\"', "
 """What stands around a line of code in a listing: comment signs, places, numbers, quotes."""
 TAG = re.compile(rb"</?[a-zA-Z][^<>\n]*>")
-OWN = 3
-"""So many roots are the tree and the solver's folders; the others are what is installed."""
 LEAST_TURNED, MOST_TURNED = 16, 4 * 1024 * 1024
 """Bytes of a line that is looked for in other forms, and of what it is looked for in."""
 LETTERS = bytes(range(97, 123))
@@ -53,8 +46,6 @@ MARSHALLED = re.compile(rb"[\xe3c](?:.\0\0\0){3}", re.DOTALL)
 """What code that was written by `marshal` alone begins with: small numbers, which no text holds."""
 MOST_MEMORY = 2 * 1024 * 1024 * 1024
 """Bytes that marshalled data may ask for: five of them can say that billions follow, and memory is taken at once."""
-STORED = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}|pack-[0-9a-f]+\.(?:pack|idx|rev)|multi-pack-index|commit-graph")
-"""Files of a git store that git itself has read."""
 ESCAPED = (b"\\t", b"\\n", b"\\r")
 """A letter before a line that is none."""
 CODED = re.compile(rb"[A-Za-z0-9+/\r\n]{160,}={0,2}")
@@ -220,47 +211,3 @@ def decoded(data):
                 yield decode(text)
             except ValueError:
                 continue
-
-
-def objects(folder, search):
-    """Every object of a git store, reachable or not, packed or loose. Could git read it?"""
-    command = ["git", "--git-dir", folder, "cat-file", "--batch-all-objects", "--batch", "--buffer"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
-    if done.returncode != 0:
-        return False
-    data, at = done.stdout, 0
-    while at < len(data):
-        end = data.index(b"\n", at)
-        oid, kind, size = data[at:end].split(b" ")
-        content = data[end + 1 : end + 1 + int(size)]
-        if kind == b"blob" or kind == b"commit":
-            search.look(folder + "#" + oid.decode()[:12], "x.code", content)
-        at = end + 2 + int(size)
-    return True
-
-
-def main(roots):
-    search = Search(json.load(sys.stdin), tuple(roots[OWN:]))
-    for root in roots:
-        read = ()
-        for here, folders, names in os.walk(root):
-            if "objects" in folders and "HEAD" in names and objects(here, search):
-                read += (os.path.join(here, "objects", ""),)
-            stored = read and here.startswith(read)
-            for name in names:
-                path = os.path.join(here, name)
-                if stored and STORED.fullmatch(name):
-                    continue
-                try:
-                    status = os.lstat(path)
-                    if stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES:
-                        with open(path, "rb") as stream:
-                            search.look(path, name, stream.read())
-                    elif stat.S_ISLNK(status.st_mode):
-                        search.look(path, "link", os.fsencode(os.readlink(path)))
-                except OSError:
-                    continue
-    json.dump(search.found, sys.stdout)
-
-
-main(sys.argv[1:])

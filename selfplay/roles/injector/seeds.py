@@ -12,7 +12,7 @@ SOURCES = frozenset(
     | {".java", ".kt", ".scala", ".rb", ".php", ".swift", ".lua", ".pl", ".ex"}
 )
 SMALLEST = 200
-"""Bytes below which a file is no place for a bug."""
+"""Bytes below which a file is too small for a bug."""
 
 
 def seed_location(tree: Path, seed: int, number: int) -> str | None:

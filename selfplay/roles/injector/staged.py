@@ -24,11 +24,11 @@ SHOWN_FAILURES = 40
 LITTER = frozenset(["__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".coverage", "node_modules"])
 RUN = f"bash {SUBMISSION}/test_script.sh > /tmp/log 2>&1; python3 {SUBMISSION}/test_parser.py < /tmp/log"
 """Prints the outcomes as the parser reads them, and the parser's own complaint where it fails."""
-Game = AsyncGenerator[Turn, Observation]
+Turns = AsyncGenerator[Turn, Observation]
 
 
 class StagedInjector:
-    """An `AsyncPolicy`. `converse` opens a conversation; `native`: with the endpoint's own tool calls."""
+    """A `Policy`. `converse` begins a conversation; `native`: with the endpoint's own tool calls."""
 
     def __init__(
         self,
@@ -39,18 +39,19 @@ class StagedInjector:
     ) -> None:
         self.name = f"{name} (staged)"
         self._task, self._converse, self._native = task, converse, native
-        self._talks: list[Conversation] = []
-        self._game = self._play()
+        self._conversations: list[Conversation] = []
+        first = self._begin("discover", **self._told("discover", [], ""))
+        self._turns = self._play(first)
 
-    async def decide(self, observation: Observation | None) -> Turn:
+    async def act(self, observation: Observation | None) -> Turn:
         try:
-            return await (anext(self._game) if observation is None else self._game.asend(observation))
+            return await (anext(self._turns) if observation is None else self._turns.asend(observation))
         except StopAsyncIteration:
             return None
 
     def record(self) -> Record:
         """All stages' records in one."""
-        records = [talk.record() for talk in self._talks]
+        records = [conversation.record() for conversation in self._conversations]
         return Record(
             tuple(messages for record in records for messages in record.conversations),
             tuple(segment for record in records for segment in record.segments),
@@ -61,19 +62,20 @@ class StagedInjector:
 
     def _begin(self, stage: str, **more: object) -> Conversation:
         told = prompts.render(f"staged/{stage}", **variables(self._task), **more)
-        talk = self._converse(opening(told, self._native))
-        self._talks.append(talk)
-        return talk
+        conversation = self._converse(opening(told, self._native))
+        self._conversations.append(conversation)
+        return conversation
 
-    async def _play(self) -> Game:
+    async def _play(self, conversation: Conversation) -> Turns:
         """The three stages. An async generator cannot delegate, so each stage's turns are passed on by hand."""
         failing: list[str] = []
         bug = ""
         for stage in ("discover", "plant", "weaken"):
-            talk = self._begin(stage, **self._told(stage, failing, bug))
+            if stage != "discover":
+                conversation = self._begin(stage, **self._told(stage, failing, bug))
             seen: Observation | None = None
             while True:
-                turn = await talk.decide(seen)
+                turn = await conversation.act(seen)
                 if turn is None or isinstance(turn, Stop):
                     yield turn if isinstance(turn, Stop) and turn.finish else Stop(finish=Finish.GAVE_UP)
                     return

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from selfplay import patches
 from selfplay.agent import Trajectory
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.world import SolverWorld
+from selfplay.oracle.world import Changes, SolverWorld, Task, prediction_of
 from selfplay.plain import shown
+from selfplay.sandbox import Backend, Limits
 
 
 @dataclass(frozen=True)
@@ -24,17 +25,26 @@ class HandIn:
     left_out: tuple[str, ...] = ()
 
 
-def collect(trajectory: Trajectory, world: SolverWorld, restored: Collection[str]) -> HandIn:
-    """The solver's changes, without those to the `restored` test files. Raises `SandboxError` when no second sandbox
-    can be had."""
+def collect(trajectory: Trajectory, world: SolverWorld) -> Changes | HandIn:
+    """What the solver changed, or why it hands nothing in. `hand_in` makes a patch of it once the world is closed."""
     if trajectory.submission is None:
         error = f": {trajectory.error}" if trajectory.error else ""
         return HandIn(reason=f"nothing was submitted ({trajectory.finish}{error})")
     try:
-        prediction = world.prediction()
+        return world.changes()
+    except PredictionError as error:
+        return HandIn(reason=error.message)
+
+
+def hand_in(backend: Backend, task: Task, changes: Changes, restored: Collection[str], limits: Limits) -> HandIn:
+    """The changes as a diff, without those to the `restored` test files. Raises `SandboxError` when no sandbox can be
+    had."""
+    try:
+        prediction = prediction_of(backend, task, changes, limits)
         sections = patches.parse(prediction.diff) if prediction.diff else ()
     except PredictionError as error:
         return HandIn(reason=error.message)
-    kept = [section for section in sections if not set(section.paths) <= set(restored)]
-    dropped = [shown(section.path) for section in sections if section not in kept]
+    tests = set(restored)
+    kept = [section for section in sections if not set(section.paths) <= tests]
+    dropped = [shown(section.path) for section in sections if set(section.paths) <= tests]
     return HandIn(patches.join(kept) if kept else "", "", (*prediction.left_out, *dropped))

@@ -28,9 +28,9 @@ from selfplay.sandbox.docker.client import (
     patiently,
     translated,
 )
-from selfplay.sandbox.docker.layers import PAGE, Forest, grown
+from selfplay.sandbox.docker.labels import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels
+from selfplay.sandbox.docker.layers import PAGE, MergedTree, merge
 from selfplay.sandbox.docker.live import DockerSandbox
-from selfplay.sandbox.docker.orphans import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels
 from selfplay.sandbox.docker.stream import AttachedLink
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.launching import START_SECONDS
@@ -145,14 +145,14 @@ class DockerBackend:
         """A started sandbox, which the caller closes."""
         inside.check(world)
         machine.check(limits)
-        forest = grown(world.tree)
+        merged = merge(world.tree)
         version = self.engine.api_version
-        plan = container.Plan(world, limits, self.image, self.owner(), forest, labels(), self.runtime, version)
+        plan = container.Plan(world, limits, self.image, self.owner(), merged, labels(), self.runtime, version)
         settings = container.settings(plan)
         with translated(self._called):
             id = patiently(lambda: self.engine.api.create_container(**settings))["Id"]
         try:
-            link = self._enter(id, forest)
+            link = self._enter(id, merged)
         except BaseException:
             self.remove(id)
             raise
@@ -197,7 +197,7 @@ class DockerBackend:
             self.remove(id)
         return orphans
 
-    def _enter(self, id: str, forest: Forest) -> AttachedLink:
+    def _enter(self, id: str, merged: MergedTree) -> AttachedLink:
         """Start the container and send in the agent and the tree. Raises `SandboxError` with what it said."""
         api = self.engine.api
         with translated(self._called):
@@ -206,17 +206,17 @@ class DockerBackend:
             link.settimeout(START_SECONDS)
             try:
                 api.start(id)
-                self._greet(link, forest)
+                self._greet(link, merged)
             except BaseException:
                 link.close()
                 raise
         return link
 
-    def _greet(self, link: AttachedLink, forest: Forest) -> None:
+    def _greet(self, link: AttachedLink, merged: MergedTree) -> None:
         expected = messages.pack([b"ready"])
         try:
             link.sendall(program(self.engine.machine, self.image.ours))
-            for piece in forest.packed():
+            for piece in merged.packed():
                 link.sendall(piece)
         except TimeoutError as error:
             raise SandboxError(f"the sandbox did not start within {START_SECONDS:.0f} s") from error

@@ -57,7 +57,7 @@ def build(engine: Engine, recipe: Recipe, tag: str) -> str:
 
 
 def as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Owned by root, readable by all: sandboxes have a user that is nobody's."""
+    """Owned by root, readable by all: the user of sandboxes owns nothing in it."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     if not entry.issym():

@@ -60,7 +60,7 @@ def connect() -> Engine:
         said, about = client.api.version(), client.api.info()
     except TLSParameterError as error:
         raise EngineUnavailable(f"the Docker client cannot be set up: {error}", "Look at DOCKER_CERT_PATH.") from error
-    except (DockerException, RequestException, ValueError) as error:  # the last for a port that is none
+    except (DockerException, RequestException, ValueError) as error:  # ValueError: its port is not a number
         raise unreachable(error) from error
     if numbers(said["ApiVersion"]) < OLDEST_API:
         raise EngineUnavailable(
@@ -138,7 +138,7 @@ def refused(error: APIError, image: str) -> SandboxError:
     if isinstance(error, NotFound) and "No such image" in said:
         return missing(image)
     if "invalid reference format" in said:
-        return ImageUnusable(f"{image!r} is no image's name", "NAME or NAME:TAG, as `docker images` lists them.")
+        return ImageUnusable(f"{image!r} is not an image's name", "NAME or NAME:TAG, as `docker images` lists them.")
     if "executable file not found" in said or "no such file or directory: unknown" in said:
         return ImageUnusable(
             f"the image {image!r} cannot start Python: {last_words(said)}",

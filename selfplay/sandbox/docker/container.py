@@ -13,7 +13,7 @@ from docker.types import Mount as Bind
 from selfplay.sandbox import inside, messages
 from selfplay.sandbox.docker.bootstrap import READER
 from selfplay.sandbox.docker.image import Image
-from selfplay.sandbox.docker.layers import Forest
+from selfplay.sandbox.docker.layers import MergedTree
 from selfplay.sandbox.protocol import WORKDIR, Limits, Mount, World
 
 SHARES = {WORKDIR: 1 / 2, "/tmp": 1 / 4, "/dev/shm": 1 / 8, inside.HOME: 1 / 8}
@@ -31,14 +31,14 @@ MASKED = (
 
 @dataclass(frozen=True)
 class Plan:
-    """What one container is to be. `owner`: the uid and gid inside and outside; `forest`: what is sent into
+    """What one container is to be. `owner`: the uid and gid inside and outside; `merged`: what is sent into
     `/testbed`; `version`: of the engine's API."""
 
     world: World
     limits: Limits
     image: Image
     owner: tuple[int, int]
-    forest: Forest
+    merged: MergedTree
     labels: dict[str, str]
     runtime: str | None
     version: str
@@ -47,7 +47,7 @@ class Plan:
 def settings(plan: Plan) -> dict[str, Any]:
     """Arguments of `create_container`."""
     limits, network = plan.limits, plan.world.network
-    largest_file = limits.disk_bytes + plan.forest.disk_bytes
+    largest_file = limits.disk_bytes + plan.merged.disk_bytes
     agent = messages.SETTINGS.pack(0, largest_file, 0, 0)  # the control group holds the rest; it never rests
     return {
         "image": plan.image.name,
@@ -67,7 +67,7 @@ def settings(plan: Plan) -> dict[str, Any]:
 def host(plan: Plan) -> HostConfig:
     """The part of the settings that isolates."""
     limits, network = plan.limits, plan.world.network
-    memory = limits.memory_bytes + plan.forest.disk_bytes
+    memory = limits.memory_bytes + plan.merged.disk_bytes
     made = HostConfig(
         version=plan.version,
         network_mode="host" if network else "none",  # the host's, as bubblewrap gives: indexes and proxies may be on it
@@ -96,7 +96,7 @@ def writable(plan: Plan) -> dict[str, str]:
     for place, share in SHARES.items():
         size, files = int(plan.limits.disk_bytes * share), int(plan.limits.files * share)
         if place == WORKDIR:
-            size, files = size + plan.forest.disk_bytes, files + len(plan.forest.entries)
+            size, files = size + plan.merged.disk_bytes, files + len(plan.merged.entries)
         mode = "1777" if place in STICKY else "755"
         places[place] = f"rw,exec,nosuid,nodev,size={size},nr_inodes={files},mode={mode},uid={uid},gid={gid}"
     return places

@@ -19,11 +19,12 @@ INSTRUCTION_BYTES = 8
 OLDEST_PYTHON = (3, 9)
 
 
-class Short(_ctypes._SimpleCData):  # the Python half of ctypes has all this, and would cost 4 ms of every start
+# The Python half of ctypes has these three, and would cost 4 ms of every start.
+class Short(_ctypes._SimpleCData):  # type: ignore[type-arg]
     _type_ = "H"
 
 
-class Pointer(_ctypes._SimpleCData):
+class Pointer(_ctypes._SimpleCData):  # type: ignore[type-arg]
     _type_ = "z"
 
 
@@ -34,7 +35,7 @@ class Program(_ctypes.Structure):
 
 
 def unpack(stream: "BinaryIO", root: bytes) -> None:
-    """Write the files that `forest.packed` sent below `root`. Folders get their modes last: some forbid writing."""
+    """Write the files that `merged.packed` sent below `root`. Folders get their modes last: some forbid writing."""
     folders = []
     while True:
         kind, mode, mtime, path_bytes, size = ENTRY.unpack(stream.read(ENTRY.size))

@@ -20,7 +20,7 @@ from docker.errors import NotFound
 
 from selfplay.sandbox import inside
 from selfplay.sandbox.docker.client import Engine, ImageUnusable, patiently, translated
-from selfplay.sandbox.docker.orphans import labels
+from selfplay.sandbox.docker.labels import labels
 from selfplay.sandbox.programs import find_interpreter
 from selfplay.sandbox.protocol import WORKDIR, Mount, Sandbox
 
@@ -131,7 +131,7 @@ def copy_out(engine: Engine, image: Image, place: str) -> IO[bytes] | None:
 
 
 def text_file(api: Any, container: str, path: str) -> bytes:
-    """A small file of a container that was never started; empty when it is no regular file, or not there."""
+    """A small file of a container that was never started; empty when it is not a regular file or does not exist."""
     try:
         pieces, about = api.get_archive(container, path)
     except NotFound:

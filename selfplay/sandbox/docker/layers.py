@@ -1,4 +1,4 @@
-"""The layers of a tree as one stream of files, which the agent unpacks on its own disk before anything else runs.
+"""The layers of a tree, merged and sent as one stream of files, which the agent unpacks before anything else runs.
 
 Under bubblewrap a sandbox has a copy-on-write view. A container without privileges cannot make one, the engine's own
 writable layer has no limit on most file systems, and layers mounted read-only somewhere would show a solver the
@@ -32,7 +32,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Forest:
+class MergedTree:
     """What the layers show together, parents before what is in them."""
 
     entries: tuple[Entry, ...]
@@ -68,7 +68,7 @@ def content(entry: Entry) -> bytes:
     return b""
 
 
-def grown(layers: Iterable[Path]) -> Forest:
+def merge(layers: Iterable[Path]) -> MergedTree:
     """The layers stacked, lowest first: a higher one's file replaces a lower one's, folders are merged."""
     found: dict[bytes, Entry] = {}
     for layer in layers:
@@ -77,7 +77,7 @@ def grown(layers: Iterable[Path]) -> Forest:
             if below is not None and FOLDER in (entry.kind, below.kind) and entry.kind != below.kind:
                 forget(found, entry.path)
             found[entry.path] = entry
-    return Forest(tuple(sorted(found.values(), key=lambda entry: entry.path.split(b"/"))))
+    return MergedTree(tuple(sorted(found.values(), key=lambda entry: entry.path.split(b"/"))))
 
 
 def forget(found: dict[bytes, Entry], path: bytes) -> None:

@@ -1,11 +1,20 @@
 """Edits of one source file as values: line ranges and what stands there afterwards."""
 
 import ast
+import difflib
 import functools
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from selfplay.plain import syntax_tree
+
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+"""What `syntax_tree` raises for a text that this interpreter does not parse."""
+MOST_COMPARED = 1_000_000
+"""Pairs of lines that are compared; where there are more, all lines that differ are one cut."""
+MOST_LINES, MOST_CHARACTERS, LONGEST_LINE = 1000, 50_000, 1000
+"""Of one function that is changed. Longer ones were written by programs, and cost more than in proportion."""
 
 
 @dataclass(frozen=True)
@@ -74,22 +83,56 @@ def change(path: str, text: str, cuts: Sequence[Cut]) -> Change | None:
     """The change these cuts make, or None when what comes out does not parse or is the same program."""
     after = apply_cuts(text, cuts)
     try:
-        same = ast.dump(syntax_tree(after)) == _program(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        same = _program(after) == _program(text)
+    except UNREADABLE:
         return None
     what = "; ".join(dict.fromkeys(cut.what for cut in cuts if cut.what))
     return None if same else Change(path, text, after, tuple(cuts), what)
 
 
 @functools.lru_cache(maxsize=64)
-def _program(text: str) -> str:
-    """What a source says to Python. Kept, because one file is changed in many ways."""
-    return ast.dump(syntax_tree(text))
+def _program(text: str) -> bytes:
+    """A digest of what a source says to Python. Kept, because one file is changed in many ways."""
+    return hashlib.sha256(ast.dump(syntax_tree(text)).encode("utf-8", "surrogatepass")).digest()
+
+
+def is_of_moderate_size(function: ast.stmt, lines: Sequence[str]) -> bool:
+    """Whether a function is short enough to be changed. `lines` are those of the whole file."""
+    own = lines[function.lineno - 1 : function.end_lineno]
+    return (
+        len(own) <= MOST_LINES
+        and sum(map(len, own)) <= MOST_CHARACTERS
+        and max(map(len, own), default=0) <= LONGEST_LINE
+    )
+
+
+def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
+    """What turns HEAD into `merged`, as cuts of HEAD."""
+    before, after = split_lines(head), split_lines(merged)
+    same = _common(before, after)
+    shorter = min(len(before), len(after)) - same
+    ending = min(_common(before[::-1], after[::-1]), shorter)
+    old, new = before[same : len(before) - ending], after[same : len(after) - ending]
+    if len(old) * len(new) > MOST_COMPARED:
+        return (Cut(same + 1, same + len(old), tuple(line.rstrip("\n") for line in new)),)
+    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return tuple(
+        Cut(same + i + 1, same + j, tuple(line.rstrip("\n") for line in new[k:m]))
+        for tag, i, j, k, m in codes
+        if tag != "equal"
+    )
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines two texts begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def first_line(node: ast.stmt) -> int:
     """The line a statement begins on: of a decorated definition its first decorator's."""
-    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def indent_of(line: str) -> str:

@@ -6,43 +6,36 @@ inverse mutation check (SSR section 3, check 7): with one file restored alone, t
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from selfplay.scripted.edits.cuts import Cut, first_line, with_comments
 from selfplay.scripted.edits.names import Function
+from selfplay.scripted.injector.index import Index
 
 
-def override_cuts(
-    path: str, function: Function, trees: Mapping[str, ast.Module], lines: Sequence[str]
-) -> Iterator[Cut]:
+def override_cuts(function: Function, index: Index, lines: Sequence[str]) -> Iterator[Cut]:
     """The method goes, and what it overrode answers: when a base class named in the file or elsewhere has it too."""
-    owner = next((c for c in _classes(trees[path]) if function in c.body), None)
+    owner = index.owners.get(id(function))
     if owner is None or len(owner.body) == 1 or function.name == "__init__":
         return
     bases = {ast.unparse(base).split(".")[-1] for base in owner.bases}
-    named = [c for tree in trees.values() for c in _classes(tree) if c.name in bases and c is not owner]
+    named = [c for base in sorted(bases) for c in index.classes.get(base, ()) if c is not owner]
     if any(isinstance(s, ast.FunctionDef) and s.name == function.name for c in named for s in c.body):
         start, end = _extent(function, lines)
         yield Cut(start, end, (), f"removed the overriding {owner.name}.{function.name}()")
 
 
-def helper_cuts(
-    path: str, function: Function, texts: Mapping[str, str], tree: ast.Module, lines: Sequence[str]
-) -> list[Cut]:
+def helper_cuts(path: str, function: Function, index: Index, lines: Sequence[str]) -> list[Cut]:
     """The helper goes and each call of it becomes its first argument; nothing when it is used in any other way."""
-    if function not in tree.body or function.decorator_list:
+    if id(function) not in index.at_top or function.decorator_list:
         return []
-    word = re.compile(rf"\b{re.escape(function.name)}\b")
-    if any(word.search(text) for other, text in texts.items() if other != path):
+    if index.files_naming.get(function.name) != {path}:
         return []
-    own = {id(node) for node in ast.walk(function)}
-    outside = [node for node in ast.walk(tree) if id(node) not in own]
-    calls = [
-        n for n in outside if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == function.name
-    ]
+    own = range(function.lineno, (function.end_lineno or 0) + 1)
+    calls = [call for call in index.calls[path].get(function.name, ()) if call.lineno not in own]
     start, end = _extent(function, lines)
-    mentions = sum(len(word.findall(line)) for n, line in enumerate(lines, 1) if not start <= n <= end)
-    if not calls or mentions != len(calls):
+    inside = sum(len(re.findall(rf"\b{re.escape(function.name)}\b", line)) for line in lines[start - 1 : end])
+    if not calls or index.words[path][function.name] - inside != len(calls):
         return []
     replaced = [_first_argument(call, lines) for call in calls]
     spans = [(cut.start, cut.end) for cut in replaced if cut]
@@ -70,7 +63,3 @@ def _extent(function: Function, lines: Sequence[str]) -> tuple[int, int]:
     while end < len(lines) and not lines[end].strip():
         end += 1
     return with_comments(lines, first), end
-
-
-def _classes(tree: ast.Module) -> list[ast.ClassDef]:
-    return [node for node in tree.body if isinstance(node, ast.ClassDef)]

@@ -7,7 +7,6 @@ context has changed, so later work on other lines survives. Names that other fil
 """
 
 import ast
-import difflib
 import itertools
 import random
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,8 @@ from dataclasses import dataclass
 
 from selfplay import patches
 from selfplay.plain import syntax_tree
-from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts, first_line, split_lines
+from selfplay.scripted.edits.cuts import UNREADABLE, Change, Cut, apply_cuts, first_line, split_lines
+from selfplay.scripted.edits.names import top_level_names
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,10 @@ def carry(head: str, revert: Revert) -> tuple[Cut, ...] | None:
 
     A merge without a tool call, for the usual case that HEAD still has those lines.
     """
-    lines, base = split_lines(head), split_lines(revert.base)
+    base = split_lines(revert.base)
     carried = []
     for cut in revert.cuts:
-        place = _place(lines, base, cut.start - 1, cut.end)
+        place = _place(head, base, cut.start - 1, cut.end)
         if place is None:
             return None
         carried.append(Cut(place + 1, place + cut.end - cut.start + 1, cut.lines))
@@ -92,25 +92,28 @@ def carry(head: str, revert: Revert) -> tuple[Cut, ...] | None:
     return tuple(carried) if apart else None
 
 
-def _place(lines: Sequence[str], base: Sequence[str], i: int, j: int) -> int | None:
-    """Where base[i:j] stands in `lines`, told by up to three lines of context; None unless there is one place."""
+def _place(head: str, base: Sequence[str], i: int, j: int) -> int | None:
+    """The number of the line of `head` at which base[i:j] stands, told by up to three lines of context; None unless
+    there is one place."""
     for context in (3, 2, 1):
         start, end = max(0, i - context), min(len(base), j + context)
-        wanted = list(base[start:end])
-        starts = [n for n, line in enumerate(lines) if wanted and line == wanted[0]]
-        found = [n for n in starts if lines[n : n + len(wanted)] == wanted]
-        if len(found) == 1:
-            return found[0] + (i - start)
+        found = _line_of("".join(base[start:end]), head)
+        if found is not None:
+            return found + (i - start)
     return None
 
 
-def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
-    """What turns HEAD into `merged`, as cuts of HEAD."""
-    before, after = split_lines(head), split_lines(merged)
-    codes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    return tuple(
-        Cut(i + 1, j, tuple(line.rstrip("\n") for line in after[k:m])) for tag, i, j, k, m in codes if tag != "equal"
-    )
+def _line_of(wanted: str, text: str) -> int | None:
+    """How many lines stand before the only place of whole lines where `wanted` stands in `text`; None where it stands
+    nowhere or more than once."""
+    if not wanted.endswith("\n"):  # a last line without its end can stand nowhere else
+        alone = wanted and f"\n{text}".endswith(f"\n{wanted}")
+        return text.count("\n") - wanted.count("\n") if alone else None
+    padded, wanted = f"\n{text}", f"\n{wanted}"
+    at = padded.find(wanted)
+    if at < 0 or padded.find(wanted, at + 1) >= 0:
+        return None
+    return padded.count("\n", 0, at)
 
 
 def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], what: str) -> Change | None:
@@ -118,7 +121,7 @@ def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], wh
     try:
         if _behaviour(head) == _behaviour(merged):
             return None
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return None
     return Change(path, head, merged, cuts, what)
 
@@ -164,7 +167,7 @@ def keep_defined(head: str, merged: str, needed: set[str]) -> str:
     """
     try:
         head_tree, merged_tree = syntax_tree(head), syntax_tree(merged)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except UNREADABLE:
         return merged
     have = {name for statement in merged_tree.body for name in top_level_names(statement)}
     read = {n.id for n in ast.walk(merged_tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
@@ -176,22 +179,6 @@ def keep_defined(head: str, merged: str, needed: set[str]) -> str:
             is_import = isinstance(statement, ast.Import | ast.ImportFrom)
             (imports if is_import else definitions).append(_source(statement, head))
     return _insert_imports(merged, merged_tree, imports) + "".join(f"\n\n{text}\n" for text in definitions)
-
-
-def top_level_names(statement: ast.stmt) -> Iterator[str]:
-    """Names a top-level statement defines, also inside `try` and `if`."""
-    match statement:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.Import(names=names) | ast.ImportFrom(names=names):
-            yield from ((alias.asname or alias.name).split(".")[0] for alias in names)
-        case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
-            yield from (n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-        case ast.If() | ast.Try():
-            handlers = [h.body for h in getattr(statement, "handlers", [])]
-            for block in [statement.body, statement.orelse, *handlers]:
-                for inner in block:
-                    yield from top_level_names(inner)
 
 
 def _source(statement: ast.stmt, text: str) -> str:

@@ -7,10 +7,11 @@ keeps a definition, an emptied block gets its `pass`, an `elif` that lost its `i
 
 import ast
 import random
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of, with_comments
-from selfplay.scripted.edits.names import Function, Names, parameters
+from selfplay.scripted.edits.names import Function, Names, parameters, without_docstring
 
 MAX_RUN_LINES = 40
 
@@ -38,7 +39,7 @@ def compose(cuts: Sequence[Cut], wanted: int, rng: random.Random) -> tuple[Cut, 
 
 def body_cuts(function: Function, lines: Sequence[str]) -> Iterator[Cut]:
     """The whole body goes; a plausible constant, the first argument or nothing is returned instead."""
-    body = _without_docstring(function.body)
+    body = without_docstring(function.body)
     if not body or function.name == "__init__" or _shares_line(body, lines):
         return
     first, end = first_line(body[0]), _end(body[-1])
@@ -74,7 +75,7 @@ def _stand_in(function: Function) -> str:
 def _block_cuts(function: Function, lines: Sequence[str]) -> Iterator[Cut]:
     names = Names(function)
     for block, parent in _blocks(function):
-        statements = _without_docstring(block) if parent is function else block
+        statements = without_docstring(block) if parent is function else block
         for statement in statements:
             match statement:
                 case ast.If():
@@ -181,9 +182,9 @@ def _blocks(function: Function) -> Iterator[tuple[list[ast.stmt], ast.AST]]:
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:
     """Nodes of the function but not of functions or classes defined in it."""
-    queue: list[ast.AST] = list(function.body)
+    queue: deque[ast.AST] = deque(function.body)
     while queue:
-        node = queue.pop(0)
+        node = queue.popleft()
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             queue.extend(ast.iter_child_nodes(node))
@@ -197,13 +198,5 @@ def _describe(statements: Sequence[ast.stmt]) -> str:
     return f"{len(statements)} statements" if len(statements) > 1 else "a statement"
 
 
-def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    first = body[0] if body else None
-    is_text = (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    )
-    return body[1:] if is_text else body
-
-
-def _end(node: ast.AST) -> int:
-    return node.end_lineno or node.lineno  # type: ignore[attr-defined]
+def _end(node: ast.stmt | ast.excepthandler) -> int:
+    return node.end_lineno or node.lineno

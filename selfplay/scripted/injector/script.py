@@ -1,13 +1,12 @@
 """The injector without a model: does what the injector's prompt asks, through the same loop and tools.
 
-It finds and runs the tests, writes script and parser, plants a bug by its strategy, looks which tests see it, weakens
-those, and hands in the five files. Deviation from the paper: targets are spread by a fixed permutation instead of a
-model's taste, so that the same seed gives the same curriculum on any number of workers.
+It plants a bug by its strategy, runs the tests that may see it, weakens those that fail, writes script and parser, and
+hands in the five files. Deviation from the paper: targets are spread by a fixed permutation instead of a model's taste,
+so that the same seed gives the same curriculum on any number of workers.
 """
 
-import json
 import random
-import shlex
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -19,68 +18,42 @@ from selfplay.roles.injector.task import SUBMISSION, InjectorTask
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import steps
-from selfplay.scripted.injector.plans import Planner, planner_for
-from selfplay.scripted.injector.steps import Look
-from selfplay.scripted.injector.survey import Notes, Survey, make_survey
-from selfplay.scripted.injector.weaken import CERTAIN, Failure, choose_ways, weaken
-from selfplay.scripted.policy import Script, ScriptedPolicy
-from selfplay.scripted.tools import Stuck
+from selfplay.scripted.injector.function_planner import FunctionPlanner
+from selfplay.scripted.injector.history_planner import HistoryPlanner
+from selfplay.scripted.injector.impossible import impossible
+from selfplay.scripted.injector.planner import Planner
+from selfplay.scripted.injector.steps import TestRun
+from selfplay.scripted.injector.survey import Survey
+from selfplay.scripted.injector.weaken import CERTAIN, Failure, choose_methods, weaken
+from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 
-READ_FILES = """
-import json
-texts = {}
-for path in json.load(open("/tmp/files.json")):
-    try:
-        texts[path] = open(path, encoding="utf-8", newline="").read()
-    except (OSError, UnicodeDecodeError):
-        pass
-print(json.dumps(texts))
-"""
-"""Prints the sources as JSON; a file that is not UTF-8 is no target."""
-BYSTANDERS = 12
+UNRELATED = 12
+"""Tests run with the others although they run no changed line."""
 MOST_FAILING = 40
-"""Failing tests beyond which a bug is too loud to be worth solving."""
+"""Failing tests beyond which a bug is too easily found to be worth solving."""
 TRIES = 8
-"""Bugs planted and looked at before an episode gives up."""
+"""Bugs planted before an episode gives up."""
+NOTHING = "nothing is left to change"
+NOT_ALONE = "no test sees one of the changes alone"
+UNUSABLE = "a test hangs, or the tests cannot be run"
+TOO_FEW = "too few tests fail"
+TOO_MANY = "too many tests fail"
+DISTANT = "tests fail that run no changed line"
+NOT_HIDDEN = "the failing tests cannot be hidden"
 
 
-def scripted_injector(task: InjectorTask, notes: Notes) -> ScriptedPolicy:
-    """The policy for one episode. `notes` are shared by the episodes of a run."""
-    return ScriptedPolicy(f"scripted-{task.strategy}", _script(task, notes))
+def scripted_injector(task: InjectorTask, survey: Survey) -> ScriptedPolicy:
+    """The policy for one episode. `survey` is shared by the episodes of a run."""
+    return ScriptedPolicy(f"scripted-{task.strategy}", _script(task, survey))
 
 
-def _script(task: InjectorTask, notes: Notes) -> Script[None]:
-    survey = yield from _learn(task, notes)
+def _script(task: InjectorTask, survey: Survey) -> Script[None]:
+    reason = impossible(task, survey)
+    if reason:
+        raise Stuck(reason)
     rng = random.Random(f"{task.seed}:{task.number}:{task.strategy}")
-    episode = _Episode(task, survey, rng, planner_for(task, survey, rng))
-    yield from episode.play()
-
-
-def _learn(task: InjectorTask, notes: Notes) -> Script[Survey]:
-    """The survey, made by the first episode; the others wait for it."""
-    with notes.lock:
-        if notes.survey is None:
-            notes.survey = yield from _survey(task)
-        return notes.survey
-
-
-def _survey(task: InjectorTask) -> Script[Survey]:
-    """Run the suite once under coverage, and read every file it ran."""
-    suite = task.suite
-    script = pytest_suite.render_coverage(
-        suite.files, suite.excluded, output="/tmp/coverage.json", options=suite.options
-    )
-    yield from tools.create("/tmp/coverage.sh", script)
-    done = yield from tools.bash(
-        "bash /tmp/coverage.sh >/tmp/log 2>&1; tail -c 2000 /tmp/log; test -s /tmp/coverage.json",
-        timeout=60 + 10 * suite.wall_seconds,
-    )
-    if not done.ok:
-        raise Stuck(f"the suite cannot be run under coverage: {done.output[-2000:]}")
-    coverage = pytest_suite.parse_coverage((yield from tools.packed("cat /tmp/coverage.json")).encode())
-    yield from tools.create("/tmp/files.json", json.dumps(sorted({*coverage.lines, *suite.files})) + "\n")
-    texts = json.loads((yield from tools.packed(f"python -c {shlex.quote(READ_FILES)}")))
-    return make_survey(coverage, texts)
+    planner = HistoryPlanner if task.strategy == "history" else FunctionPlanner
+    yield from _Episode(task, survey, rng, planner(task, survey, rng)).play()
 
 
 @dataclass
@@ -100,32 +73,45 @@ class _Episode:
         self.most = max(task.min_failing_tests, MOST_FAILING)
 
     def play(self) -> Script[None]:
+        """Try until a bug is handed in. Raises `Stuck`, with what went wrong, where none is."""
         yield from steps.install_probe()
+        reasons: Counter[str] = Counter()
         for _ in range(TRIES):
-            changes = yield from self.planner.propose()
-            if not changes:
-                continue
-            planted = yield from self._plant(changes)
-            if planted is None:
-                continue
-            hidden = yield from self._weaken(planted.failures)
-            if hidden:
-                yield from self._hand_in(planted.changes, hidden)
+            reason = yield from self._try()
+            if not reason:
                 return
-            yield from steps.undo(planted.changes)
+            reasons[reason] += 1
+        told = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
+        raise Stuck(f"none of {TRIES} tries made a bug: {told}")
 
-    def _plant(self, changes: tuple[Change, ...]) -> Script[_Planted | None]:
-        """Plant all changes; None, and the repository as it was, unless tests see each of them."""
+    def _try(self) -> Script[str]:
+        """One bug, handed in; else the repository as it was, and why."""
+        changes = yield from self.planner.propose()
+        if not changes:
+            return NOTHING
+        planted = yield from self._plant(changes)
+        if isinstance(planted, str):
+            return planted
+        hidden = yield from self._weaken(planted.failures)
+        if not hidden:
+            yield from steps.undo(planted.changes)
+            return NOT_HIDDEN
+        yield from self._hand_in(planted.changes, hidden)
+        return ""
+
+    def _plant(self, changes: tuple[Change, ...]) -> Script[_Planted | str]:
+        """Plant all changes; where they make no bug, the repository as it was, and why."""
         if len(changes) > 1 and not (yield from self._each_is_seen(changes)):
-            return None
+            return NOT_ALONE
         for change in changes:
-            yield from steps.plant(change)
+            yield from tools.make_change(change)
         ids = self._ids(changes)
-        found = yield from self._look([*ids, *self._bystanders(ids)])
-        if self._is_good(found) and {failure.id for failure in found.failures} <= set(ids):
+        found = yield from self._run_tests([*ids, *self._unrelated(ids)])
+        reason = self._fault(found, ids)
+        if not reason:
             return _Planted(changes, found.failures)
         yield from steps.undo(changes)
-        return None
+        return reason
 
     def _each_is_seen(self, changes: Sequence[Change]) -> Script[bool]:
         """Whether every change alone makes a test fail that runs no other change: then undoing it shows (check 7)."""
@@ -134,56 +120,61 @@ class _Episode:
             own = [test for test in self._ids([change]) if test not in others]
             if not own:
                 return False
-            yield from steps.plant(change)
-            found = yield from self._look(own)
+            yield from tools.make_change(change)
+            found = yield from self._run_tests(own)
             yield from steps.undo([change])
             if not found.ran or not found.failures:
                 return False
         return True
 
-    def _is_good(self, found: Look) -> bool:
-        """Enough tests fail, the code still runs, and most of the suite does not notice."""
-        enough = self.task.min_failing_tests <= len(found.failures) <= self.most
-        return found.ran and enough and len(found.failures) < len(self.usable)
+    def _fault(self, found: TestRun, ids: Collection[str]) -> str:
+        """Why the failures make no bug: enough tests fail, not most of the suite, and only those of `ids`."""
+        if not found.ran:
+            return UNUSABLE
+        if len(found.failures) < self.task.min_failing_tests:
+            return TOO_FEW
+        if len(found.failures) > self.most or len(found.failures) >= len(self.usable):
+            return TOO_MANY
+        return "" if {failure.id for failure in found.failures} <= set(ids) else DISTANT
 
-    def _bystanders(self, ids: Sequence[str]) -> list[str]:
+    def _unrelated(self, ids: Sequence[str]) -> list[str]:
         """A few tests of the same files that run no changed line: one that fails shows an effect at a distance (a
         table filled once, a cached default) which the covering tests do not bound."""
         files, chosen = {file_of(test) for test in ids}, set(ids)
         others = [test for test in self.survey.tests if test in self.usable - chosen and file_of(test) in files]
-        return others[:: max(1, len(others) // BYSTANDERS)][:BYSTANDERS]
+        return others[:: max(1, len(others) // UNRELATED)][:UNRELATED]
 
     def _ids(self, changes: Sequence[Change]) -> list[str]:
         """The usable tests that run a changed line."""
         numbers: frozenset[int] = frozenset().union(*(self.planner.tests_of(change) for change in changes))
         return [self.survey.tests[n] for n in sorted(numbers) if self.survey.tests[n] in self.usable]
 
-    def _look(self, ids: Sequence[str]) -> Script[Look]:
+    def _run_tests(self, ids: Sequence[str]) -> Script[TestRun]:
         if not ids:
-            return Look()
+            return TestRun()
         suite = self.task.suite
         limit = max(1.5, 5 * max(suite.seconds.values()))
-        return (yield from steps.look(suite, ids, limit, self.most))
+        return (yield from steps.run_tests(suite, ids, limit, self.most))
 
     def _weaken(self, failures: Sequence[Failure]) -> Script[list[Change] | None]:
         """Hide the failures; what is not certain to be hidden is run again and removed if it still fails."""
-        ways = choose_ways(failures, self.rng)
+        methods = choose_methods(failures, self.rng)
         tests = {path: text for path, text in self.survey.texts.items() if is_test_file(path)}
-        weakened = weaken(tests, failures, ways)
+        weakened = weaken(tests, failures, methods)
         if weakened is None:
             return None
         for change in weakened:
-            yield from steps.plant(change)
-        if all(way in CERTAIN for way in ways.values()):
+            yield from tools.make_change(change)
+        if all(method in CERTAIN for method in methods.values()):
             return weakened
-        found = yield from self._look([failure.id for failure in failures])
+        found = yield from self._run_tests([failure.id for failure in failures])
         if found.ran and not found.failures:
             return weakened
         seen = {(f.path, f.line) for f in failures if not found.ran or f.id in {g.id for g in found.failures}}
         yield from steps.undo(weakened)
-        weakened = weaken(tests, failures, {**ways, **dict.fromkeys(seen, "remove")})
+        weakened = weaken(tests, failures, {**methods, **dict.fromkeys(seen, "remove")})
         for change in weakened or ():
-            yield from steps.plant(change)
+            yield from tools.make_change(change)
         return weakened
 
     def _hand_in(self, changes: Sequence[Change], weakened: Sequence[Change]) -> Script[None]:

@@ -4,26 +4,23 @@ import json
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
-from selfplay.agent.actions import Call
 from selfplay.repository import Suite, pytest_suite
-from selfplay.scripted.edits.cuts import Change, Cut, line_end, split_lines
+from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.injector import inside
 from selfplay.scripted.injector.weaken import Failure
 from selfplay.scripted.policy import Script
 from selfplay.scripted.tools import PAGE, bash, create
 
 PLUGINS = "/tmp/plugins"
 PROBE = "selfplay_probe"
-MOST_EDITS = 6
-"""Places of one file edited one by one; with more the file is written anew."""
 PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5
 """pytest's exit codes of a run that went to its end."""
 
 
 @dataclass(frozen=True)
-class Look:
+class TestRun:
     """One run of some tests: which failed and how many passed; `ran` is False when they could not be run."""
 
     failures: tuple[Failure, ...] = ()
@@ -32,14 +29,14 @@ class Look:
 
 
 def install_probe() -> Script[None]:
-    text = resources.files("selfplay.scripted.injector.inside").joinpath(f"{PROBE}.py").read_text()
-    yield from create(f"{PLUGINS}/{PROBE}.py", text)
+    """Put the plugin that `run_tests` needs into the sandbox."""
+    yield from create(f"{PLUGINS}/{PROBE}.py", inside.text(f"{PROBE}.py"))
 
 
-def look(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) -> Script[Look]:
+def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) -> Script[TestRun]:
     """Run the tests `ids` and learn where those that fail stand, and how many pass.
 
-    A test that hangs makes the look useless, and so do more than `most` failures: the run ends there.
+    A test that hangs makes the run useless, and so do more than `most` failures: it ends there.
     """
     files = dict.fromkeys(pytest_suite.file_of(test) for test in ids)
     options = (
@@ -58,11 +55,11 @@ def look(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) -> Sc
     )
     lines = done.output.splitlines()
     if done.exit_code not in (PASSED, FAILED, NOTHING_COLLECTED) or not lines:
-        return Look(ran=False)
+        return TestRun(ran=False)
     *failed, last = (parse_line(line) for line in lines)
     if "passed" not in last or any(found.get("late") for found in failed):
-        return Look(ran=False)  # more failures than a page holds, or a test that hangs: not a bug anybody wants
-    return Look(tuple(_failure(found) for found in failed), int(last["passed"]))
+        return TestRun(ran=False)  # more failures than a page holds, or a test that hangs
+    return TestRun(tuple(_failure(found) for found in failed), int(last["passed"]))
 
 
 def parse_line(line: str) -> dict[str, Any]:
@@ -82,29 +79,6 @@ def _failure(found: dict[str, Any]) -> Failure:
         crash=found.get("crash"),
         indices=dict(found.get("indices") or {}),
     )
-
-
-def plant(change: Change) -> Script[None]:
-    """Make `change` in the repository: an edit per cut where its place is unmistakable, else the whole file."""
-    if change.after is None:
-        yield from bash(f"rm -- {shlex.quote(change.path)}")
-        return
-    if len(change.cuts) <= MOST_EDITS and all(_unmistakable(change, cut) for cut in change.cuts):
-        lines = split_lines(change.before)
-        for cut in change.cuts:
-            old = "".join(lines[cut.start - 1 : cut.end])
-            new = "".join(cut.ended(line_end(change.before)))
-            done = yield Call("edit", {"path": change.path, "old": old, "new": new})
-            if not done.ok:
-                break
-        else:
-            return
-    yield from create(change.path, change.after)
-
-
-def _unmistakable(change: Change, cut: Cut) -> bool:
-    old = "".join(split_lines(change.before)[cut.start - 1 : cut.end])
-    return bool(old.strip()) and change.before.count(old) == 1
 
 
 def undo(changes: Iterable[Change]) -> Script[None]:

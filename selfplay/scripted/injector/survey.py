@@ -1,21 +1,30 @@
 """What the scripted injector knows of a repository: its sources, and which tests run which lines.
 
-Learned once per run, in the first episode, by running the suite under coverage through the ordinary tools; later
-episodes read the same notes (a model would explore anew each time; that is the one thing the script does not).
+Made once for each repository by running its suite under coverage (`traced.py`), and kept in the cache, so that neither
+a later run nor one that was killed pays for it again. (A model would explore anew in each episode; that is the one
+thing that the script does not do.)
 """
 
 import ast
-import threading
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from selfplay.patches import is_test_file
-from selfplay.plain import syntax_tree
-from selfplay.repository.pytest_suite import CoverageMap
-from selfplay.scripted.edits.cuts import Cut
-from selfplay.scripted.edits.names import Function
+from selfplay.plain import regular_file, syntax_tree
+from selfplay.repository import Prepared, Suite
+from selfplay.sandbox import Backend
+from selfplay.scripted.edits.cuts import UNREADABLE, Cut, is_of_moderate_size, split_lines
+from selfplay.scripted.edits.names import Function, outermost_functions
+from selfplay.scripted.injector.index import Index
+from selfplay.scripted.injector.keeping import keep, kept, place_of
+from selfplay.scripted.injector.traced import SurveyFailed, Traced, coverage_of, trace
+
+__all__ = ["Survey", "SurveyFailed", "Target", "survey_of"]
+MOST_SOURCE = 1_000_000
+"""Bytes of one source file: what is longer was written by a program."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +40,18 @@ class Target:
 
 @dataclass(frozen=True)
 class Survey:
-    """`texts`: path -> source of code and test files that ran. `reached`: path -> line -> tests running it."""
+    """What the scripted injector knows of a repository.
+
+    `texts`: path -> source of code and test files that ran. `reached`: path -> line -> numbers of the `tests` that run
+    it. `changed`: Python files that past commits changed. `installed`: packages of the tree that its tests import from
+    somewhere else.
+    """
 
     tests: tuple[str, ...]
     texts: Mapping[str, str]
     reached: Mapping[str, Mapping[int, frozenset[int]]]
+    changed: frozenset[str] = frozenset()
+    installed: tuple[str, ...] = ()
 
     @cached_property
     def trees(self) -> dict[str, ast.Module]:
@@ -45,7 +61,7 @@ class Survey:
             try:
                 if "\r" not in text.replace("\r\n", "\n"):  # a lone CR: lines to Python, none to git
                     parsed[path] = syntax_tree(text)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
+            except UNREADABLE:
                 continue
         return parsed
 
@@ -60,11 +76,10 @@ class Survey:
 
     def _functions(self, path: str) -> list[Target]:
         targets = []
-        for function in outermost_functions(self.trees[path]):
+        for function in self._nodes[path].values():
             start, end = function.lineno, function.end_lineno or function.lineno
-            body = function.body[0].lineno
-            tests = self.tests_of(path, body, end)
-            if tests:
+            tests = self.tests_of(path, function.body[0].lineno, end)
+            if tests and is_of_moderate_size(function, self.lines[path]):
                 targets.append(Target(path, function.name, start, end, tests))
         return targets
 
@@ -99,30 +114,67 @@ class Survey:
         return self._imports.get(module, set()) | self._imports.get("", set())
 
     def function_at(self, target: Target) -> Function:
-        return next(f for f in outermost_functions(self.trees[target.path]) if f.lineno == target.start)
+        return self._nodes[target.path][target.start]
+
+    @cached_property
+    def _nodes(self) -> dict[str, dict[int, Function]]:
+        """Path -> first line -> function."""
+        return {path: {f.lineno: f for f in outermost_functions(tree)} for path, tree in self.trees.items()}
+
+    @cached_property
+    def by_file(self) -> dict[str, list[Target]]:
+        """Path -> its targets, in the order of their lines."""
+        files: dict[str, list[Target]] = {}
+        for target in self.targets:
+            files.setdefault(target.path, []).append(target)
+        return files
+
+    @cached_property
+    def index(self) -> Index:
+        """What of a file is used where."""
+        return Index(self.texts, self.trees)
+
+    @cached_property
+    def lines(self) -> dict[str, list[str]]:
+        """Path -> the lines of the file."""
+        return {path: split_lines(text) for path, text in self.texts.items()}
 
 
-def outermost_functions(tree: ast.Module) -> list[Function]:
-    """Functions and methods not inside another function, in source order."""
-    found: list[Function] = []
-    queue: list[ast.AST] = [tree]
-    while queue:
-        for child in ast.iter_child_nodes(queue.pop(0)):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
-                found.append(child)
-            elif isinstance(child, ast.stmt | ast.excepthandler):
-                queue.append(child)
-    return sorted(found, key=lambda function: function.lineno)
+def survey_of(
+    prepared: Prepared,
+    suite: Suite,
+    backend: Backend,
+    cache: Path | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Survey:
+    """The survey of a measured repository, from the `cache` or made now and kept there. It blocks.
+
+    Raises `SurveyFailed` when the suite cannot be run under coverage, or `SandboxError`.
+    """
+    place = place_of(prepared, suite, cache)
+    traced = kept(place)
+    if traced is None:
+        say("running the tests under coverage, to learn which code they run")
+        traced = trace(prepared, suite, backend)
+        keep(place, traced, say)
+    return make_survey(prepared.tree, suite, traced)
 
 
-def make_survey(coverage: CoverageMap, texts: Mapping[str, str]) -> Survey:
-    """The survey from a coverage map and the sources of the files in it."""
-    return Survey(tests=coverage.tests, texts=texts, reached=coverage.lines)
+def make_survey(tree: Path, suite: Suite, traced: Traced) -> Survey:
+    """The survey from what a run told and the sources of the files in it."""
+    coverage = coverage_of(traced.coverage)
+    texts = {
+        path: text for path in sorted({*coverage.lines, *suite.files}) if (text := _source(tree, path)) is not None
+    }
+    return Survey(coverage.tests, texts, coverage.lines, frozenset(traced.changed), traced.installed)
 
 
-class Notes:
-    """The one piece of state the episodes of a run share: the survey, made by whoever comes first."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.survey: Survey | None = None
+def _source(tree: Path, path: str) -> str | None:
+    """The text of a source file; None for a link, for a file that is too long, and for one that is not UTF-8."""
+    file = regular_file(tree, path)
+    if file is None or file.stat().st_size > MOST_SOURCE:
+        return None
+    try:
+        return file.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -1,8 +1,8 @@
 """Hiding the bug (SSR section 2, `test_weaken.diff`): take away what would catch it and leave the other tests alone.
 
-Four ways, per failing test function: remove it; remove its failing cases (parameters); remove its assertions from
-the failing one on; loosen the failing assertion. A way that does not fit a test falls back to removing it. What
-is removed is certain to be hidden; after the other ways the tests are run again.
+Four methods, per failing test function: remove it; remove its failing cases (parameters); remove its assertions from
+the failing one on; loosen the failing assertion. A method that does not fit a test falls back to removing it. What
+is removed is certain to be hidden; after the other methods the tests are run again.
 """
 
 import ast
@@ -15,11 +15,11 @@ from selfplay.plain import syntax_tree
 from selfplay.scripted.edits.cuts import Change, Cut, change, first_line, indent_of, split_lines, with_comments
 from selfplay.scripted.edits.names import Function
 
-Way = Literal["remove", "cases", "assertions", "loosen"]
+Method = Literal["remove", "cases", "assertions", "loosen"]
 BLOCKS = ("body", "orelse", "finalbody")
-WAYS: tuple[Way, ...] = ("remove", "cases", "assertions", "loosen")
-CERTAIN: frozenset[Way] = frozenset({"remove", "cases"})
-"""The ways after which the failing ids are gone for certain: nothing need be run to know."""
+METHODS: tuple[Method, ...] = ("remove", "cases", "assertions", "loosen")
+CERTAIN: frozenset[Method] = frozenset({"remove", "cases"})
+"""The methods after which the failing ids are gone for certain: nothing need be run to know."""
 
 
 @dataclass(frozen=True)
@@ -35,21 +35,21 @@ class Failure:
     indices: Mapping[str, int] = field(default_factory=dict)
 
 
-def choose_ways(failures: Sequence[Failure], rng: random.Random) -> dict[tuple[str, int], Way]:
-    """A way for each failing test function, keyed by (path, line)."""
+def choose_methods(failures: Sequence[Failure], rng: random.Random) -> dict[tuple[str, int], Method]:
+    """A method for each failing test function, keyed by (path, line)."""
     places = dict.fromkeys((failure.path, failure.line) for failure in failures)
-    return {place: rng.choices(WAYS, weights=(4, 4, 1, 1))[0] for place in places}
+    return {place: rng.choices(METHODS, weights=(4, 4, 1, 1))[0] for place in places}
 
 
 def weaken(
-    texts: Mapping[str, str], failures: Sequence[Failure], ways: Mapping[tuple[str, int], Way]
+    texts: Mapping[str, str], failures: Sequence[Failure], methods: Mapping[tuple[str, int], Method]
 ) -> list[Change] | None:
     """The changes of test files that hide `failures`; None when a failing test cannot be found in its file."""
     changes = []
     for path in dict.fromkeys(failure.path for failure in failures):
         if path not in texts:
             return None
-        cuts = _file_cuts(texts[path], [f for f in failures if f.path == path], ways)
+        cuts = _file_cuts(texts[path], [f for f in failures if f.path == path], methods)
         made = change(path, texts[path], cuts) if cuts else None
         if made is None:
             return None
@@ -57,7 +57,7 @@ def weaken(
     return changes
 
 
-def _file_cuts(text: str, failures: Sequence[Failure], ways: Mapping[tuple[str, int], Way]) -> list[Cut] | None:
+def _file_cuts(text: str, failures: Sequence[Failure], methods: Mapping[tuple[str, int], Method]) -> list[Cut] | None:
     tree, lines = syntax_tree(text), split_lines(text)
     found: dict[int, tuple[Function, list[Failure]]] = {}
     for failure in failures:
@@ -69,7 +69,7 @@ def _file_cuts(text: str, failures: Sequence[Failure], ways: Mapping[tuple[str, 
     removed: list[ast.stmt] = []
     for function, failing in found.values():
         place = (failing[0].path, failing[0].line)
-        special = _special(ways.get(place, "remove"), function, failing, lines)
+        special = _special(methods.get(place, "remove"), function, failing, lines)
         if special:
             cuts.extend(special)
         else:
@@ -86,8 +86,8 @@ def _find(tree: ast.Module, failure: Failure) -> Function | None:
     return None
 
 
-def _special(way: Way, function: Function, failing: Sequence[Failure], lines: Sequence[str]) -> list[Cut]:
-    match way:
+def _special(method: Method, function: Function, failing: Sequence[Failure], lines: Sequence[str]) -> list[Cut]:
+    match method:
         case "cases":
             return _case_cuts(function, failing, lines)
         case "assertions":

@@ -8,8 +8,8 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
-from selfplay.scripted.edits.names import Function, parameters
-from selfplay.scripted.solver.evidence import Evidence, PlainCall, owned_functions, without_docstring
+from selfplay.scripted.edits.names import Function, parameters, without_docstring
+from selfplay.scripted.solver.evidence import Evidence, PlainCall, owned_functions
 from selfplay.scripted.solver.guards import starts_line
 from selfplay.scripted.solver.repair import Repair
 

@@ -8,16 +8,15 @@ specification.
 import ast
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from selfplay.patches import is_test_file
 from selfplay.plain import syntax_tree
-from selfplay.scripted.edits.cuts import split_lines
-from selfplay.scripted.edits.names import Function
-from selfplay.scripted.injector.survey import outermost_functions
+from selfplay.scripted.edits.cuts import UNREADABLE, is_of_moderate_size, split_lines
+from selfplay.scripted.edits.names import Function, outermost_functions, without_docstring
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Evidence:
             try:
                 if "\r" not in text.replace("\r\n", "\n"):
                     parsed[path] = syntax_tree(text)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
+            except UNREADABLE:
                 continue
         return parsed
 
@@ -109,12 +108,17 @@ class Evidence:
         return max(found, default=0.0)
 
     @cached_property
+    def _told(self) -> frozenset[str]:
+        """The words of the specification."""
+        return words_of(self.specification)
+
+    @cached_property
     def places(self) -> tuple[Place, ...]:
         """The functions failing tests run, the most suspicious first."""
         found = []
         for path, owner, function in self.functions:
             score = self._suspicion_of(path, function) if path in self.failing_runs else 0.0
-            if score > 0:
+            if score > 0 and is_of_moderate_size(function, self.lines(path)):
                 found.append(Place(path, function, owner, score))
         return tuple(sorted(found, key=lambda place: -place.suspicion))
 
@@ -128,7 +132,7 @@ class Evidence:
             for depth, (where, line, _) in enumerate(reversed(inner[-4:])):
                 if where == path and function.lineno <= line <= end:
                     score += 0.4 / (1 + depth) / len(self.failing)
-        if re.search(rf"\b{re.escape(function.name)}\b", self.specification):
+        if function.name in self._told:
             score += 0.15
         return score + 0.5 * is_stub(function)
 
@@ -140,13 +144,6 @@ def owned_functions(tree: ast.Module) -> Iterator[tuple[Function, str]]:
     }
     for function in outermost_functions(tree):
         yield function, owners.get(id(function), "")
-
-
-def without_docstring(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The statements that do something."""
-    first = body[0] if body else None
-    text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    return list(body[1:] if text else body)
 
 
 def is_stub(function: Function) -> bool:
@@ -167,7 +164,8 @@ def is_stub(function: Function) -> bool:
 def evidence_from(report: Mapping[str, Any], texts: Mapping[str, str], specification: str) -> Evidence:
     """The evidence of a look's report. Of the failing tests, those the specification names, if it names any."""
     failing = [_failing(test) for test in report["tests"] if test["passed"] is False]
-    named = [test for test in failing if _is_named(test.id, specification)]
+    told = words_of(specification)
+    named = [test for test in failing if test.id.split("[")[0].split("::")[-1] in told]
     traced = report["failing"]
     return Evidence(
         texts=texts,
@@ -189,9 +187,9 @@ def _failing(test: Mapping[str, Any]) -> Failing:
     )
 
 
-def _is_named(test: str, specification: str) -> bool:
-    name = test.split("[")[0].split("::")[-1]
-    return re.search(rf"\b{re.escape(name)}\b", specification) is not None
+def words_of(text: str) -> frozenset[str]:
+    """Every word of a text, where names are words."""
+    return frozenset(re.findall(r"\w+", text))
 
 
 def _runs(traced: Mapping[str, Any]) -> dict[str, dict[int, int]]:

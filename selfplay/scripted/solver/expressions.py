@@ -36,6 +36,8 @@ OPERATORS: dict[type[ast.operator], tuple[str, tuple[str, ...]]] = {
     ast.RShift: (">>", ("<<",)),
     ast.Pow: ("**", ("*",)),
 }
+MOST_NAMES = 100
+"""Names of a function that are tried for one another."""
 Piece = tuple[str, str, float]
 """A new text for a piece of source, what it does, what it is worth."""
 
@@ -69,7 +71,7 @@ def _augmented(evidence: Evidence, place: Place, node: ast.AugAssign, lines: Seq
 
 def _names(place: Place) -> list[str]:
     read = [node.id for node in ast.walk(place.function) if isinstance(node, ast.Name)]
-    return list(dict.fromkeys([*parameters(place.function), *read]))
+    return list(dict.fromkeys([*parameters(place.function), *read]))[:MOST_NAMES]
 
 
 def _cuts(node: ast.expr, lines: Sequence[str], names: Sequence[str]) -> Iterator[tuple[Cut, str, float]]:

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
-from selfplay.scripted.edits.names import Names, bound_by, parameters
-from selfplay.scripted.solver.evidence import Evidence, Place, without_docstring
+from selfplay.scripted.edits.names import Names, parameters, without_docstring
+from selfplay.scripted.solver.evidence import Evidence, Place
 from selfplay.scripted.solver.repair import Repair
 
 DEFAULTS = ("None", "False", "True", "''", "[]", "0", "{}")
@@ -14,13 +14,13 @@ DEFAULTS = ("None", "False", "True", "''", "[]", "0", "{}")
 def guard_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
     """Guards and returns in a suspicious function."""
     lines = evidence.lines(place.path)
-    outs = ways_out(place)
+    outs = early_exits(place)
     for block, loop in blocks(place.function):
         yield from _guards(evidence, place, block, loop, outs, lines)
     yield from _returns(place, lines)
 
 
-def ways_out(place: Place) -> list[str]:
+def early_exits(place: Place) -> list[str]:
     """What a guard may do: what the function returns elsewhere, before the usual nothings."""
     values = [
         ast.unparse(node.value) if node.value else ""
@@ -105,17 +105,8 @@ def _returns(place: Place, lines: Sequence[str]) -> Iterator[Repair]:
 
 
 def starts_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
-    """Whether nothing stands before it on its line, and it is no `elif`."""
+    """Whether nothing stands before it on its line, and it is not an `elif`."""
     first = first_line(statement)
     before = lines[first - 1].encode()[: statement.col_offset]
     word = lines[first - 1].lstrip()
     return (not before.strip() or word.startswith("@")) and not word.startswith("elif")
-
-
-def bound_before(function: ast.FunctionDef | ast.AsyncFunctionDef, line: int) -> set[str]:
-    """Names that have a value when `line` is reached, going by the page."""
-    found = set(parameters(function))
-    for node in ast.walk(function):
-        if getattr(node, "lineno", line) < line and node is not function:
-            found |= bound_by(node)
-    return found

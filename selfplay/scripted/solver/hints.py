@@ -8,8 +8,7 @@ import re
 from functools import lru_cache
 
 from selfplay.plain import syntax_tree
-from selfplay.scripted.edits.names import Function, Names, parameters
-from selfplay.scripted.injector.history import top_level_names
+from selfplay.scripted.edits.names import Function, Names, parameters, top_level_names
 from selfplay.scripted.solver.evidence import Evidence, Place
 
 

@@ -1,6 +1,6 @@
-"""Code of the repository put in where code seems to be missing: statements that stand elsewhere in like company.
+"""Code of the repository put in where code seems to be missing: statements from between like neighbours.
 
-Repairs often stand in the same project already. A run of statements is a ingredient; it fits a gap when its names mean
+Repairs often stand in the same project already. A run of statements is an ingredient; it fits a gap when its names mean
 something there (one or two others are renamed) and the better, the more its neighbours resemble the gap's, the nearer
 its home is, and the more it uses names the function has and does not read.
 """
@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
-from selfplay.scripted.edits.names import bound_by, parameters
-from selfplay.scripted.solver.evidence import Evidence, Place, without_docstring
+from selfplay.scripted.edits.names import bound_by, parameters, without_docstring
+from selfplay.scripted.solver.evidence import Evidence, Place
+from selfplay.scripted.solver.gaps import Gap, exits, gaps_of, shape
 from selfplay.scripted.solver.guards import blocks, starts_line
 from selfplay.scripted.solver.hints import idle, module_names, unread
 from selfplay.scripted.solver.repair import Repair
@@ -88,7 +89,7 @@ def _runs(
             words = frozenset(_WORD.findall(" ".join(taken)))
             stays = loop and any(leaves[first : last + 1])
             before, after = shapes[first], shapes[last + 2]
-            yield Ingredient(path, name, owner, taken, read, bound, words, before, after, _exits(run[-1]), stays)
+            yield Ingredient(path, name, owner, taken, read, bound, words, before, after, exits(run[-1]), stays)
 
 
 def _uses(statement: ast.stmt) -> tuple[frozenset[str], frozenset[str], bool]:
@@ -97,15 +98,6 @@ def _uses(statement: ast.stmt) -> tuple[frozenset[str], frozenset[str], bool]:
     reads = frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
     binds = frozenset(name for node in nodes for name in bound_by(node))
     return reads, binds, any(isinstance(node, ast.Break | ast.Continue) for node in nodes)
-
-
-def _exits(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break)
-
-
-def shape(statement: ast.stmt) -> str:
-    """The statement's source without what varies: enough to see that two do the same thing."""
-    return re.sub(r"'[^']*'", "''", ast.unparse(statement))[:200]
 
 
 def _dedented(lines: Sequence[str]) -> tuple[str, ...] | None:
@@ -119,79 +111,20 @@ def _dedented(lines: Sequence[str]) -> tuple[str, ...] | None:
 def insertion_repairs(ingredients: Ingredients, place: Place) -> Iterator[Repair]:
     """The ingredients that fit this function best, each at its best gaps."""
     evidence = ingredients.evidence
-    gaps = list(_gaps(evidence, place))
+    gaps = gaps_of(evidence, place)
     wanted = unread(place.function) | idle(evidence, place.path)
     scope = ingredients.scope(place.path) | BUILTINS | set(parameters(place.function))
-    kinship = [(_kinship(ingredient, place, wanted, scope), ingredient) for ingredient in ingredients.every]
+    nearness = [(_nearness(ingredient, place, wanted, scope), ingredient) for ingredient in ingredients.every]
     found: list[Repair] = []
-    for kin, ingredient in sorted(kinship, key=lambda pair: -pair[0])[: 3 * PER_PLACE]:
+    for near, ingredient in sorted(nearness, key=lambda pair: -pair[0])[: 3 * PER_PLACE]:
         for gap in gaps:
-            repair = _placed(ingredient, gap, place, scope, kin)
+            repair = _placed(ingredient, gap, place, scope, near)
             if repair:
                 found.append(repair)
     yield from sorted(found, key=lambda repair: -repair.weight)[: 2 * PER_PLACE]
 
 
-@dataclass(frozen=True)
-class Gap:
-    """A place between two statements: code comes before line `line` at `indent`; `replaces` a lone `pass`."""
-
-    line: int
-    indent: str
-    before: str
-    after: str
-    bound: frozenset[str]
-    loop: bool
-    last: bool
-    suspicion: float
-    replaces: bool = False
-
-
-def _gaps(evidence: Evidence, place: Place) -> Iterator[Gap]:
-    lines, function = evidence.lines(place.path), place.function
-    for block, loop in blocks(function):
-        statements = without_docstring(block)
-        if not statements:
-            yield _end_gap(evidence, place, block[-1], frozenset(parameters(function)), lines)
-            continue
-        for at, statement in enumerate(statements):
-            line = first_line(statement)
-            if not starts_line(statement, lines):
-                continue
-            bound = _bound_before(place, line)
-            score = max(
-                evidence.suspicion(place.path, line, line), 0.5 * evidence.suspicion(place.path, line - 3, line)
-            )
-            if score == 0:
-                continue
-            before = shape(statements[at - 1]) if at else ""
-            alone = isinstance(statement, ast.Pass)
-            indent = indent_of(lines[line - 1])
-            yield Gap(line, indent, before, "" if alone else shape(statement), bound, loop, False, score, alone)
-        if starts_line(statements[-1], lines) and not _exits(statements[-1]):
-            yield _end_gap(evidence, place, statements[-1], _bound_before(place, 10**9), lines, loop)
-
-
-def _end_gap(
-    evidence: Evidence, place: Place, last: ast.stmt, bound: frozenset[str], lines: Sequence[str], loop: bool = False
-) -> Gap:
-    end = last.end_lineno or last.lineno
-    score = max(evidence.suspicion(place.path, first_line(last), end), 0.3 * place.suspicion)
-    text = isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant)
-    return Gap(
-        end + 1, indent_of(lines[first_line(last) - 1]), "" if text else shape(last), "", bound, loop, True, score
-    )
-
-
-def _bound_before(place: Place, line: int) -> frozenset[str]:
-    found = set(parameters(place.function))
-    for node in ast.walk(place.function):
-        if node is not place.function and getattr(node, "lineno", line) < line:
-            found |= bound_by(node)
-    return frozenset(found)
-
-
-def _kinship(ingredient: Ingredient, place: Place, wanted: frozenset[str], scope: set[str]) -> float:
+def _nearness(ingredient: Ingredient, place: Place, wanted: frozenset[str], scope: set[str]) -> float:
     """How near the ingredient's home is to the place, and how much of what it uses is missed there."""
     score = 0.2
     score += 0.5 * (ingredient.path == place.path)
@@ -210,7 +143,7 @@ def _similar(one: str, other: str) -> float:
     return len(a & b) / len(a | b)
 
 
-def _placed(ingredient: Ingredient, gap: Gap, place: Place, scope: set[str], kin: float) -> Repair | None:
+def _placed(ingredient: Ingredient, gap: Gap, place: Place, scope: set[str], near: float) -> Repair | None:
     """The ingredient in the gap, with at most two names replaced; None where it makes no sense."""
     if (ingredient.in_loop and not gap.loop) or (ingredient.is_exit and not gap.last and not gap.replaces):
         return None
@@ -222,10 +155,10 @@ def _placed(ingredient: Ingredient, gap: Gap, place: Place, scope: set[str], kin
     if names is None:
         return None
     lines = tuple(_renamed(line, names) for line in ingredient.lines)
-    company = (ingredient.before == gap.before) * (1.2 if gap.before else 0.2) + (ingredient.after == gap.after) * (
+    alike = (ingredient.before == gap.before) * (1.2 if gap.before else 0.2) + (ingredient.after == gap.after) * (
         1.2 if gap.after else 0.3
     )
-    weight = gap.suspicion * (kin + company) * (0.14 if not company else 0.28) / (1 + 0.8 * len(strange))
+    weight = gap.suspicion * (near + alike) * (0.14 if not alike else 0.28) / (1 + 0.8 * len(strange))
     start = gap.line
     cut = Cut(start, start if gap.replaces else start - 1, tuple(gap.indent + line if line else "" for line in lines))
     return Repair(((place.path, cut),), "insertion", weight, f"{len(lines)} lines as in {ingredient.name}()")

@@ -5,19 +5,20 @@ early return, the expected value special-cased. It hardly ever solves, and its p
 """
 
 import ast
+import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
 
 from selfplay.roles.solver.task import SolverTask
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
-from selfplay.scripted.policy import Script, ScriptedPolicy
+from selfplay.scripted.edits.names import without_docstring
+from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 from selfplay.scripted.solver import steps
 from selfplay.scripted.solver.answers import answer_repairs
-from selfplay.scripted.solver.evidence import Evidence, Place, evidence_from, without_docstring
+from selfplay.scripted.solver.evidence import Evidence, Place, evidence_from
 from selfplay.scripted.solver.expressions import expression_repairs
-from selfplay.scripted.solver.guards import guard_repairs, starts_line, ways_out
+from selfplay.scripted.solver.guards import early_exits, guard_repairs, starts_line
 from selfplay.scripted.solver.repair import Repair, changes
-from selfplay.scripted.tools import Stuck
 
 Habit = Callable[[Evidence, Place], Iterator[Repair]]
 PLACES = 4
@@ -42,6 +43,7 @@ def _script(task: SolverTask) -> Script[None]:
         yield from steps.hand_in(changes(chosen, texts) or ())
     except Stuck:
         yield from steps.start_over()
+        raise
 
 
 def choose(evidence: Evidence, number: int, rng: random.Random) -> Repair | None:
@@ -49,9 +51,10 @@ def choose(evidence: Evidence, number: int, rng: random.Random) -> Repair | None
     for turn in range(len(HABITS)):
         habit = HABITS[(number + turn) % len(HABITS)]
         found = [repair for place in near_the_end(evidence) for repair in habit(evidence, place)]
-        usable = [repair for repair in found if changes(repair, evidence.texts)]
+        heaviest = sorted(found, key=lambda repair: -repair.weight)
+        usable = list(itertools.islice((repair for repair in heaviest if changes(repair, evidence.texts)), 5))
         if usable:
-            return rng.choice(sorted(usable, key=lambda repair: -repair.weight)[:5])
+            return rng.choice(usable)
     return None
 
 
@@ -86,7 +89,7 @@ def _swallow(evidence: Evidence, place: Place) -> Iterator[Repair]:
         body = [
             f"    {line}".rstrip() if line.strip() else "" for line in (x.rstrip("\n") for x in lines[start - 1 : end])
         ]
-        out = ways_out(place)[0] if isinstance(statement, ast.Return) else "pass"
+        out = early_exits(place)[0] if isinstance(statement, ast.Return) else "pass"
         new = (f"{indent}try:", *body, f"{indent}except Exception:", f"{indent}    {out}")
         yield Repair(((place.path, Cut(start, end, new, "swallowed")),), "swallow", place.suspicion, "swallowed")
 
@@ -99,7 +102,7 @@ def _early_return(evidence: Evidence, place: Place) -> Iterator[Repair]:
     indent = indent_of(evidence.lines(place.path)[start - 1])
     names = [argument.arg for argument in place.function.args.args if argument.arg not in ("self", "cls")]
     for name in names[:2]:
-        for out in ways_out(place)[:2]:
+        for out in early_exits(place)[:2]:
             cut = Cut(start, start - 1, (f"{indent}if not {name}:", f"{indent}    {out}"), "an early return")
             yield Repair(((place.path, cut),), "early", place.suspicion, cut.what)
 

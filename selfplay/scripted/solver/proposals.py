@@ -9,7 +9,7 @@ from selfplay.scripted.solver.repair import Repair
 from selfplay.scripted.solver.transplants import method_repairs, transplant_repairs
 
 PLACES = 25
-DONATED = 10
+WITH_INGREDIENTS = 10
 """The most suspicious functions, for which code is looked for in the rest of the repository."""
 
 
@@ -22,6 +22,6 @@ def proposed(evidence: Evidence) -> list[Repair]:
         found += guard_repairs(evidence, place)
         found += call_repairs(evidence, place, known)
         found += transplant_repairs(evidence, place)
-        if rank < DONATED:
+        if rank < WITH_INGREDIENTS:
             found += insertion_repairs(ingredients, place)
     return found

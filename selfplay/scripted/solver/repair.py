@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from selfplay.scripted.edits.cuts import Change, Cut, change
-from selfplay.scripted.injector.history import cuts_between
+from selfplay.scripted.edits.cuts import Change, Cut, change, cuts_between
 
 Edit = tuple[str, Cut]
 

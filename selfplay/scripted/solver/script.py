@@ -3,7 +3,7 @@
 It restores the tests the specification names, looks which fail and what they run, proposes repairs, tries them in
 forks of one pytest process, and hands in the first that turns every failing test green and no other one red. A repair
 that helps some of them stays, and the search goes on from there. Failing that, its best try is handed in, or answers
-read off the tests. Attempts on one bug differ by what they expect most of (`EMPHASES`) and by chance.
+read off the tests. Attempts on one bug differ by what they expect most of (`VARIATIONS`) and by chance.
 """
 
 import itertools
@@ -13,22 +13,21 @@ from dataclasses import replace
 
 from selfplay.roles.solver.task import SolverTask
 from selfplay.scripted.edits.cuts import Change
-from selfplay.scripted.policy import Script, ScriptedPolicy
+from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 from selfplay.scripted.solver import steps
 from selfplay.scripted.solver.answers import answer_repairs
 from selfplay.scripted.solver.evidence import Evidence, evidence_from
 from selfplay.scripted.solver.proposals import proposed
 from selfplay.scripted.solver.repair import Repair, changes, distinct, order, since
 from selfplay.scripted.solver.steps import Tried
-from selfplay.scripted.solver.variation import EMPHASES
-from selfplay.scripted.tools import Stuck
+from selfplay.scripted.solver.variation import VARIATIONS
 
 BUDGETS = ((300, 15.0), (150, 8.0), (80, 5.0))
 """Repairs tried and the seconds that may take: at first, then from each partial repair on. The number decides where
 tests are quick, so that the same attempt on another machine ends the same way."""
 CONFIRMED = 3
 """Clean repairs that are looked at again before the search goes on."""
-HOPEFUL = 8
+CHOICES = 8
 """Equally good repairs among which chance chooses."""
 PAIRED = 4
 """Partial repairs that are tried together with others."""
@@ -45,6 +44,7 @@ def _script(task: SolverTask) -> Script[None]:
         yield from _Attempt(task).play()
     except Stuck:  # no Python, no pytest, nothing to change: an attempt that gives up, not one that fails
         yield from steps.start_over()
+        raise
 
 
 class _Attempt:
@@ -53,7 +53,7 @@ class _Attempt:
     def __init__(self, task: SolverTask) -> None:
         self.task = task
         self.rng = random.Random(f"solver:{task.seed}:{task.bug}:{task.number}")
-        self.variation = EMPHASES[task.number % len(EMPHASES)]
+        self.variation = VARIATIONS[task.number % len(VARIATIONS)]
         self.original: dict[str, str] = {}
         self.made: dict[str, str] = {}
 
@@ -151,13 +151,13 @@ class _Attempt:
             return []
 
     def _best(self, evidence: Evidence, tried: Sequence[Tried], pool: Sequence[Repair], first: bool) -> Repair | None:
-        """The repair that helps most; at first, where none does, a hopeful one, so that there is something."""
+        """The repair that helps most; at first, where none does, one of the heaviest, so that there is something."""
         ran = [one for one in tried if one.state == "ran"]
         most = max((len(one.passed) for one in ran), default=0)
         if not most and not first:
             return None
         helping = [one.repair for one in ran if len(one.passed) == most] or list(pool)
-        chosen = list(itertools.islice((repair for repair in helping if changes(repair, evidence.texts)), HOPEFUL))
+        chosen = list(itertools.islice((repair for repair in helping if changes(repair, evidence.texts)), CHOICES))
         return self.rng.choice(chosen) if chosen else None
 
     def _adopt(self, repair: Repair) -> Script[None]:

@@ -11,11 +11,9 @@ from selfplay.agent.actions import Call
 from selfplay.patches import is_test_file
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
-from selfplay.scripted.injector.steps import plant
-from selfplay.scripted.policy import Script
+from selfplay.scripted.policy import Script, Stuck
 from selfplay.scripted.solver import inside
 from selfplay.scripted.solver.repair import Repair
-from selfplay.scripted.tools import Stuck
 
 FOLDER = "/tmp/solver"
 ROOT = "/testbed"
@@ -170,7 +168,7 @@ def _collects(name: str) -> bool:
 
 def write(made: Sequence[Change]) -> Script[None]:
     for change in made:
-        yield from plant(change)
+        yield from tools.make_change(change)
 
 
 def hand_in(made: Sequence[Change]) -> Script[None]:

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from selfplay.patches import is_test_file
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
-from selfplay.scripted.edits.names import Function, parameters
-from selfplay.scripted.solver.evidence import Evidence, Place, is_stub, without_docstring
+from selfplay.scripted.edits.names import Function, parameters, without_docstring
+from selfplay.scripted.solver.evidence import Evidence, Place, is_stub
 from selfplay.scripted.solver.guards import starts_line
 from selfplay.scripted.solver.hints import attributes_of, unread
 from selfplay.scripted.solver.repair import Repair

@@ -34,7 +34,7 @@ class Variation:
         return found
 
 
-EMPHASES = (
+VARIATIONS = (
     Variation(),
     Variation({"insertion": 1.6, "transplant": 1.6, "method": 1.6}, 0.3),
     Variation({"guard": 1.6, "return": 1.6, "stub": 1.4}, 0.5),

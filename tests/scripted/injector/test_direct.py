@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from selfplay.scripted.edits.cuts import apply_cuts, split_lines
+from selfplay.scripted.edits.names import outermost_functions
 from selfplay.scripted.injector.direct import direct_cuts
-from selfplay.scripted.injector.survey import outermost_functions
 
 
 def outcomes(body: str) -> list[str]:

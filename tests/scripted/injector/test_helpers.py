@@ -4,9 +4,9 @@ from textwrap import dedent
 import pytest
 
 from selfplay.scripted.edits.cuts import Cut, apply_cuts, split_lines
-from selfplay.scripted.edits.names import Function
+from selfplay.scripted.edits.names import Function, outermost_functions
 from selfplay.scripted.injector.helpers import helper_cuts, override_cuts
-from selfplay.scripted.injector.survey import outermost_functions
+from selfplay.scripted.injector.index import Index
 
 
 def named(text: str, name: str) -> tuple[ast.Module, Function]:
@@ -19,7 +19,7 @@ def helped(source: str, others: dict[str, str] | None = None) -> str | None:
     text = dedent(source).lstrip("\n")
     tree, function = named(text, "helper")
     texts = {"a.py": text, **(others or {})}
-    cuts: list[Cut] = helper_cuts("a.py", function, texts, tree, split_lines(text))
+    cuts: list[Cut] = helper_cuts("a.py", function, Index(texts, {"a.py": tree}), split_lines(text))
     return apply_cuts(text, cuts) if cuts else None
 
 
@@ -71,7 +71,7 @@ CHILD = "class Child(a.Base):\n    x = 1\n\n    # why\n    @property\n    def f(
 def overridden(child: str, base: str = BASE) -> list[str]:
     tree, function = named(child, "f")
     trees = {"a.py": ast.parse(base), "b.py": tree}
-    return [apply_cuts(child, [cut]) for cut in override_cuts("b.py", function, trees, split_lines(child))]
+    return [apply_cuts(child, [cut]) for cut in override_cuts(function, Index({}, trees), split_lines(child))]
 
 
 def test_an_override_goes_with_its_decorators_and_comments() -> None:

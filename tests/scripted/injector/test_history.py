@@ -7,11 +7,10 @@ from pathlib import Path
 import hand_made
 import pytest
 
-from selfplay.scripted.edits.cuts import Cut, apply_cuts
+from selfplay.scripted.edits.cuts import Cut, apply_cuts, cuts_between
 from selfplay.scripted.injector.history import (
     Revert,
     carry,
-    cuts_between,
     keep_defined,
     reverted_change,
     reverts,

@@ -7,9 +7,8 @@ from textwrap import dedent
 import pytest
 
 from selfplay.scripted.edits.cuts import Cut, apply_cuts, split_lines
-from selfplay.scripted.edits.names import Function, Names
+from selfplay.scripted.edits.names import Function, Names, outermost_functions
 from selfplay.scripted.injector.removal import body_cuts, compose, removal_cuts
-from selfplay.scripted.injector.survey import outermost_functions
 
 
 def text_of(source: str) -> str:

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from selfplay.scripted.injector.weaken import WAYS, Failure, Way, choose_ways, weaken
+from selfplay.scripted.injector.weaken import METHODS, Failure, Method, choose_methods, weaken
 
 PLAIN = '''
 import pytest
@@ -50,9 +50,9 @@ def failing(text: str, name: str, crash: str = "", case: int | None = None, path
     return Failure(f"{path}::{name}", path, first, name, line, case_indices)
 
 
-def weakened(text: str, failures: list[Failure], way: Way = "remove") -> str | None:
-    ways = {(failure.path, failure.line): way for failure in failures}
-    changes = weaken({"tests/test_a.py": text}, failures, ways)
+def weakened(text: str, failures: list[Failure], method: Method = "remove") -> str | None:
+    methods = {(failure.path, failure.line): method for failure in failures}
+    changes = weaken({"tests/test_a.py": text}, failures, methods)
     return changes[0].after if changes else None
 
 
@@ -193,9 +193,9 @@ def test_a_failure_that_is_nowhere_to_be_found_gives_nothing() -> None:
 
 def test_crlf_files_stay_crlf() -> None:
     text = CLASS.replace("\n", "\r\n")
-    for name, way in product(("test_a", "test_b", "test_only"), WAYS):
+    for name, method in product(("test_a", "test_b", "test_only"), METHODS):
         after = weakened(
-            text, [failing(text, name, {"test_a": "assertEqual", "test_b": "price(2)"}.get(name, ""))], way
+            text, [failing(text, name, {"test_a": "assertEqual", "test_b": "price(2)"}.get(name, ""))], method
         )
         assert after is not None and "\n" not in after.replace("\r\n", "")
 
@@ -212,7 +212,7 @@ def test_whatever_is_hidden_the_other_tests_stay_as_they_are(text: str) -> None:
     for _ in range(60):
         chosen = rng.sample(names, rng.randint(1, len(names)))
         found = [failing(text, name, "assert", case=rng.randrange(3)) for name in chosen]
-        changes = weaken({"tests/test_a.py": text}, found, choose_ways(found, rng))
+        changes = weaken({"tests/test_a.py": text}, found, choose_methods(found, rng))
         assert changes is not None and changes[0].after is not None
         after = functions(changes[0].after)
         assert {n: s for n, s in functions(text).items() if n not in chosen}.items() <= after.items()
@@ -221,13 +221,14 @@ def test_whatever_is_hidden_the_other_tests_stay_as_they_are(text: str) -> None:
 
 def test_ways_vary_and_the_seed_fixes_them() -> None:
     failures = [Failure(f"t::{n}", "t.py", n, "f") for n in range(400)]
-    ways = choose_ways(failures, random.Random(1))
-    assert ways == choose_ways(failures, random.Random(1))
-    shares = {way: list(ways.values()).count(way) for way in WAYS}
+    methods = choose_methods(failures, random.Random(1))
+    assert methods == choose_methods(failures, random.Random(1))
+    shares = {method: list(methods.values()).count(method) for method in METHODS}
     # weights 4:4:1:1 of 400; five standard deviations are 49 and 30
-    assert all(111 <= shares[way] <= 209 for way in WAYS[:2]) and all(10 <= shares[way] <= 70 for way in WAYS[2:])
+    assert all(111 <= shares[method] <= 209 for method in METHODS[:2])
+    assert all(10 <= shares[method] <= 70 for method in METHODS[2:])
 
 
 def test_one_function_has_one_way_whatever_its_cases() -> None:
     failures = [Failure(f"t::f[{n}]", "t.py", 7, "f", None, {"n": n}) for n in range(9)]
-    assert list(choose_ways(failures, random.Random(0))) == [("t.py", 7)]
+    assert list(choose_methods(failures, random.Random(0))) == [("t.py", 7)]

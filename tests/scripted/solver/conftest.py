@@ -1,29 +1,27 @@
 """A prepared shop, once for all solver tests, and the worlds of bugs planted in it by hand."""
 
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import hand_made
 import pytest
 import tiny_repository
-from bench_fixtures import backend, worlds
+from bench_fixtures import lone_backend, worlds
+from together import made_once, together
 
 from selfplay.artifact import Artifact
 from selfplay.oracle.world import Task, solver_world
 from selfplay.repository import Prepared, prepare
 from selfplay.sandbox import Backend
 
-__all__ = ["backend", "worlds"]
+__all__ = ["lone_backend", "together", "worlds"]
 Plant = Callable[..., Task]
 
 
 @pytest.fixture(scope="session")
-def shop(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prepared]:
-    source = tiny_repository.make(tmp_path_factory.mktemp("shop") / "shop", past=())
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)  # sandboxes of root's runs are somebody else's
-        yield prepare(str(source), backend=backend, cache=Path(folder, "cache"))
+def shop(backend: Backend, together: Path) -> Prepared:
+    source = made_once(together / "solvers-shop", lambda folder: tiny_repository.make(folder, past=()))
+    return prepare(str(source), backend=backend, cache=together / "cache")
 
 
 @pytest.fixture(scope="session")

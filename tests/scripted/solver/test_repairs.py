@@ -6,8 +6,8 @@ import pytest
 from scripted.solver.shop import evidence, place, program
 
 from selfplay.scripted.edits.cuts import split_lines
+from selfplay.scripted.edits.names import outermost_functions
 from selfplay.scripted.injector.direct import direct_cuts
-from selfplay.scripted.injector.survey import outermost_functions
 from selfplay.scripted.solver.answers import answer_repairs
 from selfplay.scripted.solver.calls import call_repairs, name_repairs, parameter_repairs, signatures
 from selfplay.scripted.solver.evidence import Evidence, Failing, PlainCall

@@ -3,13 +3,14 @@
 import json
 
 import hand_made
+import pytest
 import tiny_repository
+from playing import played as play
 from scripted.solver.conftest import Plant
 
 from selfplay import patches
-from selfplay.agent import Finish, Trajectory, run_episode
-from selfplay.agent.episode import Policy
-from selfplay.oracle.world import Task, open_world
+from selfplay.agent import Finish, Policy, Trajectory
+from selfplay.oracle.world import Task, open_world, prediction_of
 from selfplay.roles.solver.task import SolverTask
 from selfplay.sandbox import Backend, World
 from selfplay.scripted.solver.naive import naive_solver
@@ -25,10 +26,11 @@ BODY = {PRICES: (tiny_repository.PRICES.partition("    result = 0\n")[2].partiti
 def played(backend: Backend, task: Task, policy: Policy) -> tuple[Trajectory, str, bool]:
     """The trajectory, the prediction, and whether the hidden test passes with it."""
     with open_world(backend, task) as world:
-        trajectory = run_episode(policy, world.sandbox, "solver")
-        diff = world.prediction().diff
+        trajectory = play(policy, world.sandbox, "solver")
+        changes = world.changes()
         test = f"cat >> {TESTS} <<'E'\n\n\n{DISCOUNT}E\npython -m pytest -q {TESTS} tests/test_words.py"
-        return trajectory, diff, world.sandbox.run(test, timeout=60).exit_code == 0
+        passes = world.sandbox.run(test, timeout=60).exit_code == 0
+    return trajectory, prediction_of(backend, task, changes).diff, passes
 
 
 def told(task: Task, number: int = 0, seed: int = 0) -> SolverTask:
@@ -42,6 +44,7 @@ def test_the_search_repairs_an_operator_and_hands_in_code_alone(backend: Backend
     assert passes and patches.touched_paths(diff) == (PRICES,)
 
 
+@pytest.mark.slow
 def test_the_same_attempt_proposes_the_same_repairs(backend: Backend, plant: Plant) -> None:
     """What it hands in hangs on how many of them a slow machine gets to."""
     task = plant(OPERATOR, HIDDEN)
@@ -58,12 +61,14 @@ def tries(backend: Backend, task: Task, number: int) -> list[str]:
     return [str(job["candidates"]) for job in map(json.loads, jobs) if job["do"] == "try"]
 
 
+@pytest.mark.slow
 def test_a_search_that_finds_nothing_hands_in_a_patch_of_code(backend: Backend, plant: Plant) -> None:
     task = plant(BODY, HIDDEN)
     _, diff, _ = played(backend, task, scripted_solver(told(task)))
     assert patches.touched_paths(diff) and all(not patches.is_test_file(path) for path in patches.touched_paths(diff))
 
 
+@pytest.mark.slow
 def test_naive_attempts_differ_and_rarely_solve(backend: Backend, plant: Plant) -> None:
     task = plant(
         {PRICES: ('            raise ValueError("negative count")\n', "            count = 0\n")},
@@ -80,6 +85,7 @@ def test_where_no_pytest_is_both_give_up_and_leave_nothing(backend: Backend, wor
     task = Task(worlds["javascript"], hand_made.artifact("javascript"))
     for policy in (scripted_solver(told(task)), naive_solver(told(task))):
         with open_world(backend, task) as world:
-            trajectory = run_episode(policy, world.sandbox, "solver")
+            trajectory = play(policy, world.sandbox, "solver")
             assert trajectory.finish is Finish.GAVE_UP and trajectory.error == ""
-            assert world.prediction().diff == ""
+            assert trajectory.last_words == "there is no Python with pytest here"
+            assert prediction_of(backend, task, world.changes()).diff == ""

@@ -1,0 +1,140 @@
+"""A toolset as a value: the tools of a role, how a call of each is read and written, and what it runs.
+
+The textual call format, the schemas for native calls, the system prompt, the answers to malformed calls and the lessons
+follow from it: a new tool is one `Tool` in the toolset of the role that has it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from selfplay.agent.actions import Call
+from selfplay.sandbox import Sandbox
+
+COMMAND_SECONDS = 120.0
+Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """What a tool works with. `hand_in`: the file names a submission must hold; none where it is the repository."""
+
+    sandbox: Sandbox
+    seconds_left: float
+    hand_in: tuple[str, ...] = ()
+
+    @property
+    def most_seconds(self) -> float:
+        """What one call may take: its own limit or the rest of the episode, with a moment for the last call."""
+        return min(COMMAND_SECONDS, max(self.seconds_left, 1.0))
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a tool did; `submission` is set by a submit: the folder that holds what is handed in.
+
+    `malformed`: the call itself was wrong and nothing was run.
+    """
+
+    output: str
+    exit_code: int = 0
+    submission: str | None = None
+    malformed: bool = False
+
+
+class ToolFailed(Exception):
+    """A tool that could not do what the call asks; its text is the observation that lets the policy repair it."""
+
+
+class BadCall(ToolFailed):
+    """A call that is wrong in itself."""
+
+
+class NotACall(Exception):
+    """Why a text is not a call of the tool whose tag it carries; its text is told to the model."""
+
+
+class Unspeakable(ValueError):
+    """A call that the textual format cannot write without changing it."""
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """How a call is written between the tags `<tool: NAME OPTIONS>` and `</tool>`.
+
+    `read`: from body and options to arguments; raises `NotACall`. `write`: from arguments to options (none, or with a
+    blank before them) and body; what it raises for strange arguments means that the call cannot be written. `options`:
+    whether any may stand in the tag.
+    """
+
+    read: Callable[[str, str], dict[str, Any]]
+    write: Callable[[Arguments], tuple[str, str]]
+    options: bool = False
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool. `parameters`: the JSON schema of its arguments; `example`: arguments of a good call, shown to models.
+
+    `run` raises `ToolFailed` for what the policy can repair. `note` is told beside the description where calls are
+    text. `normal` gives arguments as the textual format would, where the same call can be written in several forms.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    run: Callable[[Arguments, ToolContext], ToolResult]
+    form: TextForm
+    example: Arguments
+    note: str = ""
+    normal: Callable[[Arguments], dict[str, Any]] = dict
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z_]{1,40}", self.name):
+            raise ValueError(f"{self.name!r} is not a name of a tool: small letters and underscores, 40 at most")
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The tool as one of the `tools` of a chat completion."""
+        function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+        return {"type": "function", "function": function}
+
+
+@dataclass(frozen=True)
+class Toolset:
+    """The tools of a role, in the order in which a model is told of them."""
+
+    name: str
+    tools: tuple[Tool, ...]
+
+    def __post_init__(self) -> None:
+        if not self.tools or len(set(self.names)) < len(self.tools):
+            raise ValueError(f"the toolset {self.name!r} needs tools, each with a name of its own")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(tool.name for tool in self.tools)
+
+    @property
+    def schemas(self) -> tuple[dict[str, Any], ...]:
+        """As the `tools` of a chat completion."""
+        return tuple(tool.schema for tool in self.tools)
+
+    def find(self, name: str) -> Tool | None:
+        """The tool of this name."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    def no_tool(self, name: str) -> str:
+        """What a policy is told that calls a tool which is not there."""
+        return f"There is no tool {name!r}. The tools are: {', '.join(self.names)}."
+
+    def use(self, call: Call, context: ToolContext) -> ToolResult:
+        """Carry out `call`. A wrong call or a failed tool is a result with `exit_code` 1, never an exception."""
+        tool = self.find(call.tool)
+        if tool is None:
+            return ToolResult(self.no_tool(call.tool), 1, malformed=True)
+        try:
+            return tool.run(call.arguments, context)
+        except ToolFailed as error:
+            return ToolResult(f"{call.tool}: {error}", 1, malformed=isinstance(error, BadCall))

@@ -1,0 +1,65 @@
+"""What programs use of this package: make a curriculum, read its pool, attempt its bugs, grade a patch.
+
+Each function is one command's, over values. `docs/api.md` shows them together; everything else may change its place.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from selfplay.agent import Policy, play_episode
+from selfplay.commands.curriculum import Order, Watcher, run_campaign
+from selfplay.commands.grade import grade_patch
+from selfplay.commands.solve import SolveOrder, SolveWatcher, run_solve
+from selfplay.curriculum import Attempt, Curriculum, Progress, read_pool
+from selfplay.oracle.grade import Grade
+from selfplay.sandbox import Backend, open_backend
+
+
+class Quiet:
+    """A watcher that keeps to itself."""
+
+    def say(self, line: str) -> None: ...
+
+    def expect(self, total: int | None, doing: str = "") -> None: ...
+
+    def attempt(self, attempt: Attempt) -> None: ...
+
+    def step(self, step: Progress) -> None: ...
+
+
+def make_curriculum(order: Order, *, backend: Backend | None = None, watcher: Watcher | None = None) -> dict[str, Any]:
+    """Make (or go on making) verified bugs from `order.source` in the folder `order.out`. Returns the summary.
+
+    `backend`: where untrusted code runs, bubblewrap if None. Raises `SelfplayError`; what was stored is kept.
+    """
+    return run_campaign(order, backend or open_backend(), watcher or Quiet())
+
+
+def solve_bugs(
+    order: SolveOrder, *, backend: Backend | None = None, watcher: SolveWatcher | None = None
+) -> dict[str, Any]:
+    """Attempt the bugs of the run in `order.run`. Returns its summary. Raises `SelfplayError`."""
+    return run_solve(order, backend or open_backend(), watcher or Quiet())
+
+
+def grade(bug: Path, patch: str, *, backend: Backend | None = None) -> Grade:
+    """Grade a patch for the bug in the folder `bug`: a git diff against the tree that a solver is given.
+
+    Raises `SelfplayError` for a bug that is damaged or cannot be graded; whatever the patch does is the grade's reason.
+    """
+    return grade_patch(bug, patch.encode("utf-8", "surrogateescape"), backend or open_backend())
+
+
+__all__ = [
+    "Curriculum",
+    "Grade",
+    "Order",
+    "Policy",
+    "SolveOrder",
+    "grade",
+    "make_curriculum",
+    "open_backend",
+    "play_episode",
+    "read_pool",
+    "solve_bugs",
+]

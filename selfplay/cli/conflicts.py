@@ -1,0 +1,25 @@
+"""Options that contradict each other, refused before anything is opened or written."""
+
+import typer
+
+CONTROLS = ("gold", "empty")
+WITHOUT_OPTIONS = ("scripted", "search", "naive", *CONTROLS)
+
+
+def refuse(wrong: object, options: str, why: str) -> None:
+    """Raises `typer.BadParameter`, which prints the usage and exits 2, where `wrong` holds."""
+    if wrong:
+        raise typer.BadParameter(why, param_hint=f"'{options}'")
+
+
+def refuse_isolation(sandbox: str, image: str | None, runtime: str | None) -> None:
+    """`--image` and `--runtime` say how a Docker engine isolates."""
+    for name, given in (("--image", image), ("--runtime", runtime)):
+        refuse(given and sandbox == "bubblewrap", name, "needs --sandbox docker")
+
+
+def refuse_policy(policy: str, base_url: str | None, api_key_env: str | None, options: list[str] | None) -> None:
+    """An endpoint's address and key say nothing of a policy that asks none; scripts and controls have no options."""
+    for name, given in (("--base-url", base_url), ("--api-key-env", api_key_env)):
+        refuse(given and not policy.startswith("openai:"), name, f"needs --policy openai:MODEL, not {policy}")
+    refuse(options and policy in WITHOUT_OPTIONS, "--option", f"the policy {policy} takes no options")

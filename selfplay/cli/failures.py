@@ -1,0 +1,63 @@
+"""What the operating system refuses, said so that a user knows what to do: the one place that translates it.
+
+Rooms raise `SelfplayError` where they know more (what was stored, what resumes); the rest arrives here as it is.
+"""
+
+import errno
+import os
+import resource
+
+from selfplay.errors import SelfplayError
+
+SHOWN = 100
+"""Characters of a path in a message; of a longer one both ends are shown."""
+HINTS = {
+    errno.ENOSPC: "Free some space there. What was stored is kept: the same command resumes.",
+    errno.EDQUOT: "Free some of your quota. What was stored is kept: the same command resumes.",
+    errno.EROFS: "It lies on a file system that is mounted read-only: give another place, or mount it writable.",
+    errno.EACCES: "Give a place that you may use, or change its permissions.",
+    errno.EPERM: "Give a place that you may use, or change its permissions.",
+    errno.ENAMETOOLONG: "Give a shorter path.",
+    errno.EISDIR: "A file belongs there, and this is a folder: name a file.",
+    errno.ENOTDIR: "A folder belongs there, and a file is in its place: give another path.",
+    errno.EEXIST: "A folder belongs there, and a file is in its place: give another path.",
+    errno.ENOENT: "Check the path.",
+    errno.ELOOP: "Its links lead in a circle: give another path.",
+    errno.EIO: "The disk cannot be read or written: look at `dmesg`.",
+}
+LIMITS = {
+    errno.EMFILE: (resource.RLIMIT_NOFILE, "open files", "ulimit -n 4096"),
+    errno.EAGAIN: (resource.RLIMIT_NPROC, "processes and threads", "ulimit -u 4096"),
+}
+NO_THREAD = "can't start new thread"
+
+
+def explained(error: BaseException) -> SelfplayError | None:
+    """The error in words, None for one that is a fault of ours and wants its traceback."""
+    if isinstance(error, SelfplayError):
+        return error
+    if isinstance(error, RuntimeError) and NO_THREAD in str(error):
+        return too_few(errno.EAGAIN)
+    if not isinstance(error, OSError) or error.errno is None:
+        return None
+    if error.errno in LIMITS:
+        return too_few(error.errno)
+    what = error.strerror or os.strerror(error.errno)
+    where = f"{shortened(os.fsdecode(error.filename))}: " if isinstance(error.filename, str | bytes) else ""
+    return SelfplayError(where + what, HINTS.get(error.errno, "`selfplay --verbose ...` tells where it came from."))
+
+
+def too_few(number: int) -> SelfplayError:
+    """A limit of the shell that the command ran into."""
+    what, of, command = LIMITS[number]
+    most = resource.getrlimit(what)[0]
+    allowed = "no more" if most == resource.RLIM_INFINITY else f"at most {most}"
+    return SelfplayError(
+        f"this shell allows {allowed} {of}, and the command needs more",
+        f"Raise the limit in the same shell (`{command}`), or give fewer --workers.",
+    )
+
+
+def shortened(path: str) -> str:
+    """A path for a message."""
+    return path if len(path) <= SHOWN else f"{path[: SHOWN // 2]}...{path[-SHOWN // 2 :]}"

@@ -1,0 +1,66 @@
+"""What commands print on standard output: pages for people, JSON for programs. The one place that does.
+
+A reader that goes away (`selfplay show RUN | head`) ends the command in silence, as the shell's own tools end: exit
+code 141, which is 128 and the number of SIGPIPE.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def print_line(line: str) -> None:
+    """One line, told at once."""
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        reader_gone()
+
+
+def print_json(value: Any) -> None:
+    """A value for programs."""
+    print_line(json.dumps(value, indent=2))
+
+
+def print_page(page: "RenderableType") -> None:
+    """A page for people."""
+    from rich.console import Console
+
+    class Pages(Console):
+        def on_broken_pipe(self) -> None:
+            reader_gone()
+
+    Pages().print(page)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        reader_gone()
+
+
+def print_either(as_json: bool, value: Any, page: "Callable[[], RenderableType]") -> None:
+    """The value for programs, or the page for people."""
+    if as_json:
+        print_json(value)
+    else:
+        print_page(page())
+
+
+def print_run(summary: dict[str, Any], out: Path, as_json: bool) -> None:
+    """The summary of a run."""
+    from selfplay.report.run import run_page
+
+    print_either(as_json, summary, lambda: run_page(summary, out))
+
+
+def reader_gone() -> NoReturn:
+    """End as a program ends whose reader went away. What is still buffered goes nowhere."""
+    from selfplay.report.display import READER_GONE
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(READER_GONE)

@@ -1,0 +1,43 @@
+"""`selfplay show`: a run, a bug or a trajectory, while a run goes on too."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from selfplay.cli.app import app
+from selfplay.cli.output import print_either
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from selfplay.commands.look import Seen
+
+
+@app.command()
+def show(
+    path: Annotated[Path, typer.Argument(help="A bug's folder, a run's, or a trajectory.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print what is shown as JSON.")] = False,
+) -> None:
+    """Show a bug: what was broken where, which tests see it, who solved it, both diffs. Of a run: its bugs and their
+    figures. Of a trajectory: every call and what it gave. Nothing is changed, and a run that goes on may be shown."""
+    from selfplay.commands.look import look
+    from selfplay.report.progress import LiveWatcher
+
+    with LiveWatcher():
+        seen = look(path)
+    print_either(as_json, seen.to_json(), lambda: page_of(seen, path))
+
+
+def page_of(seen: "Seen", path: Path) -> "RenderableType":
+    """The page of what was found at `path`."""
+    from selfplay.commands.look import SeenBug, SeenEpisode
+    from selfplay.report.episode_page import episode_page
+    from selfplay.report.page import bug_page
+    from selfplay.report.run import run_page
+
+    if isinstance(seen, SeenEpisode):
+        return episode_page(seen.trajectory)
+    if isinstance(seen, SeenBug):
+        return bug_page(seen.bug, seen.artifact, seen.attempt, seen.solved)
+    return run_page(seen.summary, path)

@@ -1,0 +1,77 @@
+"""Every bug of a run shown in the staged injector: what `selfplay trajectories demonstrate` does."""
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfplay.agent.trajectory import TrajectoryError, load, save
+from selfplay.commands.looping import iterate
+from selfplay.curriculum import Curriculum
+from selfplay.curriculum.stored import demonstration_of, prepared_for
+from selfplay.repository import measure_suite
+from selfplay.rollout.many import each_of, many
+from selfplay.sandbox import Backend
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
+from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_bug
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What came of one bug: `why` not, empty for one that was shown."""
+
+    bug: str
+    why: str = ""
+
+
+def demonstrate(pool: Curriculum, backend: Backend, workers: int) -> Generator[Shown, None, None]:
+    """Show every first-order bug of the run that was not shown yet, `workers` at a time, as they come.
+
+    Raises `SelfplayError` for a run whose original is gone and cannot be fetched again."""
+    todo = []
+    for record in pool.episodes.with_bugs():
+        assert record.bug is not None
+        if _readable(demonstration_of(pool.folder, record.bug.id)):
+            yield Shown(record.bug.id)
+        else:
+            todo.append((record.bug, record.number))
+    if not todo:
+        return
+    first, bugs = todo[0][0], pool.folder / "bugs"
+    prepared, seconds = prepared_for(bugs / first.id, first, backend), float(first.thresholds["seconds"])
+    suite = measure_suite(prepared, backend, time_limit=seconds, command=pool.settings().get("test"))
+    world = prepared.world(history=True)
+    jobs = [StoredBug(bugs / bug.id, number, suite, world) for bug, number in todo]
+    results = iterate(_demonstrated(jobs, backend, workers))
+    try:
+        for job, found in results:
+            if isinstance(found, str):
+                yield Shown(job.folder.name, found)
+                continue
+            save(found, demonstration_of(pool.folder, job.folder.name))
+            yield Shown(job.folder.name)
+    finally:
+        results.close()
+
+
+async def _demonstrated(
+    jobs: list[StoredBug], backend: Backend, workers: int
+) -> AsyncGenerator[tuple[StoredBug, Demonstrated], None]:
+    seats = Pool(backend)
+    with Workers(workers) as threads:
+
+        async def play(job: StoredBug) -> Demonstrated:
+            return await demonstrate_bug(job, seats, threads)
+
+        async with aclosing(many(each_of(jobs), play, workers)) as found:
+            async for one in found:
+                yield one
+
+
+def _readable(path: Path) -> bool:
+    """Whether a demonstration is there; a damaged one is made again."""
+    try:
+        return bool(load(path))
+    except TrajectoryError:
+        return False

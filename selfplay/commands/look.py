@@ -1,0 +1,94 @@
+"""What `selfplay show` reads: a run, a bug or a trajectory, as a value that a page and JSON are made of."""
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from selfplay.agent.trajectory import Trajectory
+from selfplay.agent.trajectory import load as load_trajectory
+from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
+from selfplay.artifact.bug import BUG_FILE
+from selfplay.curriculum import CurriculumError, read_pool
+from selfplay.curriculum.stored import read_attempt
+from selfplay.curriculum.summary import read_summary, solves, summarise
+from selfplay.plain import shown
+
+
+@dataclass(frozen=True)
+class SeenRun:
+    """A run's figures as its pool has them now."""
+
+    summary: dict[str, Any]
+
+    def to_json(self) -> Any:
+        return self.summary
+
+
+@dataclass(frozen=True)
+class SeenBug:
+    """A bug, its five files, the failed attempt in it, and who solved it how often (None: it lies in no run)."""
+
+    bug: Bug
+    artifact: Artifact
+    attempt: str
+    solved: Mapping[str, Mapping[str, int]] | None
+
+    def to_json(self) -> Any:
+        files = {name: shown(text) for name, text in self.artifact.texts().items()}
+        return {**self.bug.model_dump(mode="json"), "files": files, "attempt_diff": self.attempt, "solved": self.solved}
+
+
+@dataclass(frozen=True)
+class SeenEpisode:
+    """One trajectory."""
+
+    trajectory: Trajectory
+
+    def to_json(self) -> Any:
+        return _plain(asdict(self.trajectory))
+
+
+Seen = SeenRun | SeenBug | SeenEpisode
+
+
+def look(path: Path) -> Seen:
+    """What lies at `path`. Raises `SelfplayError` for what is damaged or nothing of ours."""
+    if path.is_file():
+        return SeenEpisode(load_trajectory(path))
+    if (path / BUG_FILE).exists():
+        return _bug(path)
+    try:
+        with read_pool(path) as pool:
+            return SeenRun({**read_summary(path), **summarise(pool)})
+    except CurriculumError as error:
+        if (path / "curriculum.sqlite").exists():
+            raise
+        raise ArtifactError(
+            f"{path} is neither a run, nor a bug, nor a trajectory",
+            "Name a run's folder, a bug's in its bugs/, or a file of its trajectories/.",
+        ) from error
+
+
+def _bug(folder: Path) -> SeenBug:
+    bug, artifact = load_bug(folder), load(folder)
+    return SeenBug(bug, artifact, read_attempt(folder, bug) if bug.attempt else "", _solved(folder, bug.id))
+
+
+def _solved(folder: Path, bug: str) -> Mapping[str, Mapping[str, int]] | None:
+    run = folder.resolve().parent.parent
+    if not (run / "curriculum.sqlite").is_file():
+        return None
+    with contextlib.suppress(CurriculumError), read_pool(run) as pool:  # the bug is whole, whatever became of its pool
+        return solves(attempt for attempt in pool.attempts.all() if attempt.bug == bug).get(bug, {})
+    return None
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists, whatever depth they lie at."""
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    return [_plain(item) for item in value]

@@ -1,0 +1,48 @@
+"""The one event loop of a command, and how a caller without one reads what it gives."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import aclosing
+from typing import TypeVar
+
+from selfplay.rollout.many import in_leases
+from selfplay.sandbox import Backend
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
+
+J = TypeVar("J")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def iterate(found: AsyncGenerator[T, None]) -> Generator[T, None, None]:
+    """The values as they come, on an event loop of their own. Left early, by an error, Ctrl-C or `close`, what still
+    runs is cancelled and waited for."""
+    with asyncio.Runner() as runner:
+        try:
+            while (value := runner.run(_next(found))) is not None:
+                yield value[0]
+        finally:
+            runner.run(found.aclose())
+
+
+async def _next(found: AsyncGenerator[T, None]) -> tuple[T] | None:
+    """The next value in a box; None after the last."""
+    try:
+        return (await anext(found),)
+    except StopAsyncIteration:
+        return None
+
+
+def in_parallel(
+    jobs: Iterable[J], work: Callable[[J, Backend], R], workers: int, backend: Backend
+) -> Generator[tuple[J, R], None, None]:
+    """(job, result) as they come: each job in one of `workers` threads, with a sandbox lease of its own."""
+
+    async def results() -> AsyncGenerator[tuple[J, R], None]:
+        with Workers(workers) as threads:
+            async with aclosing(in_leases(jobs, work, Pool(backend), threads)) as found:
+                async for one in found:
+                    yield one
+
+    return iterate(results())

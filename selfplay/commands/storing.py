@@ -1,0 +1,110 @@
+"""Rollouts put into a run's folder: the trajectory first, then the row that names it."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from selfplay.agent.trajectory import Trajectory, save
+from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeFigures, EpisodeRecord
+from selfplay.curriculum.attempts import attempt_trajectory
+from selfplay.rollout.rollout import FORMAT, InjectorRollout, SolverKey, SolverOutcome, SolverRollout
+
+LEFT_TO_THE_POOL = ("artifact", "bug", "diff")
+"""Of an outcome: what lies in the pool's folders and is not repeated in the trajectory's file."""
+
+
+def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
+    """Store an injector's rollout; what is in the pool of that episode already is replaced."""
+    task, outcome = rollout.task, rollout.outcome
+    name = f"{task.number:06d}{pool.episodes.suffix(task.repository)}-injector.jsonl.zst"
+    _save(rollout, pool.folder / "trajectories" / name)
+    record = EpisodeRecord(
+        number=task.number,
+        strategy=task.strategy,
+        status=outcome.status,
+        reason=outcome.reason,
+        figures=EpisodeFigures(
+            seconds=outcome.seconds,
+            suite_runs=outcome.suite_runs,
+            validation_seconds=outcome.validation_seconds,
+            files=outcome.files,
+            changed_lines=outcome.changed_lines,
+            fail_to_pass=outcome.fail_to_pass,
+            **_played(rollout.trajectory),
+        ),
+        failed_check=outcome.failed_check,
+        tree_key=outcome.tree_key,
+        artifact=outcome.artifact,
+        bug=outcome.bug,
+        repository=task.repository,
+        group=rollout.group,
+        policy=rollout.trajectory.policy,
+        versions=versions_of(rollout.trajectory),
+        trajectory=name,
+    )
+    pool.episodes.stage(record)
+    return record
+
+
+def store_attempt(pool: Curriculum, rollout: SolverRollout) -> Attempt:
+    """Store an attempt; one that is there already is left as it is."""
+    task, trajectory = rollout.task, rollout.trajectory
+    name = attempt_trajectory(task.bug, task.policy, task.number)
+    _save(rollout, pool.folder / "trajectories" / name)
+    played = {"player": trajectory.policy, **_played(trajectory)}
+    attempt = _attempt(task, rollout.outcome, played)
+    attempt = replace(attempt, versions=versions_of(trajectory), trajectory=name)
+    pool.attempts.add(attempt)
+    return attempt
+
+
+def store_control(pool: Curriculum, task: SolverKey, outcome: SolverOutcome) -> Attempt:
+    """Store what a control came to, which has no episode."""
+    attempt = _attempt(task, outcome, {})
+    pool.attempts.add(attempt)
+    return attempt
+
+
+def _attempt(task: SolverKey, outcome: SolverOutcome, played: dict[str, Any]) -> Attempt:
+    return Attempt(
+        bug=task.bug,
+        policy=task.policy,
+        number=task.number,
+        resolved=outcome.resolved,
+        reason=outcome.reason,
+        detail=outcome.detail,
+        diff=outcome.diff,
+        figures=AttemptFigures(
+            seconds=outcome.seconds,
+            suite_runs=outcome.suite_runs,
+            grading_seconds=outcome.grading_seconds,
+            changed_lines=outcome.changed_lines,
+            left_out=outcome.left_out,
+            **played,
+        ),
+    )
+
+
+def versions_of(trajectory: Trajectory) -> tuple[int, int]:
+    """The first and the last version of the weights that sampled in it; (0, 0) for a script."""
+    spans = [segment.versions for segment in trajectory.record.segments]
+    return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else (0, 0)
+
+
+def _played(trajectory: Trajectory) -> dict[str, Any]:
+    """What is counted of the episode itself."""
+    figures = trajectory.figures
+    return {
+        "episode_seconds": figures.seconds,
+        "calls": figures.calls,
+        "finish": str(figures.finish),
+        "malformed": figures.malformed,
+        "drift": figures.drift,
+        "usage": asdict(figures.usage),
+    }
+
+
+def _save(rollout: InjectorRollout | SolverRollout, path: Path) -> None:
+    outcome = {name: value for name, value in vars(rollout.outcome).items() if name not in LEFT_TO_THE_POOL}
+    told = {"format": FORMAT, "task": asdict(rollout.task), "group": rollout.group, "outcome": outcome}
+    save(rollout.trajectory, path, rollout=told)

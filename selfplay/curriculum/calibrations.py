@@ -1,0 +1,92 @@
+"""Calibrations made once and kept beside their bugs, for every process that grades attempts at them. That a bug cannot
+be graded is kept, too.
+
+The file holds the secret names of added tests: it lies on the host, in the bug's folder, which no sandbox sees.
+"""
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from selfplay.artifact.files import write_atomically
+from selfplay.oracle import calibration
+from selfplay.oracle.calibrate import calibrate
+from selfplay.oracle.calibration import Calibration, CalibrationFailure, Oracle, UnreadableCalibration
+from selfplay.oracle.errors import OracleError
+from selfplay.oracle.world import Task
+from selfplay.plain import encode
+from selfplay.sandbox import Backend, Limits
+
+CALIBRATION_FILE = "calibration.json"
+MOST_BYTES = 256 * 1024 * 1024
+Stored = Calibration | CalibrationFailure
+
+TRIES = 2
+
+
+def calibration_of(
+    folder: Path,
+    backend: Backend,
+    task: Task,
+    oracle: Oracle,
+    limits: Limits = Limits(),
+    *,
+    counterfactual: bool = True,
+) -> Calibration:
+    """The calibration of the bug in `folder`: the stored one, or one made now and stored.
+
+    Raises `OracleError` for a bug that cannot be graded, also where that is what was stored.
+    """
+    key = calibration_key(task, oracle, limits, backend)
+    found = read_calibration(folder, key)
+    if found is None or (counterfactual and isinstance(found, Calibration) and found.impossible is None):
+        found = _made(backend, task, oracle, limits, counterfactual)
+        write_calibration(folder, key, found)
+    if isinstance(found, CalibrationFailure):
+        raise found.error()
+    return found
+
+
+def _made(
+    backend: Backend, task: Task, oracle: Oracle, limits: Limits, counterfactual: bool
+) -> Calibration | CalibrationFailure:
+    """A calibration, or why there is none: a failure is believed when it comes twice, since a busy machine can time one
+    run out, and what is stored is stored for good."""
+    failure = CalibrationFailure("")
+    for _ in range(TRIES):
+        try:
+            return calibrate(backend, task, oracle, limits, counterfactual=counterfactual)
+        except OracleError as error:
+            failure = CalibrationFailure.of(error)
+    return failure
+
+
+def calibration_key(task: Task, oracle: Oracle, limits: Limits, backend: Backend) -> str:
+    """SHA-256 of what a calibration depends on, beside the version of its format."""
+    artifact, world = task.artifact, task.world
+    parts: Sequence[object] = (
+        artifact.content_hash(), task.extra, sorted(oracle.fail_to_pass), sorted(oracle.pass_to_pass), oracle.seconds,
+        vars(limits), backend.name, backend.image_id, world.tree, world.mounts, sorted(world.env.items()),
+    )  # fmt: skip
+    return hashlib.sha256(encode(repr(parts))).hexdigest()
+
+
+def read_calibration(folder: Path, key: str) -> Stored | None:
+    """What was stored in a bug's folder under this key; None where nothing was, or nothing that can be read."""
+    path = folder / CALIBRATION_FILE
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            return None
+        stored = json.loads(path.read_bytes())
+        return calibration.read_calibration(stored["calibration"]) if stored["key"] == key else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, UnreadableCalibration):
+        return None
+
+
+def write_calibration(folder: Path, key: str, value: Stored) -> None:
+    """Store it, atomically. In a folder that cannot be written to it is not stored, and made anew by the next."""
+    data = json.dumps({"key": key, "calibration": value.to_json()}).encode()
+    with contextlib.suppress(OSError):
+        write_atomically(folder / CALIBRATION_FILE, data)

@@ -1,0 +1,192 @@
+"""Injector episodes and the first-order bugs that come of them: rows of the pool, and the bugs' folders.
+
+An episode's result is staged as soon as it is there (folder first, then row), so nothing finished is lost. Bugs are
+taken from the staged results either in the order of episode numbers, so that the pool does not depend on which worker
+was quick, or as they come, so that training never waits for a straggler.
+"""
+
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from selfplay.artifact import Bug, save, save_bug
+from selfplay.curriculum.records import DUPLICATE, EpisodeFigures, EpisodeRecord, bug_of_row
+
+_COLUMNS = (
+    "repository, number, strategy, status, reason, failed_check, tree_key, bug, figures, grp, policy,"
+    " version_first, version_last, trajectory"
+)
+_NEXT = {
+    True: "number = (SELECT COALESCE(MAX(number), -1) + 1 FROM episodes WHERE taken > 0 AND repository = ?1)",
+    False: "1 = 1",
+}
+"""Which staged episode is taken next: the one after the last, or any."""
+
+
+class Episodes:
+    """The part of a pool that injectors write. `repository` may stay empty where there is only one."""
+
+    def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
+        self._folder = folder
+        self._db = database
+
+    def stage(self, episode: EpisodeRecord) -> None:
+        """Store an episode's result; a valid bug's five files and `bug.json` go to the staging folder first."""
+        if episode.bug is not None and episode.artifact is not None:
+            folder = self._staging(episode.repository, episode.number)
+            shutil.rmtree(folder, ignore_errors=True)
+            save(episode.artifact, folder)
+            save_bug(episode.bug, folder)
+        row = (
+            episode.repository, episode.number, episode.strategy, episode.status, episode.reason,
+            episode.failed_check, episode.tree_key, episode.bug.model_dump_json() if episode.bug else None,
+            episode.figures.model_dump_json(), episode.group, episode.policy, *episode.versions, episode.trajectory,
+        )  # fmt: skip
+        marks = ", ".join("?" * len(row))
+        with self._db:
+            self._db.execute("INSERT OR IGNORE INTO repositories VALUES (?, '{}')", (episode.repository,))
+            self._db.execute(f"INSERT OR REPLACE INTO episodes ({_COLUMNS}) VALUES ({marks})", row)
+
+    def take(
+        self, wanted: int, patience: int | None = None, *, repository: str = "", in_order: bool = True
+    ) -> list[Bug]:
+        """Turn staged results into bugs until the pool holds `wanted` of the repository. Returns the bugs taken now.
+
+        `in_order`: by episode number without gaps, else as they came. It ends too where `patience` episodes in a row
+        gave no new bug. A buggy tree that is in the pool already makes its episode a duplicate.
+        """
+        taken: list[Bug] = []
+        while self.count(repository) < wanted and (patience is None or self.fruitless(repository) < patience):
+            row = self._db.execute(
+                "SELECT number, status, tree_key, bug FROM episodes WHERE taken = 0 AND repository = ?1"
+                f" AND {_NEXT[in_order]} ORDER BY rowid LIMIT 1",
+                (repository,),
+            ).fetchone()
+            if row is None:
+                break
+            number, status, tree_key, text = row
+            with self._db:  # one transaction: a bug is in the pool if and only if its episode is taken
+                bug = self._take(repository, number, tree_key, bug_of_row(text)) if status == "valid" else None
+                self._db.execute(
+                    "UPDATE episodes SET taken = (SELECT MAX(taken) + 1 FROM episodes)"
+                    " WHERE repository = ? AND number = ?",
+                    (repository, number),
+                )
+            if bug is not None:
+                taken.append(bug)
+        return taken
+
+    def _take(self, repository: str, number: int, tree_key: str, bug: Bug) -> Bug | None:
+        known = "SELECT 1 FROM bugs WHERE (repository = ? AND tree_key = ?) OR id = ?"
+        staging = self._staging(repository, number)
+        if self._db.execute(known, (repository, tree_key, bug.id)).fetchone():
+            self._db.execute(
+                "UPDATE episodes SET status = 'duplicate', reason = ? WHERE repository = ? AND number = ?",
+                (DUPLICATE, repository, number),
+            )
+            shutil.rmtree(staging, ignore_errors=True)
+            return None
+        target = self._folder / "bugs" / bug.id
+        if staging.exists():
+            target.parent.mkdir(exist_ok=True)
+            staging.replace(target)
+        self._db.execute(
+            "INSERT INTO bugs (id, repository, episode, tree_key) VALUES (?, ?, ?, ?)",
+            (bug.id, repository, number, tree_key),
+        )
+        return bug
+
+    # -- reading -----------------------------------------------------------------------------------------------
+
+    def finished(self, repository: str = "") -> set[int]:
+        """Numbers of the episodes whose results are stored."""
+        return {row[0] for row in self._db.execute("SELECT number FROM episodes WHERE repository = ?", (repository,))}
+
+    def any_stored(self) -> bool:
+        """Whether the result of any episode is stored."""
+        return self._db.execute("SELECT 1 FROM episodes").fetchone() is not None
+
+    def count(self, repository: str | None = None) -> int:
+        """First-order bugs in the pool, of one repository or of all."""
+        every = repository is None
+        counted = "SELECT COUNT(*) FROM bugs WHERE ? OR repository = ?"
+        return int(self._db.execute(counted, (every, repository)).fetchone()[0])
+
+    def waiting(self, repository: str = "") -> int:
+        """Valid bugs staged behind an episode that is not finished."""
+        staged = "SELECT COUNT(*) FROM episodes WHERE taken = 0 AND status = 'valid' AND repository = ?"
+        return int(self._db.execute(staged, (repository,)).fetchone()[0])
+
+    def fruitless(self, repository: str = "") -> int:
+        """Episodes taken since the last new bug (all when there is none)."""
+        last = (
+            "SELECT COALESCE(MAX(e.taken), 0) FROM bugs b JOIN episodes e"
+            " ON (e.repository, e.number) = (b.repository, b.episode) WHERE b.repository = ?1"
+        )
+        counted = f"SELECT COUNT(*) FROM episodes WHERE repository = ?1 AND taken > ({last})"
+        return int(self._db.execute(counted, (repository,)).fetchone()[0])
+
+    def records(self, repository: str | None = None) -> list[EpisodeRecord]:
+        """The episodes taken so far, by repository and number, without their artifacts."""
+        rows = self._db.execute(
+            f"SELECT {_COLUMNS} FROM episodes WHERE taken > 0 AND (? OR repository = ?) ORDER BY repository, number",
+            (repository is None, repository),
+        )
+        return [_record(row) for row in rows.fetchall()]
+
+    def tree_keys(self, repository: str = "") -> set[str]:
+        """The keys of the buggy trees in the pool."""
+        return {row[0] for row in self._db.execute("SELECT tree_key FROM bugs WHERE repository = ?", (repository,))}
+
+    def bugs(self) -> list[Bug]:
+        """The first-order bugs of the pool, in the order in which they came."""
+        return [record.bug for record in self.with_bugs() if record.bug]
+
+    def with_bugs(self) -> list[EpisodeRecord]:
+        """The episodes that the first-order bugs of the pool came of, in the order in which they came."""
+        columns = ", ".join(f"e.{name.strip()}" for name in _COLUMNS.split(","))
+        rows = self._db.execute(
+            f"SELECT {columns} FROM bugs b JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode)"
+            " ORDER BY b.place"
+        )
+        return [_record(row) for row in rows.fetchall()]
+
+    # -- folders -----------------------------------------------------------------------------------------------
+
+    def suffix(self, repository: str) -> str:
+        """What sets a repository's files apart from those of the others: nothing for the first one of the pool."""
+        names = [row[0] for row in self._db.execute("SELECT name FROM repositories ORDER BY rowid")]
+        place = names.index(repository) if repository in names else len(names)
+        return f"-{place + 1}" if place else ""
+
+    def _staging(self, repository: str, number: int) -> Path:
+        return self._folder / "staging" / f"{number:06d}{self.suffix(repository)}"
+
+    def clear_staging(self) -> None:
+        """Remove what a kill left in the staging folder, which is the pool's own: folders of no episode."""
+        rows = self._db.execute("SELECT repository, number FROM episodes WHERE taken = 0").fetchall()
+        staged = {self._staging(repository, number) for repository, number in rows}
+        parent = self._folder / "staging"
+        for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
+            if folder not in staged and folder.is_dir() and not folder.is_symlink():
+                shutil.rmtree(folder)
+
+
+def _record(row: tuple[Any, ...]) -> EpisodeRecord:
+    found = dict(zip((name.strip() for name in _COLUMNS.split(",")), row, strict=True))
+    return EpisodeRecord(
+        repository=found["repository"],
+        number=found["number"],
+        strategy=found["strategy"],
+        status=found["status"],
+        reason=found["reason"],
+        figures=EpisodeFigures.model_validate_json(found["figures"]),
+        failed_check=found["failed_check"],
+        tree_key=found["tree_key"],
+        bug=bug_of_row(found["bug"]) if found["bug"] else None,
+        group=found["grp"],
+        policy=found["policy"],
+        versions=(found["version_first"], found["version_last"]),
+        trajectory=found["trajectory"],
+    )

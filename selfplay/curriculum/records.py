@@ -1,0 +1,131 @@
+"""What goes into the pool and comes out of it, as typed values.
+
+Figures keep fields that this version does not know, so that a pool may go through an older version without a loss.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from selfplay.artifact import Artifact, Bug
+from selfplay.errors import SelfplayError
+
+DUPLICATE = "the same buggy tree as an earlier bug"
+PROMOTED, REPEATED = "promoted", "duplicate"
+Status = Literal["valid", "invalid", "duplicate", "gave_up", "failed"]
+Versions = tuple[int, int]
+"""The first and the last version of a policy's weights that sampled in an episode."""
+
+
+class CurriculumError(SelfplayError):
+    """A run folder that cannot be used: busy, made with other settings, or damaged."""
+
+
+class PlayFigures(BaseModel):
+    """What is counted of any episode. `seconds`: all of it, checks or grading too; `episode_seconds`: play alone."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    seconds: float = 0.0
+    episode_seconds: float = 0.0
+    calls: int = 0
+    finish: str = ""
+    malformed: int = 0
+    drift: int = 0
+    usage: Mapping[str, float] = {}
+    suite_runs: int = 0
+
+
+class EpisodeFigures(PlayFigures):
+    """Of an injector's episode. `fail_to_pass` and what is said of the diff count for a valid one."""
+
+    validation_seconds: float = 0.0
+    files: tuple[str, ...] = ()
+    changed_lines: int = 0
+    fail_to_pass: int = 0
+
+
+class AttemptFigures(PlayFigures):
+    """Of an attempt. `left_out`: changed paths that were not graded; `player`: the policy's own name."""
+
+    grading_seconds: float = 0.0
+    changed_lines: int | None = None
+    player: str = ""
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EpisodeRecord:
+    """A finished injector episode. `artifact` and `bug` are set for a valid one, and `artifact` only when it is stored.
+
+    `group`: the episodes that are compared with it in training. `trajectory`: its file in `trajectories/`.
+    """
+
+    number: int
+    strategy: str
+    status: Status
+    reason: str = ""
+    figures: EpisodeFigures = field(default_factory=EpisodeFigures)
+    failed_check: str | None = None
+    tree_key: str | None = None
+    artifact: Artifact | None = None
+    bug: Bug | None = None
+    repository: str = ""
+    group: str = ""
+    policy: str = ""
+    versions: Versions = (0, 0)
+    trajectory: str = ""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One finished attempt at a bug, filed under the name `policy`. `diff` is what was graded, empty when nothing was
+    handed in. Attempts at one bug are a group in training."""
+
+    bug: str
+    policy: str
+    number: int
+    resolved: bool
+    reason: str
+    detail: str
+    diff: str
+    figures: AttemptFigures = field(default_factory=AttemptFigures)
+    versions: Versions = (0, 0)
+    trajectory: str = ""
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """What came of a failed attempt: a second-order bug with its artifact (status `promoted`), or why not."""
+
+    parent: str
+    policy: str
+    number: int
+    status: str
+    tree_hash: str | None = None
+    bug: Bug | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a watcher is told after every episode."""
+
+    bugs: int
+    wanted: int
+    result: EpisodeRecord
+    taken: tuple[Bug, ...]
+
+
+def bug_of_row(text: str) -> Bug:
+    """A bug as the pool keeps it. Raises `CurriculumError` for a row that is damaged."""
+    try:
+        return Bug.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        raise CurriculumError(
+            f"a row of the pool is damaged: {where}: {first['msg']}",
+            "Its bugs/ folders are whole: validate them there.",
+        ) from error

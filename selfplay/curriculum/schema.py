@@ -1,0 +1,132 @@
+"""The tables of a pool, and how a pool of an earlier version becomes one of this version.
+
+`PRAGMA user_version` holds the version. What rows hold as JSON keeps fields that this version does not know.
+"""
+
+import json
+import sqlite3
+
+from selfplay.curriculum.records import CurriculumError
+
+VERSION = 2
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS repositories (
+    name TEXT PRIMARY KEY,      -- the source, as the user gave it
+    facts TEXT NOT NULL         -- JSON: revision, tree hash, language, ...
+);
+CREATE TABLE IF NOT EXISTS episodes (          -- an injector's, finished and checked
+    repository TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    strategy TEXT NOT NULL,
+    status TEXT NOT NULL,       -- valid, invalid, duplicate, gave_up, failed
+    reason TEXT NOT NULL,
+    failed_check TEXT,
+    tree_key TEXT,              -- equal for equal buggy trees of one repository
+    bug TEXT,                   -- bug.json of a valid one
+    figures TEXT NOT NULL,      -- JSON, see `EpisodeFigures`
+    grp TEXT NOT NULL DEFAULT '',
+    policy TEXT NOT NULL DEFAULT '',
+    version_first INTEGER NOT NULL DEFAULT 0,  -- of the policy's weights
+    version_last INTEGER NOT NULL DEFAULT 0,
+    trajectory TEXT NOT NULL DEFAULT '',       -- its file in trajectories/
+    taken INTEGER NOT NULL DEFAULT 0,          -- its place among those taken, from 1; 0 before
+    PRIMARY KEY (repository, number)
+);
+CREATE TABLE IF NOT EXISTS bugs (
+    place INTEGER PRIMARY KEY AUTOINCREMENT,   -- the order in which they came into the pool
+    id TEXT NOT NULL UNIQUE,
+    repository TEXT NOT NULL,
+    episode INTEGER NOT NULL,
+    tree_key TEXT NOT NULL,
+    UNIQUE (repository, episode),
+    UNIQUE (repository, tree_key)
+);
+CREATE TABLE IF NOT EXISTS attempts (
+    bug TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    resolved INTEGER NOT NULL,
+    reason TEXT NOT NULL,       -- of the grade: resolved, failing-tests, empty, a layer's name, ...
+    detail TEXT NOT NULL,
+    figures TEXT NOT NULL,      -- JSON, see `AttemptFigures`
+    version_first INTEGER NOT NULL DEFAULT 0,
+    version_last INTEGER NOT NULL DEFAULT 0,
+    trajectory TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (bug, policy, number)
+);
+CREATE TABLE IF NOT EXISTS audits (
+    bug TEXT PRIMARY KEY,
+    clean INTEGER NOT NULL,
+    findings TEXT NOT NULL      -- JSON
+);
+CREATE TABLE IF NOT EXISTS promotions (
+    parent TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    status TEXT NOT NULL,       -- promoted, or why not
+    tree_hash TEXT,             -- of the world a solver would see; UNIQUE lets a tree be promoted once
+    bug TEXT,                   -- bug.json of a promoted one
+    PRIMARY KEY (parent, policy, number)
+);
+CREATE UNIQUE INDEX IF NOT EXISTS promoted_trees ON promotions (tree_hash) WHERE bug IS NOT NULL;
+CREATE TABLE IF NOT EXISTS costs (             -- of all the times the run went on, together
+    phase TEXT PRIMARY KEY,
+    wall_seconds REAL NOT NULL,
+    core_seconds REAL NOT NULL
+);
+"""
+
+
+def prepare_schema(database: sqlite3.Connection, path: object) -> None:
+    """Make the tables, or bring those of an earlier version up to this one.
+
+    Raises `CurriculumError` for a later one."""
+    found = int(database.execute("PRAGMA user_version").fetchone()[0])
+    if found > VERSION:
+        raise CurriculumError(
+            f"{path} was made by a later version of selfplay (pool version {found}, this one knows {VERSION})",
+            "Upgrade selfplay.",
+        )
+    old = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'episodes'").fetchone()
+    if found == VERSION:
+        return
+    with database:
+        database.execute("BEGIN")
+        if old:
+            _from_first(database)
+        for statement in SCHEMA.split(";\n"):
+            database.execute(statement)
+        if old:
+            _copy_first(database)
+        database.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _from_first(database: sqlite3.Connection) -> None:
+    """Put the tables of version 1 (one repository, no versions) aside."""
+    for table in ("episodes", "bugs", "attempts"):
+        database.execute(f"CREATE TABLE IF NOT EXISTS {table} (number INTEGER)")  # an older pool may lack one
+        database.execute(f"ALTER TABLE {table} RENAME TO {table}_1")
+
+
+def _copy_first(database: sqlite3.Connection) -> None:
+    row = database.execute("SELECT value FROM run WHERE key = 'source'").fetchone()
+    source = str(json.loads(row[0])) if row else ""
+    database.execute("INSERT OR IGNORE INTO repositories VALUES (?, '{}')", (source,))
+    same = "number, strategy, status, reason, failed_check, tree_key, bug, figures"
+    database.execute(
+        f"INSERT INTO episodes (repository, trajectory, taken, {same})"
+        f" SELECT ?, printf('%06d-injector.jsonl.zst', number), taken * (number + 1), {same}"
+        " FROM episodes_1 ORDER BY number",
+        (source,),
+    )
+    database.execute(
+        "INSERT INTO bugs (id, repository, episode, tree_key)"
+        " SELECT id, ?, episode, tree_key FROM bugs_1 ORDER BY episode",
+        (source,),
+    )
+    if len(database.execute("PRAGMA table_info(attempts_1)").fetchall()) > 1:
+        same = "bug, policy, number, resolved, reason, detail, figures"
+        database.execute(f"INSERT INTO attempts ({same}) SELECT {same} FROM attempts_1")
+    for table in ("episodes", "bugs", "attempts"):
+        database.execute(f"DROP TABLE {table}_1")

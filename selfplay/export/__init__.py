@@ -1,0 +1,1 @@
+"""Runs in the formats that others read, one module a format. Knows nothing of how bugs are made."""

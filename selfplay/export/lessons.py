@@ -1,0 +1,57 @@
+"""Lessons as rows of JSON: `messages` with `train`, and with a tokenizer the exact `ids` and `mask`.
+
+A row is a dictionary; what several episodes say in the same words is written once.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.agent.trajectory import TrajectoryError
+from selfplay.curriculum import Curriculum
+from selfplay.sft.lessons import Lesson, Role, lessons, successes
+
+
+@dataclass(frozen=True)
+class LessonFormat:
+    """What rows hold. `observation_chars`: of a script's episode; `most_tokens`: longer ones are left out, which needs
+    `chat`, the format of a tokenizer."""
+
+    roles: tuple[Role, ...]
+    chat: ChatFormat | None = None
+    observation_chars: int = 16_000
+    most_tokens: int | None = None
+
+
+def lesson_rows(pool: Curriculum, form: LessonFormat) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """The rows, and how many there are of each role and how many were left out for which reason."""
+    rows: list[dict[str, Any]] = []
+    counts: Counter[str] = Counter(dict.fromkeys(map(str, form.roles), 0))
+    said = set[tuple[str, ...]]()
+    for lesson in _lessons(pool, form, counts):
+        if lesson.words in said:
+            counts["the same was said before"] += 1
+            continue
+        said.add(lesson.words)
+        row = lesson.to_json(form.chat)
+        if form.most_tokens and len(row["ids"]) > form.most_tokens:
+            counts["too long"] += 1
+            continue
+        rows.append(row)
+        counts[lesson.role] += 1
+    return rows, dict(counts)
+
+
+def _lessons(pool: Curriculum, form: LessonFormat, counts: Counter[str]) -> Iterator[Lesson]:
+    """What the successes of a run teach; those that teach nothing are counted."""
+    for success in successes(pool, form.roles):
+        try:
+            found = lessons(success, form.observation_chars)
+        except TrajectoryError:
+            counts["damaged or missing"] += 1
+            continue
+        if not found:
+            counts["the call format cannot say it"] += 1
+        yield from found

@@ -1,0 +1,123 @@
+"""Where progress is shown: a bar on a terminal, plain lines in a pipe, both on standard error.
+
+A pipe is told when a phase begins, and then, while nothing else is printed, how far it is: after two seconds, four,
+eight, and at last once a minute.
+"""
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from selfplay.plain import printable
+from selfplay.words import spoken
+
+READER_GONE = 141
+"""The exit code where nobody reads any more: 128 and the number of SIGPIPE."""
+FIRST_GAP, LONGEST_GAP = 2.0, 60.0
+"""Seconds without a line after which a pipe is told again."""
+
+
+class Display(Protocol):
+    """What progress is shown on."""
+
+    def begin(self, doing: str, total: int | None) -> None:
+        """A phase begins; `total`: how much of it there is, if that is known."""
+        ...
+
+    def line(self, text: str) -> None:
+        """Something worth a line."""
+        ...
+
+    def reached(self, completed: int) -> None:
+        """So much of the phase is done."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def display() -> Display:
+    """The one that standard error can show."""
+    return Bar() if sys.stderr.isatty() else PlainLines()
+
+
+class Bar:
+    """A spinner and a bar below the lines, gone at the end."""
+
+    def __init__(self) -> None:
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        self._bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task("preparing", total=None)
+        self._bar.start()
+
+    def begin(self, doing: str, total: int | None) -> None:
+        self._bar.reset(self._task, total=total, description=doing)
+
+    def line(self, text: str) -> None:
+        self._bar.console.print(printable(text), highlight=False, markup=False)
+
+    def reached(self, completed: int) -> None:
+        self._bar.update(self._task, completed=completed)
+
+    def close(self) -> None:
+        self._bar.stop()
+
+
+class PlainLines:
+    """A line each, never broken at a width. A thread says how far a phase is that is silent for long."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._begin("preparing", None)
+        self._printed = time.monotonic()
+        self._thread = threading.Thread(target=self._remind, name="progress", daemon=True)
+        self._thread.start()
+
+    def begin(self, doing: str, total: int | None) -> None:
+        with self._lock:
+            self._begin(doing, total)
+            self._print(self._phase())
+
+    def line(self, text: str) -> None:
+        with self._lock:
+            self._print(text)
+
+    def reached(self, completed: int) -> None:
+        with self._lock:
+            self._completed = completed
+
+    def close(self) -> None:
+        self._closed.set()
+        self._thread.join()
+
+    def _begin(self, doing: str, total: int | None) -> None:
+        self._doing, self._total, self._completed = doing, total, 0
+        self._began, self._gap = time.monotonic(), FIRST_GAP
+
+    def _phase(self) -> str:
+        return self._doing if self._total is None else f"{self._doing}: {self._completed} of {self._total}"
+
+    def _print(self, text: str) -> None:
+        try:
+            print(printable(text), file=sys.stderr, flush=True)
+        except BrokenPipeError:  # whoever read went away (`... |& head`): end as the shell's own tools do
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+            sys.exit(READER_GONE)
+        self._printed = time.monotonic()
+
+    def _remind(self) -> None:
+        while not self._closed.wait(FIRST_GAP / 4):
+            with self._lock:
+                now = time.monotonic()
+                if now - self._printed < self._gap:
+                    continue
+                with contextlib.suppress(OSError):  # the next line of the command itself says it
+                    print(f"{self._phase()}, {spoken(now - self._began)} so far", file=sys.stderr, flush=True)
+                self._printed = now
+                self._gap = min(2 * self._gap, LONGEST_GAP)

@@ -1,0 +1,64 @@
+"""What is said of a run: its bugs, the figures that matter, how good the bugs are, and who solved how many."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+
+from selfplay.report.progress import episodes_came_to
+from selfplay.report.quality import quality_report
+from selfplay.report.tables import bug_table, safe, second_order_table
+from selfplay.rollout.controls import CONTROLS
+from selfplay.words import count, listed, spoken, tally
+
+MOST_ROWS = 200
+"""Bugs shown one by one; `--json` has them all."""
+
+
+def run_page(summary: Mapping[str, Any], out: Path) -> RenderableType:
+    """The whole page of a run. One that was killed before its suite was measured has its quality alone."""
+    parts: list[RenderableType] = []
+    if "suite" in summary:
+        parts += [bug_table(summary["bugs"][:MOST_ROWS], CONTROLS), safe("\n".join(_lines(summary, out)))]
+    second = summary.get("second_order_bugs", [])
+    if second:
+        parts.append(second_order_table(second[:MOST_ROWS], CONTROLS))
+    return Group(*parts, quality_report(summary))
+
+
+def _lines(summary: Mapping[str, Any], out: Path) -> Iterator[str]:
+    figures, suite = summary["figures"], summary["suite"]
+    yield f"{figures['bugs']} of {count(summary['wanted'], 'bug')} ({summary['stopped']}) in {out}"
+    size = f"{count(suite['tests'], 'test')} in {count(suite['files'], 'file')}"
+    yield f"suite: {size}, {suite['wall_seconds']:.1f} s a run"
+    yield _made(figures)
+    yield from _cost(summary.get("cost", {}), figures["bugs"])
+    if suite["failing_at_head"] or suite["flaky_at_head"]:
+        left = f"{len(suite['failing_at_head'])} failing and {len(suite['flaky_at_head'])} flaky at HEAD"
+        yield f"tests left out: {left}"
+    if suite["left_out_files"]:
+        yield f"test files left out: {listed(suite['left_out_files'])}"
+    if figures["bugs"] < summary["wanted"]:
+        failed = tally(figures["failed_checks"])
+        yield f"why not more: {episodes_came_to(figures['statuses'])}" + (f" (by check: {failed})" if failed else "")
+    yield from summary["notes"]
+
+
+def _made(figures: Mapping[str, Any]) -> str:
+    """What the episodes came to."""
+    said = f"{count(figures['episodes'], 'episode')}, {count(figures['submitted'], 'artifact')} handed in"
+    if figures["valid_share"] is not None:
+        said += f", {figures['valid_share']:.0%} of them valid"
+    if figures["median_changed_lines"] is not None:
+        said += f", {figures['median_changed_lines']:g} changed lines in the median"
+    return said
+
+
+def _cost(cost: Mapping[str, Any], bugs: int) -> Iterator[str]:
+    """What the run took, all its parts and resumptions together, as `cost` counts them."""
+    wall = sum(lap["wall_seconds"] for lap in cost.values() if isinstance(lap, Mapping))
+    worth = cost.get("suite_runs_worth")
+    if wall:
+        each = f", {worth / bugs:.1f} suite runs' worth of core time a bug" if worth and bugs else ""
+        yield f"took {spoken(wall)}{each}"

@@ -1,0 +1,57 @@
+"""When what is wrong is a disk, and neither a source nor the network: told apart, named, and with what to do."""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from selfplay.repository.errors import CacheError
+
+VARIABLE = "SELFPLAY_CACHE"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
+OF_WRITING = (*FULL, errno.EROFS)
+"""What only writing can fail with: a program that says it means the folder that we gave it."""
+NEARLY_FULL = 64 << 20
+"""Free bytes below which a sandbox's "no space left" is the host's."""
+
+
+def cache_error(error: OSError, folder: Path) -> CacheError | None:
+    """What a user is told of this failure of the system while `folder`, of the cache, was in use; None of another."""
+    place = Path(os.fsdecode(error.filename2 or error.filename or folder))
+    ours = place.is_relative_to(folder) or folder.is_relative_to(place)
+    hints = dict.fromkeys(FULL, "Free some space there" + (f", or set {VARIABLE} to another disk." if ours else "."))
+    hints |= dict.fromkeys(
+        CLOSED, f"Set {VARIABLE} to a folder you can write to." if ours else "You need access to it."
+    )
+    hints |= {errno.ENAMETOOLONG: f"Set {VARIABLE} to a folder with a shorter name." if ours else "Shorten its name."}
+    if error.errno not in hints:
+        return None
+    what = f"the cache folder {folder} cannot be used" if place == folder else f"{str(place)[:300]} cannot be used"
+    return CacheError(f"{what}: {error.strerror}", hints[error.errno])
+
+
+@contextmanager
+def named(folder: Path) -> Iterator[None]:
+    """Failures of the disk become a `CacheError`; others stay what they are."""
+    try:
+        yield
+    except OSError as error:
+        if told := cache_error(error, folder):
+            raise told from error
+        raise
+
+
+def raise_mentioned(output: str, folder: Path) -> None:
+    """Raises the `OSError` that a program which wrote to `folder` speaks of, if it does."""
+    for code in OF_WRITING:
+        if os.strerror(code) in output:
+            raise OSError(code, os.strerror(code), os.fspath(folder))
+
+
+def raise_if_full(output: str, folder: Path) -> None:
+    """As `raise_mentioned`, for a program in a sandbox, whose own disk may be full instead."""
+    if shutil.disk_usage(folder).free < NEARLY_FULL:
+        raise_mentioned(output, folder)

@@ -1,0 +1,53 @@
+"""TOML and INI files of a repository, read as data: bounded, in linear time, and empty when malformed.
+
+The standard library's readers are quadratic in a few things that no honest file holds: `tomllib` in the parts of one
+dotted key, which are counted here first; `configparser` in the blanks of a line and in the lines that are no option,
+so INI files are read here.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+MAX_BYTES = 1 << 20
+MAX_DOTS = 200
+"""In a line, before a `=`: a key of more parts than any project has."""
+_OPTION = re.compile(r"([^=:]+)[=:](.*)", re.DOTALL)
+
+
+def read_text(path: Path) -> str | None:
+    """The text of a regular file that is no larger than `MAX_BYTES`; None of anything else."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
+        return None
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The document; empty when there is none that can be read."""
+    text = read_text(path)
+    if text is None or any(part.count(".") > MAX_DOTS for line in text.split("\n") for part in line.split("=")):
+        return {}
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def read_ini(path: Path) -> dict[str, dict[str, str]]:
+    """Section -> option in lower case -> value, as `configparser` has them, less blank lines; empty when malformed."""
+    sections: dict[str, dict[str, list[str]]] = {}
+    options, value = None, None
+    for line in (read_text(path) or "").split("\n"):
+        bare = line.strip()
+        if not bare or bare[0] in "#;":
+            continue
+        if value is not None and line[0].isspace():
+            value.append(bare)
+        elif bare[0] == "[" and bare[-1] == "]":
+            options, value = sections.setdefault(bare[1:-1], {}), None
+        elif options is not None and (option := _OPTION.fullmatch(bare)):
+            value = options[option[1].strip().lower()] = [option[2].strip()]
+        else:
+            return {}
+    return {name: {key: "\n".join(lines) for key, lines in section.items()} for name, section in sections.items()}

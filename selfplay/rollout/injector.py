@@ -1,0 +1,171 @@
+"""One injector rollout: an episode in a sandbox with history, its artifact checked, the outcome a value."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, cast, get_args
+
+from selfplay import patches
+from selfplay.agent import Trajectory, play_episode
+from selfplay.artifact import Artifact, ArtifactError
+from selfplay.curriculum.records import DUPLICATE
+from selfplay.errors import SelfplayError
+from selfplay.plain import shown
+from selfplay.repository import Suite
+from selfplay.roles.injector import INJECTOR
+from selfplay.roles.injector.collect import collect
+from selfplay.roles.injector.seeds import seed_location
+from selfplay.roles.injector.task import InjectorTask, Strategy
+from selfplay.rollout.bug_record import Origin, bug_of, tree_key
+from selfplay.rollout.many import ModelDown
+from selfplay.rollout.players import Player
+from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
+from selfplay.sandbox import Backend, Limits, Sandbox
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
+from selfplay.validators import validate
+from selfplay.workbench import RunCache, Workbench
+
+Mix = Literal["removal", "history", "direct", "feature", "mix"]
+
+
+class UnknownStrategy(SelfplayError):
+    """A strategy name that does not exist."""
+
+
+def mix_named(name: str) -> Mix:
+    """The strategy of this name. Raises `UnknownStrategy`."""
+    names = get_args(Mix)
+    if name not in names:
+        raise UnknownStrategy(f"there is no strategy {name!r}", f"The strategies are {', '.join(names)}.")
+    return cast(Mix, name)
+
+
+@dataclass(frozen=True)
+class InjectorRun:
+    """Everything the injector episodes of one repository share. `repository`: its name in the pool.
+
+    `is_known`: whether a tree key is that of a bug in the pool; an artifact with one is a duplicate whatever the checks
+    say.
+    """
+
+    repository: str
+    origin: Origin
+    suite: Suite
+    strategy: Mix
+    player: Player
+    pool: Pool
+    workers: Workers
+    is_known: Callable[[str], bool] = lambda key: False
+    limits: Limits = field(default_factory=Limits)
+    cache: RunCache = field(default_factory=RunCache)
+
+
+async def injector_rollout(run: InjectorRun, number: int) -> InjectorRollout:
+    """Play episode `number` and check what it hands in. What goes wrong in it is the outcome's status and reason.
+
+    Raises `SandboxError` when no sandbox can be had, `ModelDown` when the model did not answer.
+    """
+    started = time.monotonic()
+    task = injector_task(run, number)
+    policy = run.player.policy(INJECTOR, task)
+    async with run.pool.lease(run.limits) as lease:
+        world = run.origin.prepared.world(history=True)
+        async with run.workers.entered(lease.open(world, run.limits)) as sandbox:
+            trajectory = await play_episode(
+                policy,
+                sandbox,
+                INJECTOR.name,
+                toolset=INJECTOR.toolset,
+                workers=run.workers,
+                limits=run.player.limits,
+                hand_in=INJECTOR.hand_in,
+            )
+            if trajectory.outage:
+                raise ModelDown(trajectory.error)
+            artifact = await run.workers.run(_collected, trajectory, sandbox)
+        outcome = await _outcome(run, lease, task, trajectory, artifact)
+    key = InjectorKey(run.repository, task.strategy, task.seed, number, task.seed_location)
+    return Rollout(trajectory, key, replace(outcome, seconds=time.monotonic() - started))
+
+
+async def _outcome(
+    run: InjectorRun, lease: Backend, task: InjectorTask, trajectory: Trajectory, artifact: Artifact | str
+) -> InjectorOutcome:
+    """What came of the episode, its seconds still to be filled in."""
+    if isinstance(artifact, str):
+        gave_up = trajectory.submission is None and not trajectory.error
+        return InjectorOutcome("gave_up" if gave_up else "failed", trajectory.last_words or artifact, 0.0)
+    key = _key_or_none(artifact)
+    if key is not None and run.is_known(key):
+        return InjectorOutcome("duplicate", DUPLICATE, 0.0)
+    return replace(await run.workers.run(_checked, run, lease, task, trajectory.policy, artifact), tree_key=key)
+
+
+def injector_task(run: InjectorRun, number: int) -> InjectorTask:
+    """What the injector of episode `number` is told."""
+    thresholds, seed = run.origin.thresholds, run.origin.seed
+    return InjectorTask(
+        strategy=strategy_of(run.strategy, seed, number),
+        seed=seed,
+        number=number,
+        suite=run.suite,
+        min_passing_tests=thresholds.min_passing_tests,
+        min_changed_files=thresholds.min_changed_files,
+        min_failing_tests=thresholds.min_failing_tests,
+        seconds=thresholds.seconds,
+        seed_location=seed_location(run.origin.prepared.tree, seed, number),
+    )
+
+
+def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
+    """The strategy of an episode; under `mix` one of each pair removes and one reverts (the paper's best; 50/50 is
+    ours)."""
+    if mix != "mix":
+        return mix
+    first_removes = random.Random(f"mix:{seed}:{number // 2}").random() < 0.5
+    return "removal" if first_removes == (number % 2 == 0) else "history"
+
+
+def _collected(trajectory: Trajectory, sandbox: Sandbox) -> Artifact | str:
+    """The artifact that was handed in, or why there is none."""
+    try:
+        return collect(trajectory, sandbox)
+    except ArtifactError as error:
+        return error.message
+
+
+def _checked(
+    run: InjectorRun, backend: Backend, task: InjectorTask, policy: str, artifact: Artifact
+) -> InjectorOutcome:
+    """What the checks say of the artifact."""
+    seconds = run.origin.thresholds.seconds
+    bench = Workbench(
+        backend, run.origin.prepared.world(), artifact, time_limit=seconds, limits=run.limits, shared=run.cache
+    )
+    validation = validate(artifact, bench, run.origin.thresholds)
+    spent = InjectorOutcome(
+        "invalid", validation.reason, 0.0, suite_runs=validation.runs, validation_seconds=validation.seconds
+    )
+    if not validation.valid:
+        return replace(spent, failed_check=validation.verdicts[-1].check)
+    sections = patches.parse(artifact.bug_inject)
+    return replace(
+        spent,
+        status="valid",
+        reason="",
+        artifact=artifact,
+        bug=bug_of(run.origin, task.strategy, policy, artifact, validation),
+        files=tuple(shown(section.path) for section in sections),
+        changed_lines=sum(section.added + section.removed for section in sections),
+        fail_to_pass=len(validation.fail_to_pass),
+    )
+
+
+def _key_or_none(artifact: Artifact) -> str | None:
+    """The tree key; None for a diff that cannot be read, which is for the checks to say."""
+    try:
+        return tree_key(artifact.bug_inject)
+    except patches.PatchError:
+        return None

@@ -1,0 +1,99 @@
+"""A rollout: one episode of a role from start to outcome, as a value. Whoever wants it stored stores it."""
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from selfplay.agent import Trajectory
+from selfplay.artifact import Artifact, Bug
+from selfplay.curriculum.records import Status
+
+FORMAT = 1
+"""Of stored rollouts: raised when a field changes its meaning, not when one is added."""
+
+
+@dataclass(frozen=True)
+class InjectorKey:
+    """Which injector episode: the `number`th of a repository. With `seed` it fixes every random choice."""
+
+    repository: str
+    strategy: str
+    seed: int
+    number: int
+    seed_location: str | None = None
+    role: Literal["injector"] = "injector"
+
+    @property
+    def group(self) -> str:
+        """Equal for the episodes that are compared with each other in training: they were told the same."""
+        return "/".join([self.repository, self.strategy, self.seed_location or ""])
+
+
+@dataclass(frozen=True)
+class SolverKey:
+    """Which attempt: the `number`th at a bug of those filed under `policy`."""
+
+    bug: str
+    policy: str
+    seed: int
+    number: int
+    role: Literal["solver"] = "solver"
+
+    @property
+    def group(self) -> str:
+        return self.bug
+
+
+@dataclass(frozen=True)
+class InjectorOutcome:
+    """What came of an injector's episode. `seconds`: wall time of play and checks together; `suite_runs` and
+    `validation_seconds`: what the checks spent. `files`, `changed_lines` and `bug` are those of a valid one."""
+
+    status: Status
+    reason: str
+    seconds: float
+    failed_check: str | None = None
+    tree_key: str | None = None
+    artifact: Artifact | None = None
+    bug: Bug | None = None
+    suite_runs: int = 0
+    validation_seconds: float = 0.0
+    files: tuple[str, ...] = ()
+    changed_lines: int = 0
+    fail_to_pass: int = 0
+
+
+@dataclass(frozen=True)
+class SolverOutcome:
+    """What came of an attempt. `diff`: what was graded; `left_out`: changed paths that were not; `reason` and `detail`
+    of the grade; `changed_lines`: None where the diff cannot be read."""
+
+    resolved: bool
+    reason: str
+    detail: str
+    diff: str
+    seconds: float
+    left_out: tuple[str, ...] = ()
+    suite_runs: int = 0
+    grading_seconds: float = 0.0
+    changed_lines: int | None = None
+
+
+K = TypeVar("K", InjectorKey, SolverKey)
+Out = TypeVar("Out", InjectorOutcome, SolverOutcome)
+
+
+@dataclass(frozen=True)
+class Rollout(Generic[K, Out]):
+    """One episode (`trajectory`) of a `task`, compared with those of its `group`, and its `outcome`."""
+
+    trajectory: Trajectory
+    task: K
+    outcome: Out
+
+    @property
+    def group(self) -> str:
+        return self.task.group
+
+
+InjectorRollout = Rollout[InjectorKey, InjectorOutcome]
+SolverRollout = Rollout[SolverKey, SolverOutcome]

@@ -1,0 +1,143 @@
+"""One solver rollout (SSR section 6): an episode in the stripped world, its patch graded in a fresh sandbox.
+
+Deviation from the paper: attempts are filed by policy, so that bugs can be put to several models and compared.
+"""
+
+import contextlib
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from selfplay.agent import play_episode
+from selfplay.artifact import Artifact, Bug
+from selfplay.curriculum.calibrations import calibration_of
+from selfplay.curriculum.stored import oracle_of, read_bug, task_of
+from selfplay.oracle.audit import Audit, audit_task
+from selfplay.oracle.calibration import Calibration, Oracle
+from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.originals import original_texts
+from selfplay.oracle.specification import specification
+from selfplay.oracle.world import Changes, Task, open_world, solver_world
+from selfplay.patches import PatchError, changed_lines
+from selfplay.repository import Prepared
+from selfplay.roles.solver import SOLVER
+from selfplay.roles.solver.collect import HandIn, collect, hand_in
+from selfplay.roles.solver.task import SolverTask
+from selfplay.rollout.calibrations import Calibrations
+from selfplay.rollout.many import ModelDown
+from selfplay.rollout.players import Player
+from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
+from selfplay.sandbox import Backend, Limits
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
+from selfplay.workbench import RunCache
+
+
+@dataclass(frozen=True)
+class SolverRun:
+    """What the attempts of one run share. `policy`: the name they are filed under."""
+
+    prepared: Prepared
+    policy: str
+    player: Player
+    pool: Pool
+    workers: Workers
+    seed: int = 0
+    counterfactual: bool = True
+    limits: Limits = field(default_factory=Limits)
+    calibrations: Calibrations = field(default_factory=Calibrations)
+
+
+@dataclass(frozen=True)
+class ReadyBug:
+    """A stored bug, ready to be attempted: the `task` a solver faces, the `specification` it is told, and what grades
+    it (`graded`: the same task with the compiled caches of the original). `seconds`: what its script may take."""
+
+    folder: Path
+    bug: Bug
+    artifact: Artifact
+    task: Task
+    graded: Task
+    specification: str
+    oracle: Oracle
+    seconds: float
+    runs: RunCache = field(default_factory=RunCache)
+
+
+def make_ready(folder: Path, prepared: Prepared) -> ReadyBug:
+    """Read the bug in `folder`. Raises `ArtifactError` for one that is damaged."""
+    bug, artifact, thresholds = read_bug(folder)
+    graded = task_of(folder, bug, artifact, prepared.world())
+    told = specification(artifact.test_weaken, original_texts(graded.world, artifact.test_files), bug.hidden)
+    task = Task(solver_world(prepared), artifact, graded.extra)
+    return ReadyBug(folder, bug, artifact, task, graded, told, oracle_of(bug, thresholds), thresholds.seconds)
+
+
+def search_world(ready: ReadyBug, backend: Backend, limits: Limits = Limits()) -> Audit:
+    """Search the world a solver would see for copies of the answer. Raises as `audit_task` does."""
+    return audit_task(backend, ready.task, limits)
+
+
+async def solver_rollout(run: SolverRun, ready: ReadyBug, number: int) -> SolverRollout:
+    """One attempt, graded.
+
+    Raises `SandboxError` when no sandbox can be had, `ModelDown` when the model did not answer, `OracleError` for a
+    bug that cannot be graded.
+    """
+    started = time.monotonic()
+    policy = run.player.policy(SOLVER, SolverTask(ready.bug.id, ready.specification, run.seed, number))
+    async with run.pool.lease(run.limits) as lease:
+        async with run.workers.entered(open_world(lease, ready.task, run.limits)) as world:
+            trajectory = await play_episode(
+                policy,
+                world.sandbox,
+                SOLVER.name,
+                toolset=SOLVER.toolset,
+                workers=run.workers,
+                limits=run.player.limits,
+                hand_in=SOLVER.hand_in,
+            )
+            if trajectory.outage:
+                raise ModelDown(trajectory.error)
+            changes = await run.workers.run(collect, trajectory, world)
+        handed_in, grade = await _graded(run, ready, lease, changes)
+    outcome = solver_outcome(grade, handed_in.diff, time.monotonic() - started, handed_in.left_out)
+    return Rollout(trajectory, SolverKey(ready.bug.id, run.policy, run.seed, number), outcome)
+
+
+async def _graded(run: SolverRun, ready: ReadyBug, lease: Backend, changes: Changes | HandIn) -> tuple[HandIn, Grade]:
+    """What was handed in, and its grade."""
+    if isinstance(changes, HandIn):
+        return changes, Grade(False, "nothing-handed-in", changes.reason)
+    restored = ready.artifact.test_files
+    found = await run.workers.run(hand_in, lease, ready.task, changes, restored, run.limits)
+    if found.reason:
+        return found, Grade(False, "nothing-handed-in", found.reason)
+    calibration = await calibrated(run, ready, lease)
+    return found, await run.workers.run(grader_of(run, ready, calibration).grade, lease, found.diff)
+
+
+async def calibrated(run: SolverRun, ready: ReadyBug, lease: Backend) -> Calibration:
+    """The bug's calibration, made with this lease where nobody has made it. Raises `OracleError`."""
+    return await run.calibrations.get(
+        ready.bug.id,
+        run.workers,
+        lambda: calibration_of(
+            ready.folder, lease, ready.graded, ready.oracle, run.limits, counterfactual=run.counterfactual
+        ),
+    )
+
+
+def grader_of(run: SolverRun, ready: ReadyBug, calibration: Calibration) -> Grader:
+    """What grades attempts at the bug."""
+    return Grader(ready.graded, ready.oracle, run.limits, calibration, counterfactual=run.counterfactual)
+
+
+def solver_outcome(grade: Grade, diff: str, seconds: float, left_out: tuple[str, ...] = ()) -> SolverOutcome:
+    """A grade as an outcome."""
+    changed: int | None = None
+    with contextlib.suppress(PatchError):
+        changed = changed_lines(diff)
+    return SolverOutcome(
+        grade.resolved, grade.reason, grade.detail, diff, seconds, left_out, grade.runs, grade.seconds, changed
+    )

@@ -1,0 +1,22 @@
+"""Labels that say which process owns a container. No later process has the same ones, so the next start finds what a
+crash left behind."""
+
+import functools
+import os
+from pathlib import Path
+
+from selfplay.sandbox.owners import identity, namespace
+
+LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
+
+
+@functools.cache
+def host_identity() -> str:
+    """This machine since it booted, and the namespace in which its process numbers mean something."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot}-{namespace()}"
+
+
+def labels() -> dict[str, str]:
+    """The labels of every container that this process makes."""
+    return {LABEL_HOST: host_identity(), LABEL_SUPERVISOR: identity(os.getpid())}

@@ -1,0 +1,80 @@
+"""Numbers of system calls by name, as the kernel's tables have them (x86's `syscall_64.tbl`, `asm-generic/unistd.h`).
+
+A table, and not libseccomp at run time: its package on the index (pyseccomp, one file of January 2021) loads a shared
+library that a machine need not have and that a user without root cannot install. Where there is a libseccomp,
+`tests/sandbox/test_seccomp.py` asks it about every number. A number never changes once given.
+"""
+
+MACHINES = ("x86_64", "aarch64")
+
+# What the filter decides by argument, and `clone3`, which it hides.
+INSPECTED = """
+clone       56 220
+clone3     435 435
+ioctl       16  29
+prlimit64  302 261
+socket      41 198
+socketpair  53 199
+"""
+
+# What no build, test or model command needs. A minus: the machine has no such call.
+DENIED = """
+acct              163  89
+add_key           248 217
+adjtimex          159 171
+bpf               321 280
+chroot            161  51
+clock_adjtime     305 266
+clock_settime     227 112
+delete_module     176 106
+fanotify_init     300 262
+finit_module      313 273
+fsconfig          431 431
+fsmount           432 432
+fsopen            430 430
+fspick            433 433
+init_module       175 105
+io_uring_enter    426 426
+io_uring_register 427 427
+io_uring_setup    425 425
+ioperm            173   -
+iopl              172   -
+kcmp              312 272
+kexec_file_load   320 294
+kexec_load        246 104
+keyctl            250 219
+modify_ldt        154   -
+mount             165  40
+mount_setattr     442 442
+move_mount        429 429
+name_to_handle_at 303 264
+open_by_handle_at 304 265
+open_tree         428 428
+open_tree_attr    467 467
+perf_event_open   298 241
+pidfd_getfd       438 438
+pivot_root        155  41
+process_vm_readv  310 270
+process_vm_writev 311 271
+ptrace            101 117
+quotactl          179  60
+quotactl_fd       443 443
+reboot            169 142
+request_key       249 218
+setns             308 268
+settimeofday      164 170
+swapoff           168 225
+swapon            167 224
+syslog            103 116
+umount2           166  39
+unshare           272  97
+userfaultfd       323 282
+vhangup           153  58
+"""
+
+
+def numbers(table: str, machine: str) -> dict[str, int]:
+    """A table's calls on one of `MACHINES`: name -> number, without those it does not have."""
+    column = 1 + MACHINES.index(machine)
+    rows = [line.split() for line in table.split("\n") if line]
+    return {row[0]: int(row[column]) for row in rows if row[column] != "-"}

@@ -1,0 +1,83 @@
+"""Why the scripted injector cannot succeed on a repository, whatever an episode draws: told before any is played."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from selfplay.roles.injector.task import InjectorTask
+from selfplay.scripted.edits.cuts import Cut
+from selfplay.scripted.edits.names import Function
+from selfplay.scripted.injector.direct import direct_cuts
+from selfplay.scripted.injector.function_planner import reached_cuts, whole_cuts
+from selfplay.scripted.injector.planner import MOST_TESTS
+from selfplay.scripted.injector.removal import removal_cuts
+from selfplay.scripted.injector.survey import Survey
+
+
+def impossible(task: InjectorTask, survey: Survey) -> str:
+    """The reason why no episode of the task's strategy can ever succeed, in one sentence; empty when one may."""
+    return next((reason for reason in _reasons(task, survey) if reason), "")
+
+
+def _reasons(task: InjectorTask, survey: Survey) -> Iterator[str]:
+    if task.strategy == "feature":
+        yield "the scripted injector adds no features"
+    yield _too_few_tests(task)
+    yield _out_of_reach(survey)
+    if task.strategy == "history":
+        yield _no_past(task, survey)
+    else:
+        yield _no_change(task, survey)
+
+
+def _too_few_tests(task: InjectorTask) -> str:
+    usable = len(task.suite.seconds)
+    tests = f"the suite has {usable} usable test{'s' * (usable != 1)}"
+    if usable < task.min_passing_tests:
+        return f"{tests}, --min-passing asks for {task.min_passing_tests}"
+    if usable <= task.min_failing_tests:
+        return f"{tests}, --min-failing asks for {task.min_failing_tests} that fail and one that does not"
+    return ""
+
+
+def _out_of_reach(survey: Survey) -> str:
+    if survey.targets:
+        return ""
+    if survey.installed:
+        names = ", ".join(survey.installed)
+        return f"the tests import the installed package {names}, not the one in the tree"
+    return "no Python function of the tree is reached by tests"
+
+
+def _no_past(task: InjectorTask, survey: Survey) -> str:
+    files = {target.path for target in survey.targets} & survey.changed
+    if not files:
+        return "the history strategy finds no commit that changes code that tests reach"
+    return _too_few_files(task, len(files), "past commits change")
+
+
+def _no_change(task: InjectorTask, survey: Survey) -> str:
+    """Files are counted until there are enough, so that mostly one function is looked at."""
+    files: set[str] = set()
+    for target in survey.targets:
+        if target.path in files:
+            continue
+        lines = survey.lines[target.path]
+        cuts: Callable[[Function, Sequence[str]], list[Cut]]
+        cuts = direct_cuts if task.strategy == "direct" else removal_cuts
+        whole = task.strategy != "direct" and whole_cuts(survey, target, lines)
+        if whole or any(_differs(cut, lines) for cut in reached_cuts(survey, target, cuts, lines)):
+            files.add(target.path)
+        if len(files) >= task.min_changed_files:
+            return ""
+    if not files:
+        return f"the {task.strategy} strategy finds no line that it can change and that 1 to {MOST_TESTS} tests run"
+    return _too_few_files(task, len(files), f"the {task.strategy} strategy can change")
+
+
+def _differs(cut: Cut, lines: Sequence[str]) -> bool:
+    return list(cut.lines) != [line.rstrip("\n") for line in lines[cut.start - 1 : cut.end]]
+
+
+def _too_few_files(task: InjectorTask, files: int, who: str) -> str:
+    if files >= task.min_changed_files:
+        return ""
+    return f"{who} {files} file{'s' * (files != 1)} that tests reach, --min-files asks for {task.min_changed_files}"

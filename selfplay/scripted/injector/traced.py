@@ -1,0 +1,154 @@
+"""One run of a suite under coverage, in a sandbox of its own: which test runs which line, and what else a survey asks.
+
+No tool of an episode is used, so no limit of a tool holds: the time that the run may take is worked out from what the
+measured suite took.
+"""
+
+import ast
+import json
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from selfplay.errors import SelfplayError
+from selfplay.oracle.originals import original_texts
+from selfplay.plain import decode, encode, printable, syntax_tree
+from selfplay.repository import Prepared, Suite, pytest_suite
+from selfplay.repository.pytest_suite import CoverageMap
+from selfplay.sandbox import MIB, WORKDIR, Backend, Completed, Sandbox
+from selfplay.scripted.edits.cuts import UNREADABLE
+from selfplay.scripted.injector import inside
+from selfplay.scripted.injector.past import COMMITS, log_command, past_changes
+
+START_SECONDS = 60.0
+"""For the start of Python and pytest, for collecting, and for writing the report."""
+SLOWDOWN = 10.0
+"""How many times slower code may be under coverage: two to four times is usual, ten a loop of very short lines."""
+SHORT_SECONDS = 60.0
+"""For git's log and for the search of modules, which take less than one second."""
+MOST_PACKED, MOST_BYTES = 64 * MIB, 256 * MIB
+"""Bytes of the packed and of the unpacked report that are read: the repository's own code could write to it."""
+REPORT = "/tmp/coverage.json"
+PACK = f"{REPORT}.gz"
+SOURCE_FOLDERS = ("", "src", "lib")
+"""Folders of a tree that packages lie in."""
+ADVICE = "Choose tests that can be with --test, or a model with --policy: a model needs no survey."
+
+
+class SurveyFailed(SelfplayError):
+    """The suite cannot be run under coverage, so that nobody knows which test runs which line."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What one run tells. `coverage` is the report as the run wrote it, `changed` the Python files that past commits
+    changed, `installed` the packages of the tree that its tests import from somewhere else."""
+
+    coverage: str
+    changed: tuple[str, ...] = ()
+    installed: tuple[str, ...] = ()
+
+
+def survey_seconds(suite: Suite) -> float:
+    """What the run may take: every second of the measured one may take ten times as long under coverage.
+
+    `cpu_seconds` is more than the wall's where a suite used several cores, which may be busy now.
+    """
+    return START_SECONDS + SLOWDOWN * max(suite.wall_seconds, suite.cpu_seconds)
+
+
+def trace(prepared: Prepared, suite: Suite, backend: Backend) -> Traced:
+    """Run the suite once under coverage. Raises `SurveyFailed`, or `SandboxError`."""
+    with backend.open(prepared.world(history=True)) as sandbox:
+        coverage = _run(prepared, suite, sandbox)
+        return Traced(coverage, _changed(sandbox), _installed(prepared, suite, sandbox))
+
+
+def _run(prepared: Prepared, suite: Suite, sandbox: Sandbox) -> str:
+    script = pytest_suite.render_coverage(suite.files, suite.excluded, output=REPORT, options=suite.options)
+    sandbox.write_file("/tmp/coverage.sh", encode(script))
+    limit = survey_seconds(suite)
+    run = f"bash /tmp/coverage.sh >/tmp/log 2>&1; tail -c 2000 /tmp/log; test -s {REPORT} && gzip -6 <{REPORT} >{PACK}"
+    done = sandbox.run(run, timeout=limit, merge_stderr=True)
+    if done.timed_out or done.exit_code != 0:
+        raise _failure(prepared, done, limit)
+    try:
+        report = unpacked(sandbox.read_file(PACK, MOST_PACKED)).decode()
+        coverage_of(report)
+    except ValueError as error:
+        raise SurveyFailed(f"the coverage report of {prepared.source} cannot be read: {error}", ADVICE) from error
+    return report
+
+
+def _failure(prepared: Prepared, done: Completed, limit: float) -> SurveyFailed:
+    if done.timed_out:
+        return SurveyFailed(f"the suite of {prepared.source} takes more than {limit:.0f} s under coverage", ADVICE)
+    last = "\n".join(f"    {line}" for line in printable(done.text).splitlines()[-10:] if line.strip())
+    return SurveyFailed(f"the suite of {prepared.source} cannot be run under coverage\n{last}", ADVICE)
+
+
+def unpacked(data: bytes) -> bytes:
+    """What gzip packed, refused with `ValueError` beyond `MOST_BYTES`."""
+    inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    try:
+        text = inflater.decompress(data, MOST_BYTES)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if not inflater.eof:
+        raise ValueError(f"it is longer than {MOST_BYTES} bytes, or cut short")
+    return text
+
+
+def coverage_of(report: str) -> CoverageMap:
+    """The map in a report. Raises `ValueError` for anything else: the repository's own code could write to it."""
+    try:
+        coverage = pytest_suite.parse_coverage(report.encode())
+    except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise ValueError(f"it is not a coverage report: {type(error).__name__}: {error}") from error
+    sets = {id(tests): tests for lines in coverage.lines.values() for tests in lines.values()}  # many lines share one
+    for tests in sets.values():
+        if any(not 0 <= number < len(coverage.tests) for number in tests):
+            raise ValueError(f"it numbers tests beyond its {len(coverage.tests)}")
+    return coverage
+
+
+def _changed(sandbox: Sandbox) -> tuple[str, ...]:
+    done = sandbox.run(log_command(COMMITS, "--min-parents=1"), timeout=SHORT_SECONDS)
+    return tuple(sorted({path for _, path in past_changes(decode(done.stdout))}))
+
+
+def _installed(prepared: Prepared, suite: Suite, sandbox: Sandbox) -> tuple[str, ...]:
+    """Packages that the tree holds and its tests import, and that Python finds outside of it."""
+    tests = original_texts(prepared.world(), suite.files)
+    names = sorted(_imported(tests.values()) & _packages(prepared))
+    program = inside.text("selfplay_origin.py")
+    done = sandbox.run(["python", "-c", program, *names], timeout=SHORT_SECONDS)
+    try:
+        places = json.loads(done.stdout) if done.exit_code == 0 else {}
+    except ValueError:
+        places = {}
+    return tuple(name for name in names if not str(places.get(name) or WORKDIR).startswith(WORKDIR))
+
+
+def _imported(texts: Iterable[str]) -> set[str]:
+    """The first parts of the names of all modules that these sources import."""
+    found: set[str] = set()
+    for text in texts:
+        try:
+            nodes = ast.walk(syntax_tree(text))
+        except UNREADABLE:
+            continue
+        for node in nodes:
+            match node:
+                case ast.Import(names=names):
+                    found.update(alias.name.split(".")[0] for alias in names)
+                case ast.ImportFrom(module=str(module), level=0):
+                    found.add(module.split(".")[0])
+    return found
+
+
+def _packages(prepared: Prepared) -> set[str]:
+    """Names of the modules and packages at the top of the tree, or of its `src`."""
+    folders = [prepared.tree / folder for folder in SOURCE_FOLDERS]
+    modules = {path.stem for folder in folders for path in folder.glob("*.py")}
+    return modules | {path.parent.name for folder in folders for path in folder.glob("*/__init__.py")}

@@ -1,0 +1,49 @@
+"""Numbers and counts as people say them: one file, two files. Knows nothing but the standard library."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 file`, `2 files`, `0 files`; `plural` where an s does not make it."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def tally(counts: Mapping[str, int], words: Mapping[str, str] | None = None) -> str:
+    """`40 gave up, 2 failed a check`: the counts above none, largest first. `words`: what to say for a name; a name
+    that is not there is said with blanks for its underscores."""
+    found = sorted(((n, name) for name, n in counts.items() if n), key=lambda item: (-item[0], item[1]))
+    return ", ".join(f"{n} {(words or {}).get(name) or name.replace('_', ' ')}" for n, name in found)
+
+
+def spoken(seconds: float) -> str:
+    """`8 s`, `2 min 5 s`, `1 h 4 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def listed(names: Iterable[str], most: int = 10) -> str:
+    """The names in a row; of more than `most` the first and how many there are besides."""
+    every = list(names)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
+
+
+def difference(one: Any, other: Any) -> tuple[str, str]:
+    """Two values of a setting, as a message says them; of two tables the entries alone that differ."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+        return _table(one, names), _table(other, names)
+    return _value(one), _value(other)
+
+
+def _table(values: Mapping[str, Any], names: Iterable[str]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {_value(values.get(name))}" for name in names)
+
+
+def _value(value: Any) -> str:
+    return "nothing" if value is None else repr(value)

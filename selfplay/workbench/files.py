@@ -1,0 +1,106 @@
+"""Test files in a sandbox: written over, with the time and the compiled form that go with them, and compared.
+
+A file written anew would be compiled anew by every run, pytest's rewriting of assertions included, which costs more
+than most tests in it. So what one run compiled is kept and put beside the file again; the interpreter takes it only
+if size and time fit. Compiled forms are watched like the sources: a forged one would be run in a test's place.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from selfplay.plain import decode, encode
+from selfplay.sandbox import MIB, WORKDIR, Completed, Sandbox, SandboxError
+from selfplay.workbench.staging import DoesNotApply, prepare
+
+MOST_COMPILED = 8 * MIB
+_FORMS = r"""
+shopt -s nullglob
+while IFS= read -r -d "" path; do
+  folder="./"; [[ "$path" == */* ]] && folder="./${path%/*}/"
+  name="${path##*/}"
+  for form in "$folder"__pycache__/"${name%.py}".*.pyc; do [ -f "$form" ] && printf '%s\0' "${form#./}"; done
+done
+"""
+# one `rm`, and one `touch` a time: a process a file would cost as much as several tests
+_FINISH = r"""
+set -e; shopt -s nullglob
+gone=(); same=(); last=""
+dated() { [ ${#same[@]} -eq 0 ] || touch -d "@$last" -- "${same[@]}"; }
+while IFS= read -r -d "" time && IFS= read -r -d "" path; do
+  folder="./"; [[ "$path" == */* ]] && folder="./${path%/*}/"
+  name="${path##*/}"
+  gone+=("$folder"__pycache__/"${name%.py}".*.pyc)
+  [ "$time" = "$last" ] || { dated; same=(); last="$time"; }
+  same+=("./$path")
+done
+dated
+[ ${#gone[@]} -eq 0 ] || rm -f -- "${gone[@]}"
+"""
+
+
+@dataclass(frozen=True)
+class TestFile:
+    """The content a test file is given after the restore; `mtime` in whole seconds, the original's."""
+
+    __test__ = False
+
+    content: bytes
+    executable: bool = False
+    mtime: int = 0
+
+
+def put(sandbox: Sandbox, files: Mapping[str, TestFile], compiled: Mapping[str, bytes]) -> None:
+    """Write `files`, and for their old compiled forms those in `compiled`. Raises `SandboxError`."""
+    if not files:
+        return
+    for path, file in files.items():
+        sandbox.write_file(f"{WORKDIR}/{path}", file.content, 0o755 if file.executable else 0o644)
+    by_time = sorted(files.items(), key=lambda item: item[1].mtime)
+    listed = b"".join(b"%d\0%s\0" % (file.mtime, encode(path)) for path, file in by_time)
+    _bash(sandbox, _FINISH, listed)
+    for path, data in compiled.items():
+        sandbox.write_file(f"{WORKDIR}/{path}", data)
+
+
+def compiled_forms(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
+    """The compiled forms that lie beside the Python files among `paths`. Raises `SandboxError`."""
+    python = b"".join(encode(path) + b"\0" for path in paths if path.endswith(".py"))
+    listed = _bash(sandbox, _FORMS, python).split(b"\0") if python else []
+    return tuple(sorted(decode(path) for path in listed if path))
+
+
+def read_compiled(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
+    """The content of those forms; of one too large to be kept, none. Raises `SandboxError`."""
+    found = {}
+    for path in compiled_forms(sandbox, paths):
+        try:
+            found[path] = sandbox.read_file(f"{WORKDIR}/{path}", MOST_COMPILED)
+        except (FileNotFoundError, SandboxError):
+            continue
+    return found
+
+
+def sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
+    """Path -> checksum of what it leads to; a path that cannot be read has none. Raises `SandboxError`."""
+    if not paths:
+        return {}
+    done = _prepared(sandbox, ["sha256sum", "-z", "--", *paths])
+    found = {}
+    for entry in done.stdout.split(b"\0"):
+        digest, _, path = entry.partition(b"  ")
+        found[decode(path)] = digest.decode()
+    return found
+
+
+def _bash(sandbox: Sandbox, script: str, stdin: bytes) -> bytes:
+    done = _prepared(sandbox, ["bash", "--norc", "-c", script], stdin)
+    if done.exit_code != 0 or done.timed_out:
+        raise SandboxError(f"the test files cannot be written: {done.text.strip()[-300:]}")
+    return done.stdout
+
+
+def _prepared(sandbox: Sandbox, command: list[str], stdin: bytes = b"") -> Completed:
+    try:
+        return prepare(sandbox, command, stdin)
+    except DoesNotApply as error:
+        raise SandboxError(str(error)) from error

@@ -1,0 +1,77 @@
+"""A trajectory's figures, what an outage is, and files of other versions."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from selfplay.agent import Call, EpisodeFigures, Finish, Record, Step, Trajectory
+from selfplay.agent.model import Message, Usage
+from selfplay.agent.trajectory import FORMAT, TrajectoryError, load, save
+
+BEFORE_FORMATS = """\
+{"role": "solver", "policy": "openai:m", "finish": "submitted", "submission": "/testbed/.", "seconds": 12.5, \
+"error": "", "last_words": "Done.", "record": {"conversations": [[{"role": "user", "content": "task", "calls": [], \
+"answers": "", "malformed": false}, {"role": "assistant", "content": "", "calls": [{"id": "1", "name": "submit", \
+"arguments": "{}"}], "answers": "", "malformed": false}]], "drift": 3, "usage": {"requests": 2, "retries": 1, \
+"prompt_tokens": 10, "cached_tokens": 4, "completion_tokens": 5, "cost": 0.5}, "thoughts": ["Hm.", ""]}}
+{"call": {"tool": "submit", "arguments": {"folder": "."}, "said": ""}, "output": "submitted", "exit_code": 0, \
+"seconds": 0.25, "malformed": false, "left": {"calls": 127, "seconds": 1790.5}}
+{"ids": [1, 2, 7], "mask": [0, 0, 1], "logprobs": [0.0, 0.0, -0.5], "versions": [3, 4], "role": "solver", \
+"finish": "stop"}
+"""
+"""Written by the version before files had a format number."""
+
+
+def test_a_file_of_an_earlier_version_loads(tmp_path: Path) -> None:
+    path = tmp_path / "old.jsonl"
+    path.write_text(BEFORE_FORMATS)
+    old = load(path)
+    assert (old.role, old.finish, old.submission, old.record.drift) == ("solver", Finish.SUBMITTED, "/testbed/.", 3)
+    assert old.steps[0].left and old.steps[0].left.calls == 127
+    assert old.record.conversations[0][1].calls[0].name == "submit"
+    assert old.record.segments[0].versions == (3, 4) and old.record.segments[0].ids.tolist() == [1, 2, 7]
+    assert old.figures == EpisodeFigures(12.5, 1, Finish.SUBMITTED, 0, 3, Usage(2, 1, 10, 4, 5, 0.5))
+    save(old, tmp_path / "new.jsonl")
+    head = json.loads((tmp_path / "new.jsonl").read_text().splitlines()[0])
+    assert head["format"] == FORMAT and load(tmp_path / "new.jsonl") == old
+
+
+def test_fields_that_only_a_later_version_knows_are_left_out(tmp_path: Path) -> None:
+    head, step, segment = (json.loads(line) for line in BEFORE_FORMATS.splitlines())
+    head["record"]["conversations"][0][0]["mood"] = "good"
+    lines = ({**head, "format": FORMAT, "group": 7}, {**step, "mood": 1}, {**segment, "mood": 2})
+    (tmp_path / "new.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "old.jsonl").write_text(BEFORE_FORMATS)
+    assert load(tmp_path / "new.jsonl") == load(tmp_path / "old.jsonl")
+
+
+@pytest.mark.parametrize("format", [FORMAT + 1, "three"])
+def test_a_format_that_is_not_known_is_refused(tmp_path: Path, format: object) -> None:
+    head, *lines = BEFORE_FORMATS.splitlines()
+    path = tmp_path / "later.jsonl"
+    path.write_text("\n".join([json.dumps({**json.loads(head), "format": format}), *lines]))
+    with pytest.raises(TrajectoryError, match=r"later\.jsonl (was written by a later version|is not a trajectory)"):
+        load(path)
+
+
+def test_the_figures_count_calls_and_malformed_ones() -> None:
+    steps = tuple(Step(Call("bash"), "", 0, 1.0, malformed) for malformed in (True, False, True))
+    trajectory = Trajectory("injector", "p", Finish.LOOPED, steps, seconds=9.0, record=Record(drift=2, usage=Usage(5)))
+    assert trajectory.figures == EpisodeFigures(9.0, 3, Finish.LOOPED, 2, 2, Usage(5))
+
+
+TOLD = Record(conversations=((Message("user", "task"),),))
+
+
+@pytest.mark.parametrize(
+    ("finish", "record", "outage"),
+    [
+        (Finish.POLICY_ERROR, TOLD, True),
+        (Finish.POLICY_ERROR, Record(), False),  # a script that failed
+        (Finish.OUT_OF_CONTEXT, TOLD, False),
+        (Finish.SANDBOX_LOST, TOLD, False),
+    ],
+)
+def test_only_a_model_that_fails_has_an_outage(finish: Finish, record: Record, outage: bool) -> None:
+    assert Trajectory("injector", "p", finish, record=record).outage is outage

@@ -1,0 +1,61 @@
+"""Options that contradict each other are refused before anything is opened or written."""
+
+from pathlib import Path
+
+import pytest
+from run_fixtures import Command
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--attempts", 4), "'--attempts': needs --order 2"),
+        (("--releases", 4), "'--releases': needs a source pypi:NAME"),
+        (("--strategy", "feature"), "'--strategy': the policy scripted adds no features"),
+        (("--base-url", "http://localhost/v1"), "'--base-url': needs --policy openai:MODEL, not scripted"),
+        (("--policy", "vllm:x", "--api-key-env", "KEY"), "'--api-key-env': needs --policy openai:MODEL, not vllm:x"),
+        (("--option", "calls=3"), "'--option': the policy scripted takes no options"),
+        (("--image", "debian"), "'--image': needs --sandbox docker"),
+        (("--runtime", "runsc"), "'--runtime': needs --sandbox docker"),
+    ],
+)
+def test_what_a_curriculum_refuses(selfplay: Command, tmp_path: Path, options: tuple[object, ...], said: str) -> None:
+    done = selfplay("curriculum", tmp_path, "--out", tmp_path / "out", *options)
+    assert done.code == 2 and f"Invalid value for {said}" in " ".join(done.err.split()), done.err
+    assert "Usage: " in done.err and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--policy", "gold", "--promote", 1), "'--promote': the attempts of gold are a control"),
+        (("--policy", "gold", "--name", "x"), "'--name': a control's attempts are filed under its own name"),
+        (("--name", "empty"), "'--name': empty is the name of a control"),
+        (("--policy", "empty", "--option", "calls=3"), "'--option': the policy empty takes no options"),
+    ],
+)
+def test_what_solving_refuses(selfplay: Command, tmp_path: Path, options: tuple[object, ...], said: str) -> None:
+    done = selfplay("solve", tmp_path, *options)
+    assert done.code == 2 and f"Invalid value for {said}" in " ".join(done.err.split()), done.err
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "said"),
+    [
+        ("grade", (), "give --patch FILE for one bug, or --predictions FILE for a run"),
+        ("grade", ("--patch", "x", "--workers", 2), "'--workers': one patch is graded by one worker"),
+        ("doctor", ("--image", "debian"), "'--image': needs --sandbox docker"),
+        ("validate", ("--runtime", "runsc"), "'--runtime': needs --sandbox docker"),
+    ],
+)
+def test_what_others_refuse(
+    selfplay: Command, tmp_path: Path, command: str, options: tuple[object, ...], said: str
+) -> None:
+    place = () if command == "doctor" else (tmp_path,)
+    done = selfplay(command, *place, *options)
+    assert done.code == 2 and said in " ".join(done.err.split()), done.err
+
+
+def test_tokens_are_counted_by_a_tokenizer(selfplay: Command, tmp_path: Path) -> None:
+    done = selfplay("trajectories", "export", tmp_path, "--out", "x.jsonl", "--most-tokens", 100)
+    assert done.code == 2 and "'--most-tokens': needs --tokenizer" in done.err

@@ -1,0 +1,170 @@
+"""What the operating system refuses ends in one message that says what to do, never in a traceback."""
+
+import errno
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from mounted_places import ended, mounted
+from run_fixtures import Command, Done
+
+from selfplay.cli.failures import explained
+
+
+def refused(done: Done, *parts: str) -> None:
+    """It ended with exit code 2 and one message of one or two lines that holds these parts."""
+    assert done.code == 2 and "Traceback" not in done.err, done.err
+    message = done.err[done.err.index("selfplay: ") :]
+    assert len(message.splitlines()) <= 2, message
+    for part in parts:
+        assert part in message, message
+
+
+# -- the folder of a run ---------------------------------------------------------------------------------------
+
+
+def test_a_read_only_out(selfplay: Command, shop: Path, tmp_path: Path) -> None:
+    done = mounted(selfplay, tmp_path / "ro", "ro")("curriculum", shop, "--out", tmp_path / "ro" / "run")
+    refused(done, f"{tmp_path}/ro/run", "Read-only file system", "Give another --out")
+    made = mounted(selfplay, tmp_path / "made", "size=1m", f"mkdir run && mount -o remount,ro {tmp_path}/made")
+    refused(made("curriculum", shop, "--out", tmp_path / "made" / "run"), "Read-only file system", "give another place")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_an_out_without_permission(selfplay: Command, shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir(mode=0o555)
+    refused(selfplay("curriculum", shop, "--out", tmp_path / "mine"), "Permission denied", "change its permissions")
+
+
+@pytest.mark.parametrize("size", ["4k", "40k", "120k", "300k"])
+def test_a_full_out(selfplay: Command, shop: Path, tmp_path: Path, size: str) -> None:
+    """Full before the pool is there, while it is made, while the original is written, while episodes are stored."""
+    full = mounted(selfplay, tmp_path / "full", f"size={size}")
+    refused(full("curriculum", shop, "--out", tmp_path / "full" / "run", "--bugs", 2), "space", "same command resumes")
+
+
+def test_a_full_runs_folder_of_an_export(selfplay: Command, run: Path, tmp_path: Path) -> None:
+    full = mounted(selfplay, tmp_path / "full", "size=4k")
+    done = full("trajectories", "export", run, "--out", tmp_path / "full" / "lessons.jsonl")
+    refused(done, "No space left on device", "Free some space")
+
+
+@pytest.mark.parametrize("command", ["curriculum", "solve", "show", "validate", "grade", "audit", "export"])
+def test_a_path_of_850_characters(selfplay: Command, shop: Path, run: Path, tmp_path: Path, command: str) -> None:
+    long = tmp_path / ("x" * 850)
+    arguments = {
+        "curriculum": ("curriculum", shop, "--out", long),
+        "grade": ("grade", long, "--patch", __file__),
+        "export": ("trajectories", "export", run, "--out", long.with_suffix(".jsonl")),
+    }.get(command, (command, long))
+    refused(selfplay(*arguments), "File name too long")
+
+
+def test_an_out_that_is_a_file(selfplay: Command, shop: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    refused(selfplay("curriculum", shop, "--out", tmp_path / "file"), "file cannot be used", "Give another --out.")
+    refused(selfplay("curriculum", shop, "--out", tmp_path / "file" / "run"), "Not a directory")
+
+
+# -- files and folders that are read ---------------------------------------------------------------------------
+
+
+def test_a_folder_where_a_file_is_expected(selfplay: Command, run: Path, tmp_path: Path) -> None:
+    bug = sorted((run / "bugs").iterdir())[0]
+    refused(selfplay("grade", bug, "--patch", tmp_path), f"{tmp_path} cannot be read: Is a directory")
+    refused(selfplay("grade", run, "--predictions", tmp_path), f"{tmp_path} cannot be read: Is a directory")
+    (tmp_path / "lessons.jsonl").mkdir()
+    done = selfplay("trajectories", "export", run, "--out", tmp_path / "lessons.jsonl")
+    refused(done, "Is a directory", "name a file")
+
+
+def test_a_file_where_a_folder_is_expected(selfplay: Command, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no trajectory")
+    refused(selfplay("show", tmp_path / "file"), "file is no")
+    for command in ("validate", "solve", "audit"):
+        refused(selfplay(command, tmp_path / "file"), f"{tmp_path}/file")
+
+
+@pytest.mark.parametrize("what", ["bug.json", "bug_inject.diff", "trajectory", "curriculum.sqlite"])
+def test_what_cannot_be_read(selfplay: Command, finished: tuple[Path, Done], what: str) -> None:
+    """As another user where the tests run as root, who may read everything."""
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own is closed to others
+        Path(folder).chmod(0o755)
+        check_unreadable(selfplay, Path(shutil.copytree(finished[0], Path(folder, "run"))), what)
+
+
+def check_unreadable(selfplay: Command, run: Path, what: str) -> None:
+    run.chmod(0o755)
+    bug = sorted((run / "bugs").iterdir())[0]
+    file = {"trajectory": run / "trajectories" / "000000-injector.jsonl.zst", "curriculum.sqlite": run / what}.get(
+        what, bug / what
+    )
+    file.chmod(0)
+    shown = {"trajectory": file, "curriculum.sqlite": run}.get(what, bug)
+    done = as_an_ordinary_user(selfplay, "show", shown)
+    if what == "trajectory":  # the path that was given: refused as an argument
+        assert done.code == 2 and f"{file.name}' is not readable" in done.err and "Traceback" not in done.err
+    else:
+        refused(done, file.name, "Permission denied")
+
+
+def as_an_ordinary_user(command: Command, *arguments: object) -> Done:
+    if os.geteuid() != 0:
+        return command(*arguments)
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv is not here")
+    drop = ("setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups")
+    if subprocess.run([*drop, sys.executable, "-c", "import selfplay.cli"], capture_output=True).returncode:
+        pytest.skip("another user cannot run this interpreter")
+    return ended([*drop, sys.executable, "-m", "selfplay", *map(str, arguments)], command)
+
+
+# -- limits of the shell ---------------------------------------------------------------------------------------
+
+
+def limited(command: Command, limit: str, *arguments: object) -> Done:
+    argv = ["sh", "-c", f'ulimit {limit} && exec "$@"', "sh", sys.executable, "-m", "selfplay", *map(str, arguments)]
+    return ended(["bash", *argv[1:]], command)
+
+
+@pytest.mark.parametrize(
+    ("limit", "said", "command"),
+    [("-n 64", "64 open files (ulimit -n)", "ulimit -n 1024"), ("-u 20", "20 processes (ulimit -u)", "ulimit -u 4096")],
+)
+def test_a_shell_s_limit_is_named_with_the_command_that_raises_it(
+    selfplay: Command, shop: Path, tmp_path: Path, limit: str, said: str, command: str
+) -> None:
+    done = limited(selfplay, limit, "curriculum", shop, "--out", tmp_path / "out", "--bugs", 1)
+    refused(done, f"this shell allows {said}", f"`{command}`")
+    assert "container" not in done.err
+    told = limited(selfplay, limit, "doctor")
+    assert told.code == 1 and said in " ".join(told.out.split()) and command in " ".join(told.out.split())
+
+
+# -- the translation itself ------------------------------------------------------------------------------------
+
+
+def test_a_limit_that_was_hit_is_named() -> None:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    error = explained(OSError(errno.EMFILE, "Too many open files"))
+    assert error is not None and f"at most {most} open files" in error.message and "ulimit -n 4096" in error.hint
+    error = explained(RuntimeError("can't start new thread"))
+    assert error is not None and "processes and threads" in error.message and "ulimit -u 4096" in error.hint
+
+
+def test_a_fault_of_ours_keeps_its_traceback() -> None:
+    assert explained(RuntimeError("x")) is None and explained(KeyError("x")) is None and explained(OSError("x")) is None
+    error = explained(OSError(errno.EXDEV, "Invalid cross-device link", "/a/b"))
+    assert error is not None and error.message == "/a/b: Invalid cross-device link" and "--verbose" in error.hint
+
+
+def test_a_long_path_is_shown_by_both_ends() -> None:
+    error = explained(OSError(errno.ENAMETOOLONG, "File name too long", "/" + "x" * 850 + "/end"))
+    assert (
+        error is not None and len(error.message) < 150 and error.message.startswith("/xxx") and "/end:" in error.message
+    )

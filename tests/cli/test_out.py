@@ -1,0 +1,50 @@
+"""Where a run goes when nobody says."""
+
+from pathlib import Path
+
+import pytest
+from run_fixtures import Command
+
+from selfplay.commands.naming import default_out, name_of
+from selfplay.curriculum import open_curriculum
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("pypi:sqlparse==0.5.3", "sqlparse"),
+        ("https://example.org/pallets/jinja.git@3.1.6", "jinja"),
+        ("git@example.org:team/my project.git", "my-project"),
+        ("image:", "image"),
+        ("image:/srv/shop", "shop"),
+        (".", "mein-L-den"),
+    ],
+)
+def test_a_run_is_named_after_its_source(
+    source: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mein Läden"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert name_of(source) == name
+
+
+def test_a_name_that_another_source_has_gets_a_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    one, other = "https://example.org/a/shop", "https://example.org/b/shop"
+    assert default_out(one) == Path("runs/shop")
+    with open_curriculum(Path("runs/shop")) as pool:
+        assert default_out(one) == Path("runs/shop")  # it has no source yet
+        pool.settle({"source": one})
+    assert default_out(one) == Path("runs/shop")  # resumes
+    assert default_out(other) == Path("runs/shop-2")
+    Path("runs/shop-2").mkdir()
+    (Path("runs/shop-2") / "thesis.txt").touch()
+    assert default_out(other) == Path("runs/shop-3")  # what lies there is no run
+
+
+def test_the_folder_is_said_first(selfplay: Command, shop: Path, tmp_path: Path) -> None:
+    done = selfplay("curriculum", shop, "--bugs", 1, "--strategy", "removal", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert done.err.splitlines()[0] == "the run's folder is runs/shop (--out names another)"
+    assert (tmp_path / "runs" / "shop" / "summary.json").is_file()

@@ -1,0 +1,83 @@
+"""Does a function that reads text of a model or of a repository take time in proportion to its length?
+
+`grows(read)` names the families of hostile texts on which it does not. Processor time of this thread is measured, so
+that other work on the machine changes little. Each size is double the one before: in proportion the time doubles, a
+quadratic loop makes it four times as long, and `MOST_GROWTH` lies between the two.
+"""
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+ATOMS = (
+    " ", "\t", "\n", "\r", "\r\n", "\0", "a", "ab ", "é", "\u2028", "\udc80", "0", "9.", "_", ".", ",", ":", ";", "=",
+    "|", "'", '"', "`", '"""', "'''", "\\", "\\\n", "(", ")", "()", "[", "[]", "]", "{", "{}", "}", "<", ">", "<a>",
+    "$", "&", "#", "# ", " # ", "a # b ", "//", " // ", "/*", "*/", "*", "--", "-- ", "<!--", "-->", "%", "@", "@@",
+    "@@ -1 +1 @@\n", "- ", "+ ", "+a\n", "-a\n", "a\n", "a \n", " a\n", "\na ", "a=1\n", "a = a # a\n", "[a]\n",
+    "a: b\n", "a/", "../", " b/", ' "b/', "a/b b/b ", "diff --git a/a b/a\n", "inject ", "bug ", "inject bug ",
+    "def test_a(", "def test_a(b, ", "def test_a():\n    pass\n", "if a:\n    a\nel", "not ", "lambda: ", "-1+", "a.",
+    "f'{", "test ", "a* ", "\nSELFPLAY {",
+)  # fmt: skip
+"""What the hostile texts repeat: what patterns look for, what they skip, and what parsers nest."""
+FRAMES = (("", ""), ("a", ""), ("", "b"))
+"""What stands around the repeated atom: something that a pattern begins with, something that makes it fail."""
+SIZES = (5_000, 10_000, 20_000, 40_000, 80_000)
+"""Characters of a text."""
+MOST_GROWTH = 3.0
+FLOOR = 0.02
+"""Seconds below which a time is noise: at the largest size a quadratic pattern takes longer."""
+ENOUGH = 0.04
+"""Seconds after which no larger size is tried: the growth up to here was seen."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Hostile texts of any length, made of one atom."""
+
+    before: str
+    atom: str
+    after: str
+
+    def text(self, size: int) -> str:
+        return f"{self.before}{self.atom * (size // len(self.atom))}{self.after}"
+
+    def __str__(self) -> str:
+        return f"{self.before!r} + n * {self.atom!r} + {self.after!r}"
+
+
+def families() -> Iterator[Family]:
+    return (Family(before, atom, after) for atom in ATOMS for before, after in FRAMES)
+
+
+def grows(read: Callable[[str], object]) -> list[str]:
+    """The families on which `read` takes more than linear time, with the times seen. What it raises goes through."""
+    gc.disable()  # a collection takes as long as everything that tests have imported
+    try:
+        return [found for family in families() if (found := _growth(read, family))]
+    finally:
+        gc.enable()
+
+
+def _growth(read: Callable[[str], object], family: Family) -> str:
+    before = 0.0
+    for size in SIZES:
+        seconds = _seconds(read, family.text(size))
+        if _more(before, seconds):  # both again: something else may have slowed the one
+            before, seconds = (min(_seconds(read, family.text(n)) for _ in range(3)) for n in (size // 2, size))
+            if _more(before, seconds):
+                return f"{family}: {before:.3f} s at {size // 2} characters, {seconds:.3f} s at {size}"
+        if seconds > ENOUGH:
+            break
+        before = seconds
+    return ""
+
+
+def _more(before: float, seconds: float) -> bool:
+    return 0 < MOST_GROWTH * before < seconds and seconds > FLOOR
+
+
+def _seconds(read: Callable[[str], object], text: str) -> float:
+    start = time.thread_time()
+    read(text)
+    return time.thread_time() - start

@@ -1,0 +1,131 @@
+"""A calibration is a plain value: stored, read back and shared, it grades as it did; a failed one tells why again."""
+
+import copy
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exploits.projects import Lab
+
+from selfplay.oracle.calibrate import calibrate
+from selfplay.oracle.calibration import (
+    Calibration,
+    CalibrationFailure,
+    ImpossibleTests,
+    Oracle,
+    UnreadableCalibration,
+    read_calibration,
+)
+from selfplay.oracle.errors import OracleError
+from selfplay.oracle.grade import Grade, Grader, grade_without_running
+from selfplay.oracle.instrument import Instrumented
+from selfplay.sandbox import Backend, Limits
+from selfplay.workbench.files import TestFile
+
+MADE = Instrumented({"t.py": TestFile(b"\xff\0", True, 7)}, ("one",), ("two",), {"b": "B", "a": "A"}, ("false",))
+KNOWN = Calibration(
+    made=MADE, compiled={"caf\udce9.pyc": b"\0\1"}, must_pass=(1,), must_fail=(2,), copies=(1, 0), false_claims=(3,),
+    witnessed=frozenset({"t::a"}), witness_end=True, replaced=frozenset({"x"}), rewritten=frozenset({"y"}),
+    exit_zero=True, end_mark=False, seconds=0.1, runs=2,
+    impossible=ImpossibleTests({"t.py": TestFile(b"raise")}, {"t.pyc": b"c"}, frozenset({"t::a"})),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lab(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    return Lab("python", backend, tmp_path_factory.mktemp("python"))
+
+
+def stored(value: Calibration | CalibrationFailure) -> Any:
+    """The value as it comes back from a file, whose keys may be in another order."""
+    return json.loads(json.dumps(value.to_json(), sort_keys=True))
+
+
+def told(grade: Grade) -> Grade:
+    """The grade without what the clock says."""
+    return replace(grade, seconds=0.0)
+
+
+@pytest.mark.parametrize("known", [KNOWN, replace(KNOWN, impossible=None)], ids=["with impossible", "without"])
+def test_a_calibration_comes_back_as_it_was(known: Calibration) -> None:
+    back = read_calibration(stored(known))
+    assert back == known and isinstance(back, Calibration)
+    assert list(back.made.copies) == list(known.made.copies)  # their counts are in this order
+
+
+def test_a_stored_calibration_gives_equal_grades(backend: Backend, lab: Lab) -> None:
+    known = calibrate(backend, lab.task, lab.oracle)
+    assert known.impossible is not None and known.runs == 2
+    graders = [Grader(lab.task, lab.oracle, Limits(), one) for one in (known, Calibration.from_json(stored(known)))]
+    cheat = "\nclass Any(list):\n    __eq__ = lambda *_: True\n\n\nshare = lambda *_: Any()\n"
+
+    def cheating(root: Path) -> None:
+        path = root / "ledger/money.py"
+        path.write_text(path.read_text() + cheat)
+
+    for edit, resolved in ((lab.fix, True), (cheating, False), (lambda root: (root / "N.md").write_text("x\n"), False)):
+        first, second = (told(grader.grade(backend, lab.diff(edit))) for grader in graders)
+        assert first.resolved is resolved and first.layers
+        assert first == second
+
+
+def test_without_the_counterfactual_is_one_run_less_and_cannot_be_asked_for(backend: Backend, lab: Lab) -> None:
+    known = calibrate(backend, lab.task, lab.oracle, counterfactual=False)
+    assert known.runs == 1 and known.impossible is None
+    grade = Grader(lab.task, lab.oracle, Limits(), known, counterfactual=False).grade(backend, lab.diff(lab.fix))
+    assert grade.resolved and {layer.name: layer.state for layer in grade.layers}["counterfactual"] == "skipped"
+    with pytest.raises(ValueError, match="no impossible tests"):
+        Grader(lab.task, lab.oracle, Limits(), known)
+
+
+def test_a_failed_calibration_tells_why_again_without_a_run(backend: Backend, lab: Lab) -> None:
+    wanted = Oracle(frozenset({"tests/test_money.py::test_that_is_not"}), frozenset(), 12.0)
+    with pytest.raises(OracleError) as caught:
+        calibrate(backend, lab.task, wanted)
+    back = read_calibration(stored(CalibrationFailure.of(caught.value)))
+    assert isinstance(back, CalibrationFailure)
+    again = back.error()
+    assert (again.message, again.hint) == (caught.value.message, caught.value.hint)
+    assert "1 of its tests do not pass" in again.message
+
+
+def test_what_is_refused_for_what_it_is_needs_no_run(lab: Lab) -> None:
+    tests = lab.diff(lambda root: (root / "tests/test_new.py").write_text("def test_x(): pass\n"))
+    reasons = {b"": "empty", b"x = 1\n": "malformed", tests: "touches-tests"}
+    for prediction, reason in reasons.items():
+        early = grade_without_running(lab.task, prediction)
+        assert early is not None and early.reason == reason
+        assert early == lab.grade(prediction)
+    assert grade_without_running(lab.task, lab.diff(lab.fix)) is None
+
+
+@pytest.mark.parametrize("value", [None, [], {}, {"format": 0}, {"format": 1}, {"format": 1, "failure": "x"}, "x"])
+def test_what_is_no_calibration_is_told_in_one_error(value: Any) -> None:
+    with pytest.raises(UnreadableCalibration, match="cannot be read"):
+        read_calibration(value)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths to everything in a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, one in inner for found in ((*path, key), *places(one, (*path, key)))]
+
+
+@pytest.mark.parametrize("rubbish", [None, "rubbish!", -1.5, {}, [[]], True])
+def test_a_damaged_calibration_is_read_whole_or_not_at_all(rubbish: Any) -> None:
+    """Whatever stands in any place of it: a calibration, or the one error."""
+    whole = stored(KNOWN)
+    refused = 0
+    for path in places(whole):
+        damaged = copy.deepcopy(whole)
+        inner = damaged
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = rubbish
+        try:
+            assert isinstance(read_calibration(damaged), Calibration)
+        except UnreadableCalibration:
+            refused += 1
+    assert refused > len(places(whole)) // 2

@@ -1,0 +1,87 @@
+"""Checkouts of another owner: read, for the one command alone, and without a word in anybody's configuration."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from repository_fixtures import fetch_text, git
+
+from selfplay.repository.fetch import Checkout
+from selfplay.repository.gitdir import GitDir
+
+Make = Callable[..., Path]
+OTHER = 65534
+
+
+@pytest.fixture
+def reachable() -> Iterator[Path]:
+    """A folder that every user of the machine reaches: pytest's own are closed to others."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def given(folder: Path) -> Path:
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, OTHER, OTHER, follow_symlinks=False)
+    return folder
+
+
+def checked(found: Checkout, folder: Path) -> None:
+    assert found.commit == git(folder, "-c", f"safe.directory={folder}", "rev-parse", "HEAD")
+    assert [entry.path for entry in found.store.entries(found.commit)] == ["a.py"]
+    assert found.version == "1.5", "the tags are read too"
+
+
+@pytest.mark.parametrize("place", ["checkout", "bare", "work tree", "url"])
+def test_a_checkout_that_git_takes_for_somebody_elses(place, repository: Make, store: GitDir, monkeypatch) -> None:
+    """git's own switch for its tests, so that this one needs no second user."""
+    folder = repository({"a.py": "x = 1\n"}, name="a 'quoted' name")
+    git(folder, "tag", "v1.5")
+    if place == "bare":
+        git(folder.parent, "clone", "--quiet", "--bare", str(folder), "bare")
+    if place == "work tree":
+        git(folder, "worktree", "add", "--quiet", "--detach", str(folder.parent / "work tree"))
+    source = {"bare": folder.parent / "bare", "work tree": folder.parent / "work tree", "url": folder.as_uri()}
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    found = fetch_text(source.get(place, folder), store)
+    monkeypatch.delenv("GIT_TEST_ASSUME_DIFFERENT_OWNER")
+    checked(found, folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_root_reads_a_users_checkout(repository: Make, store: GitDir) -> None:
+    folder = repository({"a.py": "x = 1\n"})
+    git(folder, "tag", "v1.5")
+    checked(fetch_text(given(folder), store), folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_user_reads_roots_checkout(repository: Make, reachable: Path, monkeypatch) -> None:
+    made = repository({"a.py": "x = 1\n"})
+    git(made, "tag", "v1.5")
+    folder = Path(shutil.copytree(made, reachable / "project"))
+    home = reachable / "home"
+    home.mkdir()
+    os.chown(home, OTHER, OTHER)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("TMPDIR", str(home))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    child = os.fork()
+    if child == 0:  # no exception of this child may reach pytest
+        try:
+            os.setgroups([])
+            os.setgid(OTHER)
+            os.setuid(OTHER)
+            checked(fetch_text(folder, GitDir.create(home / "store")), folder)
+            os._exit(0)
+        except BaseException as error:
+            os.write(2, f"{error!r}\n".encode())
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert not (home / ".gitconfig").exists()

@@ -1,0 +1,166 @@
+"""Everything that reads text of a model or of a repository takes time in proportion to its length. One line a function.
+
+`READERS` is the table; a room that has its own table imports `linear_time`.
+"""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from linear_time import grows
+
+from selfplay import plain
+from selfplay.artifact import ArtifactError
+from selfplay.artifact.files import parse_test_files
+from selfplay.errors import SelfplayError
+from selfplay.patches import PatchError, changed_lines, is_test_file, parse, reverse, touched_paths, units, without
+from selfplay.patches.changes import changes
+from selfplay.patches.functions import find_tests, functions
+from selfplay.patches.quoting import quote, unquote
+from selfplay.patches.substance import changes_code
+from selfplay.repository import pytest_suite, source
+from selfplay.repository.detect import detect
+from selfplay.repository.history import leaves
+from selfplay.repository.installing import missing_modules
+from selfplay.repository.interpreters import choose
+from selfplay.validators.common import few
+from selfplay.validators.hints import find_hint
+
+Reader = Callable[[str], object]
+
+
+def section(path: str, old: list[str], new: list[str]) -> str:
+    """A well-formed section that replaces these lines."""
+    body = "".join([*(f"-{line}\n" for line in old), *(f"+{line}\n" for line in new)])
+    head = f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n"
+    return f"{head}@@ -{bool(old):d},{len(old)} +{bool(new):d},{len(new)} @@\n{body}"
+
+
+def replacing(text: str) -> str:
+    """A diff that takes the lines of `text` away and brings nearly all of each back behind code, in a comment."""
+    lines = text.split("\n")
+    return section("a.py", lines, [f"a = b  # {line[:-1]}" for line in lines])
+
+
+def adding(text: str) -> str:
+    return section("a.py", [], text.split("\n"))
+
+
+def naming(text: str) -> str:
+    """A diff whose first line names `text`."""
+    return f"diff --git a/{text} b/{text}\nold mode 100644\nnew mode 100755\n".replace("\n", " ", text.count("\n") * 2)
+
+
+def trading(text: str) -> str:
+    """A diff of as many files as `text` has atoms, each with a name of its own."""
+    return "".join(section(f"{index}/{line[:40]}".strip(), ["a"], ["b"]) for index, line in enumerate(text.split("a")))
+
+
+def refusing(read: Reader, error: type[Exception] = SelfplayError) -> Reader:
+    """`read`, for which this error is an answer."""
+
+    def answer(text: str) -> object:
+        try:
+            return read(text)
+        except error as refusal:
+            return refusal
+
+    return answer
+
+
+def of_diff(make: Callable[[str], str], read: Callable[[str], object]) -> Reader:
+    return refusing(lambda text: read(make(text)), PatchError)
+
+
+def hunks(text: str) -> object:
+    return [list(changes(hunk)) for patch in parse(text) for hunk in patch.hunks]
+
+
+def detecting(name: str, before: str = "", after: str = "") -> Reader:
+    """`detect` on a tree whose file `name` holds the text."""
+
+    def read(text: str) -> object:
+        (FOLDER / name).write_text(f"{before}{text}{after}", encoding="utf-8", errors="surrogateescape")
+        return detect(FOLDER)
+
+    return read
+
+
+FOLDER = Path()
+READERS: dict[str, Reader] = {
+    "patches.parse": refusing(parse, PatchError),
+    "patches.parse, names": of_diff(naming, parse),
+    "patches.parse, added lines": of_diff(adding, parse),
+    "patches.reverse": of_diff(replacing, reverse),
+    "patches.units": of_diff(trading, units),
+    "patches.units, names": of_diff(naming, units),
+    "patches.touched_paths": of_diff(trading, touched_paths),
+    "patches.changed_lines": of_diff(replacing, changed_lines),
+    "patches.without": of_diff(trading, lambda text: without(text, "0")),
+    "patches.changes": of_diff(replacing, hunks),
+    "patches.changes_code": of_diff(replacing, lambda text: changes_code(parse(text))),
+    "patches.is_test_file": is_test_file,
+    "patches.is_test_file, suffix": lambda text: is_test_file(f"{text}.py"),
+    "patches.quote": quote,
+    "patches.unquote": refusing(unquote, PatchError),
+    "patches.unquote, quoted": refusing(lambda text: unquote(f'"{text}"'), PatchError),
+    "patches.functions": lambda text: functions("a.py", text),
+    "patches.find_tests": lambda text: find_tests("a.c", text),
+    "validators.find_hint, added": of_diff(adding, lambda text: find_hint(parse(text))),
+    "validators.find_hint, replaced": of_diff(replacing, lambda text: find_hint(parse(text))),
+    "validators.few": lambda text: few(text.split()),
+    "artifact.parse_test_files": refusing(parse_test_files, ArtifactError),
+    "plain.safe_relative": plain.safe_relative,
+    "plain.regular_file": lambda text: plain.regular_file(Path("/"), text),
+    "plain.printable": plain.printable,
+    "plain.shown": plain.shown,
+    "plain.well_formed": plain.well_formed,
+    "repository.parse_records": lambda text: pytest_suite.parse_records(plain.encode(text)),
+    "repository.finished": lambda text: pytest_suite.finished(plain.encode(text)),
+    "repository.parse_coverage": refusing(lambda text: pytest_suite.parse_coverage(plain.encode(text)), ValueError),
+    "repository.missing_modules": missing_modules,
+    "repository.link that leaves": lambda text: leaves("a", {"a": text, "b": "a/b/a"}),
+    "repository.choose interpreter": refusing(lambda text: choose(text, None, ())),
+    "repository.parse_source": refusing(source.parse_source),
+    "repository.detect, tests": detecting("test_a.py"),
+    "repository.detect, setup.py": detecting("setup.py"),
+    "repository.detect, setup.cfg": detecting("setup.cfg", "[metadata]\n"),
+    "repository.detect, package_dir": detecting("setup.cfg", "[options]\npackage_dir =\n"),
+    "repository.detect, tox.ini": detecting("tox.ini", "[testenv]\ndeps =\n"),
+    "repository.detect, pyproject.toml": detecting("pyproject.toml"),
+    "repository.detect, project table": detecting("pyproject.toml", '[project]\nname = "', '"\n'),
+    "repository.detect, dependencies": detecting("pyproject.toml", "[project]\ndependencies = ['", "']\n"),
+    "repository.detect, poetry": detecting("pyproject.toml", "[tool.poetry.dependencies]\na = '", "'\n"),
+    "repository.detect, PKG-INFO": detecting("PKG-INFO"),
+}  # fmt: skip
+
+
+FAULTS: dict[str, tuple[str, str]] = {
+    "40,000 blanks in a comment": ("validators.find_hint, added", "# a" + 40_000 * " " + "b"),
+    "10,000 lines replaced": ("validators.find_hint, replaced", "".join(f"value_{n} = {n}\n" for n in range(10_000))),
+    "7,000 ways to read the names": ("patches.parse, names", "a" + 7_000 * " b/"),
+    "380 kB of signatures that do not end": ("repository.detect, tests", 32_000 * "def test_a("),
+    "a link of 200,000 steps": ("repository.link that leaves", 200_000 * "a/"),
+    "a key of 40,000 parts": ("repository.detect, pyproject.toml", "a" + 40_000 * ".a" + " = 1"),
+    "150,000 blank lines in an option": ("repository.detect, package_dir", 150_000 * "\n" + " a"),
+    "code nested 5,000 deep": ("repository.detect, setup.py", 5_000 * "not " + "a"),
+    "a record nested 100,000 deep": ("repository.parse_records", "SELFPLAY {" + 100_000 * '"a":{'),
+}
+"""Texts on which each of these readers took seconds to minutes, or ended in an error that is no answer."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_texts_that_held_a_reader(fault, tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "FOLDER", tmp_path)
+    name, text = FAULTS[fault]
+    start = time.thread_time()
+    READERS[name](text)
+    assert time.thread_time() - start < 2.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READERS)
+def test_time_grows_with_the_length_of_the_text(name, tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "FOLDER", tmp_path)
+    assert grows(READERS[name]) == []
