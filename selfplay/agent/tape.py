@@ -19,9 +19,9 @@ class Segment:
     `length`). `role`: who speaks.
     """
 
-    ids: array
-    mask: array
-    logprobs: array
+    ids: "array[int]"
+    mask: "array[int]"
+    logprobs: "array[float]"
     versions: tuple[int, int]
     role: str
     finish: str
@@ -33,10 +33,10 @@ class Tape:
 
     role: str
     drift: int = 0
-    ids: array = field(default_factory=lambda: array("i"))
+    ids: "array[int]" = field(default_factory=lambda: array("i"))
     _spans: list[tuple[int, int]] = field(default_factory=list)
     """Where what was sampled stands in `ids`: begin and end."""
-    _logprobs: array = field(default_factory=lambda: array("d"))
+    _logprobs: "array[float]" = field(default_factory=lambda: array("d"))
     _versions: list[int] = field(default_factory=list)
     _finish: str = ""
     _done: list[Segment] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Tape:
         self._versions, self._finish = [], ""
 
 
-def _common(one: array, other: Sequence[int]) -> int:
+def _common(one: "array[int]", other: Sequence[int]) -> int:
     """How many ids both begin with."""
     most = min(len(one), len(other))
     if one is other or one[:most] == array("i", other[:most]):

@@ -12,7 +12,7 @@ from typing import Any
 from selfplay.agent import call_forms
 from selfplay.agent.actions import cap
 from selfplay.agent.toolset import COMMAND_SECONDS, BadCall, Tool, ToolContext, ToolFailed, ToolResult, Toolset
-from selfplay.artifact.files import decode, encode
+from selfplay.plain import decode, encode
 from selfplay.sandbox import WORKDIR, Sandbox, SandboxError
 
 OBSERVATION_CHARS = 128 * 1024

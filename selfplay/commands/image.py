@@ -1,11 +1,11 @@
 """`selfplay image build`: a repository, its past and its environment as one image, which `--image` then runs."""
 
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from selfplay.repository import prepare
-from selfplay.repository.environment import Progress
 from selfplay.sandbox import WORKDIR
 from selfplay.sandbox.docker.backend import docker_backend
 from selfplay.sandbox.docker.building import Recipe, build
@@ -27,7 +27,11 @@ class Built:
 
 
 def build_image(
-    source: str, base: str, tag: str | None = None, setup: str | None = None, progress: Progress = lambda line: None
+    source: str,
+    base: str,
+    tag: str | None = None,
+    setup: str | None = None,
+    progress: Callable[[str], None] = lambda line: None,
 ) -> Built:
     """Prepare `source` in sandboxes of `base`, then build an image of it. Raises what preparing and the engine do."""
     backend = docker_backend(base)

@@ -43,7 +43,7 @@ def _head(file: Path) -> dict[str, dict[str, list[int]]]:
         size = int.from_bytes(stream.read(8), "little")
         if not 2 <= size <= MOST_HEAD:
             raise ValueError(f"a head of {size} bytes")
-        head = json.loads(stream.read(size))
+        head: dict[str, dict[str, list[int]]] = json.loads(stream.read(size))
     end = max((tensor["data_offsets"][1] for name, tensor in head.items() if name != "__metadata__"), default=0)
     if file.stat().st_size != 8 + size + end:
         raise ValueError(f"{file.stat().st_size} bytes, {8 + size + end} expected")
