@@ -1,0 +1,3 @@
+from bench_fixtures import lone_backend
+
+__all__ = ["lone_backend"]

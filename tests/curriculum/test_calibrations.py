@@ -1,0 +1,100 @@
+"""A calibration is made once and kept beside its bug, for every process; that a bug cannot be graded is kept, too."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from exploits.projects import Lab
+
+from selfplay.curriculum.calibrations import CALIBRATION_FILE, calibration_of
+from selfplay.oracle.calibration import Calibration, Oracle
+from selfplay.oracle.errors import OracleError
+from selfplay.rollout.calibrations import Calibrations
+from selfplay.sandbox import Backend, Sandbox
+from selfplay.sandbox.workers import Workers
+
+
+@pytest.fixture(scope="module")
+def lab(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    return Lab("python", backend, tmp_path_factory.mktemp("python"))
+
+
+class Counting:
+    """A real backend that counts the sandboxes it opens."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend, self.opened = backend, 0
+        self.name, self.image_id, self.owner, self.close = backend.name, backend.image_id, backend.owner, backend.close
+
+    def open(self, *asked: object) -> Sandbox:
+        self.opened += 1
+        return self.backend.open(*asked)  # type: ignore[arg-type, return-value]
+
+
+def opened(lab: Lab, folder: Path, backend: Backend, oracle: Oracle | None = None) -> int:
+    """How many sandboxes getting the calibration takes."""
+    counting = Counting(backend)
+    calibration_of(folder, counting, lab.task, oracle or lab.oracle)  # type: ignore[arg-type]
+    return counting.opened
+
+
+def test_the_second_who_asks_runs_nothing(lab: Lab, backend: Backend, tmp_path: Path) -> None:
+    assert opened(lab, tmp_path, backend) > 0
+    assert opened(lab, tmp_path, backend) == 0
+
+
+def test_what_is_damaged_or_of_another_oracle_is_made_anew(lab: Lab, backend: Backend, tmp_path: Path) -> None:
+    opened(lab, tmp_path, backend)
+    file = tmp_path / CALIBRATION_FILE
+    whole = file.read_bytes()
+    for damage in (b"", b"{}", b"[" * 100_000, whole[:-20]):
+        file.write_bytes(damage)
+        assert opened(lab, tmp_path, backend) > 0
+    fewer = replace(lab.oracle, pass_to_pass=frozenset(sorted(lab.oracle.pass_to_pass)[1:]))
+    assert opened(lab, tmp_path, backend, fewer) > 0
+
+
+def test_a_bug_that_cannot_be_graded_says_so_again_without_a_run(lab: Lab, backend: Backend, tmp_path: Path) -> None:
+    never = replace(lab.oracle, pass_to_pass=lab.oracle.pass_to_pass | {"tests/test_nothing.py::test_nowhere"})
+    with pytest.raises(OracleError) as first:
+        calibration_of(tmp_path, backend, lab.task, never)
+    counting = Counting(backend)
+    with pytest.raises(OracleError) as second:
+        calibration_of(tmp_path, counting, lab.task, never)  # type: ignore[arg-type]
+    assert counting.opened == 0 and second.value.message == first.value.message
+    assert "cannot be graded against" in first.value.message
+
+
+def test_a_folder_that_cannot_be_written_to_costs_only_the_sharing(lab: Lab, backend: Backend, tmp_path: Path) -> None:
+    (tmp_path / CALIBRATION_FILE).mkdir()  # nothing can take its place
+    assert opened(lab, tmp_path, backend) > 0
+    assert opened(lab, tmp_path, backend) > 0
+
+
+def test_those_who_ask_at_once_share_one(lab: Lab) -> None:
+    """The first is cancelled in the middle: the next makes it, the others await that one."""
+    made: list[int] = []
+    known: Calibration = object()  # type: ignore[assignment]  # any value will do: it is handed on
+
+    async def main() -> None:
+        calibrations, begun, go = Calibrations(), asyncio.Event(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def make() -> Calibration:
+            made.append(len(made))
+            loop.call_soon_threadsafe(begun.set)
+            asyncio.run_coroutine_threadsafe(go.wait(), loop).result(20)
+            return known
+
+        with Workers(4) as workers:
+            first = asyncio.create_task(calibrations.get("bug", workers, make))
+            await begun.wait()
+            others = [asyncio.create_task(calibrations.get("bug", workers, make)) for _ in range(3)]
+            await asyncio.sleep(0)
+            first.cancel()
+            go.set()
+            assert await asyncio.gather(*others) == [known] * 3
+
+    asyncio.run(main())
+    assert made == [0, 1]
