@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,23 @@ def test_a_run_that_is_stopped_resumes_to_the_same_bugs(
     assert done.code == 0, done.err
     assert "episode 0 " not in done.err  # what was stored is not played again
     assert hashes(tmp_path)[:4] == hashes(finished[0])
+
+
+PHASES = ("building an environment", "collecting the tests", "running the tests again", "under coverage", "making bugs")
+
+
+@pytest.mark.slow
+def test_an_interrupt_in_any_phase_ends_the_run_at_once_and_the_next_goes_on(shop: Path, tmp_path: Path) -> None:
+    """One run, interrupted in each of its phases in turn, with nothing in its cache at first."""
+    tmp_path.chmod(0o755)  # under root, sandboxes run as another user
+    command, out = Command(tmp_path / "cache"), tmp_path / "out"
+    for phase in PHASES:
+        with command.running("curriculum", shop, "--out", out, "--bugs", 2, "--workers", 2) as going:
+            going.until(phase)
+            asked = time.monotonic()
+            code, said = going.ends_by(signal.SIGINT)
+            assert time.monotonic() - asked < 20, phase
+            assert code == 130 and "Traceback" not in said, (phase, said)
+            assert "interrupted; the same command resumes" in said
+    done = command("curriculum", shop, "--out", out, "--bugs", 2, "--workers", 2)
+    assert done.code == 0 and "collecting the tests" not in done.err and "under coverage" not in done.err
