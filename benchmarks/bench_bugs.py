@@ -27,6 +27,7 @@ from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from selfplay.commands.curriculum import Order, run_campaign
 from selfplay.repository import measure_suite, prepare
 from selfplay.sandbox import Backend, open_backend
+from selfplay.scripted.injector.keeping import place_of
 from selfplay.validators import Thresholds
 
 PROJECTS = ("pypi:sqlparse==0.5.3", "pypi:jinja2==3.1.6", "pypi:boltons==25.0.0")
@@ -74,6 +75,7 @@ def measure(source: str, bugs: int, min_files: int, backend: Backend) -> Measure
         bare = Bare(sandbox, bare_command(suite.files))
         warmed(bare, prepared)
         order = Order(source, Path(folder), bugs, workers=1, thresholds=Thresholds(min_changed_files=min_files))
+        place_of(prepared, suite, None).unlink(missing_ok=True)  # every run pays for its survey
         summary = run_campaign(order, backend, bare)
         cost, wall, core = summary["cost"]["bugs"], bare.spent_wall, bare.spent_core
         while len(bare.core) < BARE_RUNS:

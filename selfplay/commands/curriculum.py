@@ -85,12 +85,13 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
         prepared, suite = _prepared(order, pool, backend, watcher)
+        meter.lap("prepare")
         why_not = ""
         if order.policy in SCRIPTED:
             survey = survey_of(prepared, suite, backend, say=watcher.say)
             player = ScriptedPlayer(order.policy, survey)
             why_not = _impossible(order, suite, survey)
-        meter.lap("prepare")
+            meter.lap("bugs")
         reason = why_not or "interrupted"
         try:
             if not why_not:
