@@ -14,7 +14,7 @@ from selfplay.commands.grade import Gradable, gradable, grader_of
 from selfplay.commands.looping import in_parallel
 from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug
 from selfplay.oracle.errors import OracleError, PredictionError
-from selfplay.oracle.grade import Grade
+from selfplay.oracle.grade import Grade, grade_without_running
 from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend
 from selfplay.words import count
@@ -78,7 +78,8 @@ def grade_predictions(
 
     def work(bug: str, lease: Backend) -> Grade:
         try:
-            return grader_of(ready[bug], lease, counterfactual).grade(lease, predictions[bug])
+            refused = grade_without_running(ready[bug].task, predictions[bug])
+            return refused or grader_of(ready[bug], lease, counterfactual).grade(lease, predictions[bug])
         except OracleError as error:
             return Grade(False, "cannot-be-graded", error.message)
 

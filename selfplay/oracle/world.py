@@ -24,7 +24,6 @@ from selfplay.workbench.staging import GIT_ENV, DoesNotApply, apply_diffs
 BUILD_SECONDS = 120.0
 MAX_DIFF_BYTES = 8 * MIB
 MAX_MANIFEST_BYTES = 256 * MIB
-MAX_PACKED_BYTES = 64 * MIB
 _PYTHON = ["python3", "-I", "-S", "-c"]
 Manifest = Mapping[str, str]
 """Path -> git mode and digest."""

@@ -10,6 +10,8 @@ from rich.text import Text
 from selfplay import patches
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
 from selfplay.report.tables import safe, solve_lines, verdict_table
+from selfplay.rl.rewards import injector_reward
+from selfplay.rollout.controls import CONTROLS
 from selfplay.words import count
 
 SHOWN_IDS = 20
@@ -49,6 +51,18 @@ def _verdicts(bug: Bug) -> tuple[Verdict, ...]:
         raise ArtifactError(f"bug.json: verdicts.{where}: {first['msg']}") from error
 
 
+def _solved(solved: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """How often each policy solved it, and what that is worth to the policy that planted it (SSR section 4)."""
+    return [
+        line if policy in CONTROLS else f"{line} (injector's reward {injector_reward(True, **found):+.2f})"
+        for (policy, found), line in zip(_counts(solved).items(), solve_lines(solved), strict=True)
+    ]
+
+
+def _counts(solved: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    return {policy: {"solved": one["resolved"], "attempts": one["attempts"]} for policy, one in solved.items()}
+
+
 def _heading(bug: Bug, solved: Mapping[str, Mapping[str, int]] | None) -> Text:
     lineage = ""
     if bug.attempt:
@@ -58,7 +72,7 @@ def _heading(bug: Bug, solved: Mapping[str, Mapping[str, int]] | None) -> Text:
         f"{bug.source} at {bug.revision} (tree {bug.tree_hash[:12]})",
         f"{bug.strategy} by {bug.policy}, seed {bug.seed}",
         f"{_failing(bug)}, {len(bug.pass_to_pass)} still pass, {len(bug.flaky)} flaky{_hidden(bug)}",
-        *([] if solved is None else [f"solved: {', '.join(solve_lines(solved)) or 'no attempts yet'}"]),
+        *([] if solved is None else [f"solved: {', '.join(_solved(solved)) or 'no attempts yet'}"]),
     ]
     text = safe("\n".join(lines))
     text.stylize("bold", 0, len(lines[0]))

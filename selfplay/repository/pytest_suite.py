@@ -168,12 +168,6 @@ class CoverageMap:
     tests: tuple[str, ...]
     lines: dict[str, dict[int, frozenset[int]]]
 
-    def tests_at(self, file: str, first: int, last: int | None = None) -> tuple[str, ...]:
-        """Ids of the tests that execute any line of `first..last` of `file`."""
-        covered = self.lines.get(file, {})
-        hit = frozenset().union(*(covered.get(line, frozenset()) for line in range(first, (last or first) + 1)))
-        return tuple(self.tests[index] for index in sorted(hit))
-
 
 def render_coverage(
     files: Collection[str], excluded: Collection[str] = (), *, output: str, options: Sequence[str] = ()

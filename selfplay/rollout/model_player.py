@@ -86,8 +86,6 @@ Opened = TextSide | TokenSide
 class ModelPlayer:
     """Plays every role with one model. Lives on the event loop that `open` is called on."""
 
-    is_model = True
-
     def __init__(
         self,
         name: str,

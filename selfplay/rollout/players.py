@@ -32,8 +32,7 @@ class Player(Protocol):
     """One for a whole run, shared by its episodes; each gets a policy of its own.
 
     `limits`: what each episode may use. `episodes`: how many it likes to play at a time, 0 for as many as there are
-    workers. `is_model`: whether its failures are outages of a model. `settings`: plain values that fix how it plays; a
-    run that is resumed with others would mix two policies.
+    workers. `settings`: plain values that fix how it plays; a run that is resumed with others would mix two policies.
     """
 
     @property
@@ -47,9 +46,6 @@ class Player(Protocol):
 
     @property
     def episodes(self) -> int: ...
-
-    @property
-    def is_model(self) -> bool: ...
 
     async def open(self, say: Say) -> None:
         """Make sure that it can play, and from now on say what it does for long. Raises `SelfplayError`."""
@@ -72,7 +68,6 @@ class ScriptedPlayer:
     """
 
     episodes = 0
-    is_model = False
     limits = EpisodeLimits()
     settings: Mapping[str, Any] = MappingProxyType({})
 

@@ -14,7 +14,7 @@ from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored import oracle_of, read_bug, task_of
 from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.calibration import Calibration, Oracle
-from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.grade import Grade, Grader, grade_without_running
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
 from selfplay.oracle.world import Changes, Task, open_world, solver_world
@@ -113,6 +113,9 @@ async def _graded(run: SolverRun, ready: ReadyBug, lease: Backend, changes: Chan
     found = await run.workers.run(hand_in, lease, ready.task, changes, restored, run.limits)
     if found.reason:
         return found, Grade(False, "nothing-handed-in", found.reason)
+    refused = grade_without_running(ready.graded, found.diff)
+    if refused is not None:
+        return found, refused
     calibration = await calibrated(run, ready, lease)
     return found, await run.workers.run(grader_of(run, ready, calibration).grade, lease, found.diff)
 

@@ -29,7 +29,7 @@ def test_each_bug_has_its_solve_rate(selfplay: Command, attempted: Path) -> None
     (line,) = (line for line in page.splitlines() if first["id"] in line)
     assert "searcher 1 of 3" in line and "gold" not in line  # the controls have lines of their own
     bug = selfplay("show", attempted / "bugs" / first["id"])
-    assert "solved: gold 1 of 1, searcher 1 of 3" in bug.out
+    assert "solved: gold 1 of 1, searcher 1 of 3 (injector's reward +0.40)" in bug.out  # 1 - 1.8 * 1/3
     assert "solved: no attempts yet" in selfplay("show", attempted / "bugs" / others[0]["id"]).out
 
 

@@ -241,7 +241,6 @@ class Puppet:
 
     name = "puppet"
     episodes = 0
-    is_model = False
     limits = EpisodeLimits()
     settings: Mapping[str, object] = {}
 
