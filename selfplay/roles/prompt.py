@@ -9,7 +9,7 @@ from selfplay.sandbox import WORKDIR
 
 
 def opening(task: str, native: bool, toolset: Toolset = SSR_TOOLS) -> tuple[Message, ...]:
-    """The messages an episode begins with. `native`: the endpoint is told of the tools by itself."""
+    """The messages an episode begins with. `native`: the endpoint describes the tools to the model itself."""
     tools = [
         {
             "name": tool.name,
