@@ -11,7 +11,7 @@
 
 One call a message; the toolset says which tools there are and what may stand between the tags. Whatever is wrong is
 said in words that a small model can act on, and nothing is run: running the first of two calls would let a model go on
-from results that it made up. A model writes what it likes, so everything here takes time linear in the message.
+from results that it made up. A model may write anything, so everything here takes time linear in the message.
 """
 
 import re

@@ -107,7 +107,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Toolset:
-    """The tools of a role, in the order in which a model is told of them."""
+    """The tools of a role, in the order in which the system prompt lists them."""
 
     name: str
     tools: tuple[Tool, ...]

@@ -1,4 +1,4 @@
-"""What every role is told before its task: where it is, its tools, its budget."""
+"""The part of the prompt that all roles share: where the model is, its tools, its budget."""
 
 from selfplay import prompts
 from selfplay.agent import call_format

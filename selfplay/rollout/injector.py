@@ -105,7 +105,7 @@ async def _outcome(
 
 
 def injector_task(run: InjectorRun, number: int) -> InjectorTask:
-    """What the injector of episode `number` is told."""
+    """The injector's task of episode `number`."""
     thresholds, seed = run.origin.thresholds, run.origin.seed
     return InjectorTask(
         strategy=strategy_of(run.strategy, seed, number),

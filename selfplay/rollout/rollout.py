@@ -24,7 +24,8 @@ class InjectorKey:
 
     @property
     def group(self) -> str:
-        """Equal for episodes with the same prompt, which training compares with each other."""
+        """Equal for the episodes that training compares with each other: same repository, strategy and seed
+        location."""
         return "/".join([self.repository, self.strategy, self.seed_location or ""])
 
 

@@ -36,7 +36,7 @@ AFTER = b"\"', "
 """What stands around a line of code in a listing: comment signs, places, numbers, quotes."""
 TAG = re.compile(rb"</?[a-zA-Z][^<>\n]*>")
 LEAST_TURNED, MOST_TURNED = 16, 4 * 1024 * 1024
-"""Bytes of a line that is looked for in other forms, and of what it is looked for in."""
+"""Bytes: the shortest line that is searched in other forms, and the largest content that it is searched in."""
 LETTERS = bytes(range(97, 123))
 ROT13 = bytes.maketrans(
     LETTERS + LETTERS.upper(), (LETTERS[13:] + LETTERS[:13]) + (LETTERS[13:] + LETTERS[:13]).upper()
