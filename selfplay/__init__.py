@@ -1,7 +1,6 @@
 """Self-play on real software: one model plants bugs and hides them, the same model fixes them.
 
-The names below are the public API (`docs/api.md`); they are loaded when they are first used, since the command must
-start at once.
+The names below are the public API (`docs/api.md`); they are loaded on first use, since the command must start quickly.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,6 +1,6 @@
-"""What programs use of this package: make a curriculum, read its pool, attempt its bugs, grade a patch.
+"""What programs use from this package: make a curriculum, read its pool, attempt its bugs, grade a patch.
 
-Each function is one command's, over values. `docs/api.md` shows them together; everything else may change its place.
+Each function does what one command does, on values. `docs/api.md` shows them together; everything else may move.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from selfplay.sandbox import Backend, open_backend
 
 
 class Quiet:
-    """A watcher that keeps to itself."""
+    """A watcher that prints nothing."""
 
     def say(self, line: str) -> None: ...
 
@@ -28,7 +28,7 @@ class Quiet:
 
 
 def make_curriculum(order: Order, *, backend: Backend | None = None, watcher: Watcher | None = None) -> dict[str, Any]:
-    """Make (or go on making) verified bugs from `order.source` in the folder `order.out`. Returns the summary.
+    """Make or resume verified bugs from `order.source` in the folder `order.out`. Returns the summary.
 
     `backend`: where untrusted code runs, bubblewrap if None. Raises `SelfplayError`; what was stored is kept.
     """
@@ -45,7 +45,7 @@ def solve_bugs(
 def grade(bug: Path, patch: str, *, backend: Backend | None = None) -> Grade:
     """Grade a patch for the bug in the folder `bug`: a git diff against the tree that a solver is given.
 
-    Raises `SelfplayError` for a bug that is damaged or cannot be graded; whatever the patch does is the grade's reason.
+    Raises `SelfplayError` for a bug that is damaged or cannot be graded; faults of the patch become the grade's reason.
     """
     return grade_patch(bug, patch.encode("utf-8", "surrogateescape"), backend or open_backend())
 

@@ -1,7 +1,7 @@
-"""The errors a user may see: each names the thing that went wrong and says what to do next.
+"""The errors a user may see: each names what went wrong and says what to do next.
 
-Rooms subclass `SelfplayError`; the command line prints the message and the hint and exits 2. Anything else that
-escapes is a bug of ours and shows its traceback.
+All packages subclass `SelfplayError`; the command line prints the message and the hint and exits 2. Any other exception
+that escapes is a bug in our code and shows its traceback.
 """
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 MAX_PATH = 4096
-"""Characters of a path: Linux takes no more."""
+"""Characters of a path: the maximum on Linux."""
 _PARSING = threading.Lock()
 
 
@@ -28,14 +28,14 @@ def shown(text: str) -> str:
 
 
 def well_formed(text: str) -> str:
-    """The text with U+FFFD for what is no character (a byte that is no UTF-8, half of a pair): as JSON and tokenizers
-    take it."""
+    """The text with U+FFFD for everything that is not a character (a byte that is not UTF-8, half of a surrogate pair),
+    as JSON and tokenizers accept it."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
-    """`ast.parse`, one thread at a time: CPython 3.11's counts its recursion for all threads together, and fails with
-    a SystemError where two parse at once. Raises `SyntaxError`, also where the code is nested too deeply for the
+    """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
+    SystemError when two threads parse at once. Raises `SyntaxError`, also for code that is nested too deeply for the
     parser, or `ValueError`."""
     with _PARSING:
         try:
@@ -45,12 +45,13 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
 
 
 def printable(text: str) -> str:
-    """The text without what could drive a terminal: control and invisible characters become U+FFFD, lines stay."""
+    """The text without characters that control a terminal: control and invisible characters become U+FFFD, line ends
+    stay."""
     return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
 
 
 def safe_relative(path: str) -> str | None:
-    """`path` when it is a plain relative POSIX path that stays inside its root and out of any `.git`, and not longer
+    """`path` if it is a plain relative POSIX path that stays inside its root and out of any `.git`, and is not longer
     than `MAX_PATH`; else None."""
     if not path or len(path) > MAX_PATH or path.startswith("/") or "\0" in path or "\n" in path:
         return None
@@ -60,7 +61,7 @@ def safe_relative(path: str) -> str | None:
 
 
 def regular_file(root: Path, path: str) -> Path | None:
-    """The file at the relative `path` below `root`, when it is one and no link leads to it."""
+    """The file at the relative `path` below `root`, if it is a regular file and the path contains no link."""
     if safe_relative(path) is None:
         return None
     parts, step = path.split("/"), root
@@ -70,5 +71,5 @@ def regular_file(root: Path, path: str) -> Path | None:
             if step.is_symlink():
                 return None
         return step if step.is_file() else None
-    except OSError:  # a name that no file system holds
+    except OSError:  # a name that no file system accepts
         return None

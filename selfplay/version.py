@@ -1,5 +1,5 @@
-"""What this package is called and which version of it this is."""
+"""The name and the version of this package."""
 
 VERSION = "0.1.0"
 DISTRIBUTION = "selfplay-swe"
-"""What `pip install` calls this package: `selfplay` on the package index is another project's."""
+"""The name for `pip install`: `selfplay` on the package index is another project."""

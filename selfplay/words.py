@@ -1,17 +1,17 @@
-"""Numbers and counts as people say them: one file, two files. Knows nothing but the standard library."""
+"""Numbers and counts in words: one file, two files. Depends only on the standard library."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 file`, `2 files`, `0 files`; `plural` where an s does not make it."""
+    """`1 file`, `2 files`, `0 files`; `plural` where adding an s is wrong."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def tally(counts: Mapping[str, int], words: Mapping[str, str] | None = None) -> str:
-    """`40 gave up, 2 failed a check`: the counts above none, largest first. `words`: what to say for a name; a name
-    that is not there is said with blanks for its underscores."""
+    """`40 gave up, 2 failed a check`: the counts above zero, largest first. `words`: the text for a name; for other
+    names underscores are replaced by blanks."""
     found = sorted(((n, name) for name, n in counts.items() if n), key=lambda item: (-item[0], item[1]))
     return ", ".join(f"{n} {(words or {}).get(name) or name.replace('_', ' ')}" for n, name in found)
 
@@ -27,14 +27,14 @@ def spoken(seconds: float) -> str:
 
 
 def listed(names: Iterable[str], most: int = 10) -> str:
-    """The names in a row; of more than `most` the first and how many there are besides."""
+    """The names in a row; for more than `most`, the first ones and the number of the others."""
     every = list(names)
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
 
 
 def difference(one: Any, other: Any) -> tuple[str, str]:
-    """Two values of a setting, as a message says them; of two tables the entries alone that differ."""
+    """Two values of a setting, as text for a message; for two tables, only the entries that differ."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
         return _table(one, names), _table(other, names)

@@ -1,9 +1,9 @@
-"""The consistency checks of a bug artifact, in the order of the method (SSR section 3): one file each.
+"""The consistency checks of a bug artifact, in the order of the method (SSR section 3), one file per check.
 
 Each is `check(artifact, bench, thresholds) -> Verdict`; `validate` runs them in order, meters each, and stops at the
-first that fails. They know an artifact and a workbench, never who made the one or what isolates the other, and
-nothing of any language. Run as they are here, a valid bug in one file costs three suite runs: the bug, the bug with
-the weakening, the bug again; the runs of the original are shared by all artifacts with the same script.
+first that fails. They know an artifact and a workbench, but not who made the artifact, what isolates the workbench, or
+any language. As run here, a valid bug in one file costs three suite runs: the bug, the bug with the weakening, the bug
+again; all artifacts with the same script share the runs of the original.
 """
 
 from collections.abc import Callable
@@ -38,8 +38,8 @@ __all__ = ["CHECKS", "Check", "Thresholds", "Validation", "validate"]
 class Validation:
     """The verdicts in order, up to and including the first that failed.
 
-    The test sets are sorted, disjoint, and empty unless `valid`: `fail_to_pass` passes on the original and not under
-    the bug, `pass_to_pass` passes on both, `flaky` varied and is in neither.
+    The test sets are sorted, disjoint, and empty unless `valid`. `fail_to_pass`: passes on the original and not under
+    the bug; `pass_to_pass`: passes on both; `flaky`: varied, and is in neither.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -50,7 +50,7 @@ class Validation:
 
     @property
     def reason(self) -> str:
-        """What the last verdict said: of an invalid artifact, why."""
+        """The reason of the last verdict: for an invalid artifact, why it is invalid."""
         return f"{self.verdicts[-1].check}: {self.verdicts[-1].reason}"
 
     @property
@@ -63,9 +63,9 @@ class Validation:
 
 
 def validate(artifact: Artifact, bench: Workbench, thresholds: Thresholds = Thresholds()) -> Validation:
-    """Every check in order until one fails. `bench` must be this artifact's workbench.
+    """Run every check in order until one fails. `bench` must be this artifact's workbench.
 
-    Raises `SandboxError` when sandboxes cannot be had; whatever the artifact does is a verdict.
+    Raises `SandboxError` when sandboxes are not available; any fault of the artifact becomes a verdict.
     """
     verdicts: list[Verdict] = []
     for check in CHECKS.values():

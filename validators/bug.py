@@ -1,6 +1,6 @@
-"""Check 5. Under the bug enough tests that passed on the original fail, and at least one still passes.
+"""Check 5. Under the bug, enough tests that passed on the original fail, and at least one still passes.
 
-Ours: the script must also end. A suite that hangs cannot be told from a slow one and would cost every later run.
+Ours: the script must also end. A suite that hangs looks the same as a slow one and would cost every later run.
 """
 
 from selfplay.artifact import Artifact, Verdict

@@ -23,22 +23,22 @@ def count(number: int, noun: str) -> str:
 
 
 def few(items: Collection[str], shown: int = 3) -> str:
-    """The first items in order, and how many more there are: reasons stay one line, whatever a test is called."""
+    """The first items in order, and how many more there are: a reason stays one line, whatever the tests are called."""
     names = sorted(items)
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
     return ", ".join(repr(name[:NAME_CHARACTERS]) for name in names[:shown]) + more
 
 
 def variant(bench: Workbench, *diffs: str, repeat: int = 0) -> TestRun:
-    """A run of a changed tree, stopped once it takes ten times as long as the original and ten seconds more.
+    """A run of a changed tree, stopped after ten times the original's time plus ten seconds.
 
-    Ours, not the paper's: a bug that makes the suite hang would otherwise cost the whole limit in every check.
+    Ours, not the paper's: a bug that makes the suite hang would otherwise cost the whole time limit in every check.
     """
     return bench.run(diffs, repeat=repeat, time_limit=10 * bench.run().seconds + 10)
 
 
 def unusable(run: TestRun, where: str) -> str:
-    """Why a run of a variant tells nothing, in one line; empty when it does."""
+    """Why a run of a variant is not usable, in one line; empty when it is usable."""
     if run.stage == "apply":
         return run.error
     if run.timed_out:
@@ -47,8 +47,8 @@ def unusable(run: TestRun, where: str) -> str:
 
 
 def failing(bench: Workbench, bug: str) -> frozenset[str]:
-    """F: the tests that pass on the original and do not under the full bug, failed or gone alike.
+    """F: the tests that pass on the original and do not pass under the full bug, whether they fail or are missing.
 
-    Gone counts as failing because grading asks for "present and passed".
+    A missing test counts as failing because grading asks for "present and passed".
     """
     return bench.run().passed - variant(bench, bug).passed

@@ -1,10 +1,10 @@
 """Check 8. The original and the buggy tree are run again; tests whose outcome varies are quarantined.
 
-An artifact is rejected when an earlier verdict needed one of them: those checks are made again on the same runs with
-the quarantined tests left out, which costs no further run. Tests that fail at random are the exploit the paper names.
+An artifact is rejected when an earlier verdict needed one of them: those checks are repeated on the same runs without
+the quarantined tests, which costs no further run. Randomly failing tests are the exploit that the paper names.
 
-Two runs show a test that fails half of the time only half of the time, so once any test varies, both trees are run
-`MORE` times again: steady suites, nearly all, do not pay for it.
+Two runs reveal a test that fails half of the time only half of the time. So once any test varies, both trees are run
+`MORE` times again; stable suites, nearly all, do not pay for that.
 """
 
 from types import ModuleType
@@ -18,7 +18,7 @@ from selfplay.workbench import TestRun, Workbench
 NAME = "determinism"
 MORE = 2
 MOST_FLAKY = 10
-"""Varying ids an artifact may have, or one in twenty: where many vary, many that did not so far will."""
+"""How many ids may vary, or one in twenty if that is more: where many vary, many that did not vary yet will."""
 OUTCOME_CHECKS: tuple[ModuleType, ...] = (test_script, bug, weakening, inverse_mutation)
 
 
@@ -45,7 +45,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
 
 
 def flaky_tests(bench: Workbench, thresholds: Thresholds) -> frozenset[str]:
-    """Ids whose outcome differs between runs of one tree; being absent is an outcome."""
+    """Ids whose outcome differs between runs of one tree; a missing test is an outcome too."""
     flaky = frozenset.union(*(_varying(runs) for runs, _ in _runs(bench, thresholds.repeats)))
     if not flaky:
         return flaky

@@ -1,7 +1,7 @@
-"""Comments that give a change away: the original kept as a comment, or words that say what was done.
+"""Comments that reveal a change: the original kept as a comment, or words that say what was done.
 
-A lint of what can be decided from the text alone and in any language; anything subtler is not claimed. Its time grows
-with the length of the diff: the text is a model's.
+A lint for what the text alone can show, in any language; it does not claim to find anything subtler. Its time is linear
+in the length of the diff, because a model wrote the text.
 """
 
 import re
@@ -13,7 +13,7 @@ from selfplay.patches import FilePatch
 MIN_CODE_CHARACTERS = 6
 MIN_QUOTED_CHARACTERS = 10
 MAX_QUOTED_CHARACTERS = 60
-"""Of a longer line these first characters, found in a comment, count as the whole."""
+"""Characters: when a line is longer, a comment that contains this much of its beginning counts as quoting it."""
 _BEHIND_CODE = re.compile(r"\s(?:#|//|/\*|--)\s")
 _MARK = re.compile(r"#+|//+|/\*+|\*|--|;+|%+|<!--|'|REM ")
 _TELLING = re.compile(
@@ -24,7 +24,7 @@ _TELLING = re.compile(
 
 
 def find_hint(patches: Iterable[FilePatch]) -> str:
-    """The first giveaway in these patches, as the end of a sentence; empty when there is none."""
+    """The first hint in these patches, as the end of a sentence; empty when there is none."""
     for patch in patches:
         removed = {line.strip() for line in patch.removed_lines}
         added = {line.strip() for line in patch.added_lines}
@@ -40,13 +40,13 @@ def find_hint(patches: Iterable[FilePatch]) -> str:
 
 
 def _by_beginning(originals: Iterable[str]) -> dict[str, set[str]]:
-    """The lines long enough to be told from chance, cut to what counts, by how they begin."""
+    """The lines too long for a chance match, cut to the part that counts, grouped by their beginning."""
     long = sorted(line[:MAX_QUOTED_CHARACTERS] for line in originals if len(line) >= MIN_QUOTED_CHARACTERS)
     return {start: set(lines) for start, lines in groupby(long, lambda line: line[:MIN_QUOTED_CHARACTERS])}
 
 
 def _quotes(line: str, quotable: dict[str, set[str]]) -> bool:
-    """Whether a comment behind code holds a whole original line."""
+    """Whether a comment behind code contains a whole original line."""
     found = _BEHIND_CODE.search(line, len(line) - len(line.lstrip()))
     behind = _squeezed(line[found.end() :]) if found and quotable else ""
     for at in range(len(behind) - MIN_QUOTED_CHARACTERS + 1):
@@ -58,12 +58,12 @@ def _quotes(line: str, quotable: dict[str, set[str]]) -> bool:
 
 
 def _is_code(line: str) -> bool:
-    """Long enough to be told from chance, and not itself a comment."""
+    """Whether a line is too long for a chance match, and not itself a comment."""
     return len(line) >= MIN_CODE_CHARACTERS and any(map(str.isalnum, line)) and not _comment_text(line)
 
 
 def _comment_text(line: str) -> str:
-    """What a line that is a comment says; empty for other lines."""
+    """The text of a comment line; empty for other lines."""
     line = line.strip()
     mark = _MARK.match(line)
     return line[mark.end() :].removesuffix("*/").removesuffix("-->").strip() if mark else ""

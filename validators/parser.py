@@ -1,6 +1,7 @@
 """Check 2. The parser turns the script's output on the original into a map of outcomes, in a sandbox.
 
-A script that did not run to its end is the next check's matter: what it left of a log proves nothing of the parser.
+If the script did not finish, this check passes and the next one reports it: a partial log proves nothing about the
+parser.
 """
 
 from selfplay.artifact import Artifact, Verdict

@@ -1,8 +1,8 @@
 """Check 4. The bug changes enough files, all of them code, and leaves no hint of what it changed.
 
-Hard here where the paper only prompts for it: no test file (by path or by `test_files.txt`), no symbolic link (it is
-not code, and could stand in for a test file), no commented-out original.
-Whether the diff applies is seen by the next check before it runs a test.
+Enforced here, while the paper only prompts for it: no test file (by path or by `test_files.txt`), no symbolic link (it
+is not code, and could replace a test file), no commented-out original. The next check finds out whether the diff
+applies, before it runs a test.
 """
 
 from selfplay.artifact import Artifact, Verdict

@@ -1,7 +1,7 @@
 """Check 1. The oracle test files exist in the original and cover every file the weakening touches.
 
-Also: the weakening is a well-formed diff of test files alone that applies to the original, which costs no test run
-to know. "Test file" is decided by path (`patches.is_test_file`), so that listing code files cannot hide a second bug.
+Also: the weakening is a well-formed diff of test files only and applies to the original; this costs no test run. The
+path decides what is a test file (`patches.is_test_file`), so that listing code files cannot hide a second bug.
 """
 
 from selfplay.artifact import Artifact, Verdict

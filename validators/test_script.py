@@ -1,4 +1,4 @@
-"""Check 3. On the original the script ends in time, enough tests pass, and none of the chosen fails."""
+"""Check 3. On the original the script ends in time, enough tests pass, and none of the chosen tests fails."""
 
 from selfplay.artifact import Artifact, Verdict
 from selfplay.validators.common import count, fails, few, passes

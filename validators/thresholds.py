@@ -1,4 +1,5 @@
-"""How much an artifact must show: the `min_*` values of the method, which its paper leaves open, and the limits."""
+"""What an artifact must show at least: the `min_*` values of the method, which the paper leaves open, and the
+limits."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -7,9 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Thresholds:
-    """`seconds`: wall time a run of the test script may take. `repeats`: how often the original and the buggy tree
-    are run in all, to find tests whose outcome varies. `max_changed_files`: of a bug; each costs a run of its own.
-    `max_lost_share`: of the tests that pass under the bug, how many may go with the cases of theirs that fail."""
+    """`seconds`: wall time limit of one run of the test script. `repeats`: how often the original and the buggy tree
+    are run in total, to find tests whose outcome varies. `max_changed_files`: of a bug; each costs one run.
+    `max_lost_share`: share of the tests passing under the bug that may be lost as other cases of failing parametrised
+    tests."""
 
     min_passing_tests: int = 5
     min_changed_files: int = 1
@@ -34,9 +36,9 @@ class Thresholds:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Thresholds":
-        """What `to_json` gave, in this version or another: unknown thresholds of a later one are left out.
+        """Read the output of `to_json`, of this version or another: unknown thresholds of a later version are ignored.
 
-        Raises `TypeError` or `ValueError` for values that are no thresholds.
+        Raises `TypeError` or `ValueError` for values that are not thresholds.
         """
         known = {field.name for field in fields(cls)}
         return cls(**{name: threshold for name, threshold in value.items() if name in known})

@@ -1,12 +1,13 @@
 """Check 6. With the weakening on top, some test that fails under the bug passes or is gone, and nothing else is lost.
 
-The script ends, the parser reads it, and every test that passes under the bug is still there and passes: a weakening
-that breaks its own test file would else count as hiding every test in it, and one that deletes the suite would leave
-the solver without a specification.
+The script ends, the parser reads its output, and every test that passes under the bug is still there and passes.
+Otherwise a weakening that breaks its own test file would count as hiding every test in it, and one that deletes the
+suite would leave the solver without a specification.
 
-Ours: the cases of a parametrised test share one function, so removing it takes passing cases along. Those, told by what
-stands before `[` in their names, may go: at most `max_lost_share` of all the tests that pass under the bug. Of ten bugs
-made of sqlparse 0.5.3 eight lose none of some 450 such tests, one loses 1 and one 4, each a case of a failing test.
+Ours: the cases of a parametrised test share one function, so removing it takes passing cases along. Those cases, which
+have the same name before `[`, may be lost: at most `max_lost_share` of all the tests that pass under the bug. Of ten
+bugs made of sqlparse 0.5.3 eight lose none of some 450 such tests, one loses 1 and one 4, each a case of a failing
+test.
 """
 
 from selfplay.artifact import Artifact, Verdict
@@ -49,7 +50,8 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
 def _steady(tests: frozenset[str], artifact: Artifact, bench: Workbench, repeats: int) -> frozenset[str]:
     """Those of `tests` that are lost in every run: a test that is missing by chance was not removed.
 
-    Costs one run more, and only an artifact that seems to lose some: the check of determinism makes the others too.
+    Only an artifact that seems to lose tests pays the one additional run; the check of determinism makes the others
+    too.
     """
     bug, weaken = artifact.bug_inject, artifact.test_weaken
     for repeat in range(1, repeats) if tests else ():
@@ -59,7 +61,7 @@ def _steady(tests: frozenset[str], artifact: Artifact, bench: Workbench, repeats
 
 
 def _too_much(lost: frozenset[str], survivors: int, broken: frozenset[str], share: float) -> str:
-    """Why a weakening may not take the `lost` ones of the tests that pass under the bug; empty when it may."""
+    """Why a weakening may not lose the tests in `lost`, which pass under the bug; empty when it may."""
     functions = {_function(test) for test in broken}
     if unseeing := {test for test in lost if _function(test) not in functions}:
         return f"the weakening removes {count(len(unseeing), 'test')} that the bug does not break: {few(unseeing)}"
@@ -70,5 +72,5 @@ def _too_much(lost: frozenset[str], survivors: int, broken: frozenset[str], shar
 
 
 def _function(test: str) -> str:
-    """The test that this is a case of: `a.py::test_b` of `a.py::test_b[1-2]`."""
+    """The test that this id is a case of: `a.py::test_b` for `a.py::test_b[1-2]`."""
     return test.partition("[")[0]

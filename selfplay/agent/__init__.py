@@ -1,4 +1,4 @@
-"""One episode: the tool loop, its budget, its tokens and its trajectory. Knows neither which model nor which role."""
+"""One episode: the tool loop, its budget, its tokens and its trajectory. Knows neither the model nor the role."""
 
 from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, Turn
 from selfplay.agent.episode import EpisodeLimits, Policy, play_episode

@@ -1,4 +1,4 @@
-"""What a policy may do and what it sees: turns (a call, a malformed one, a stop) and observations with the budget."""
+"""What a policy does and what it sees: turns (a call, a malformed call, a stop) and observations with the budget."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -24,7 +24,7 @@ class Finish(StrEnum):
 class Call:
     """One use of one tool of the role's toolset.
 
-    `said`: the model's own words this was read from; empty for a policy that has none.
+    `said`: the model's message that this was parsed from; empty for a policy without messages.
     """
 
     tool: str
@@ -36,7 +36,7 @@ class Call:
 class Malformed:
     """A turn that is not a call. `why` is the observation it is answered with; it uses up one call of the budget.
 
-    `tool`: the one it tried to call, where that can be told.
+    `tool`: the tool it tried to call, where that is known.
     """
 
     said: str
@@ -46,14 +46,14 @@ class Malformed:
 
 @dataclass(frozen=True)
 class Stop:
-    """The policy has nothing more to do. `finish` labels an end that is not the policy's own wish."""
+    """The policy has nothing more to do. `finish` labels an end that the policy did not choose."""
 
     said: str = ""
     finish: Finish | None = None
 
 
 Turn = Call | Malformed | Stop | None
-"""None is a stop without words."""
+"""A turn; None is a stop without a message."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a call gave back. `exit_code` is a command's, 0 for another tool that worked, 1 for one that did not.
+    """The result of a call. `exit_code`: the command's; for other tools 0 on success and 1 on failure.
 
-    `output` is capped (head and tail kept, the cut marked). `malformed`: the turn was not a call that can be carried
-    out. `submitted`: something was handed in.
+    `output` is capped (head and tail kept, the cut marked). `malformed`: the turn was not a call that can be run.
+    `submitted`: something was submitted.
     """
 
     output: str
@@ -93,8 +93,8 @@ class Observation:
 
 
 def readable(turn: object) -> Call | Malformed:
-    """`turn` where it is a call or is known to be malformed; anything else as a call of no tool that says what came,
-    so that it is answered and kept."""
+    """`turn` if it is a call or is marked malformed; anything else becomes a call of no tool that describes the value,
+    so that it is answered and recorded."""
     if isinstance(turn, Malformed):
         return turn
     if isinstance(turn, Call) and isinstance(turn.tool, str) and isinstance(turn.arguments, dict):
@@ -103,7 +103,8 @@ def readable(turn: object) -> Call | Malformed:
 
 
 def cap(text: str, limit: int) -> str:
-    """At most `limit` characters of `text`: its head and its tail, with a line saying how much was cut between."""
+    """At most `limit` characters of `text`: its head and its tail, with a line between them that says how much was
+    cut."""
     if len(text) <= limit:
         return text
     half = limit // 2

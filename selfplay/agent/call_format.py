@@ -11,7 +11,7 @@
 
 One call a message; the toolset says which tools there are and what may stand between the tags. Whatever is wrong is
 said in words that a small model can act on, and nothing is run: running the first of two calls would let a model go on
-from results that it made up. A model writes what it likes, so everything here takes time linear in the message.
+from results that it made up. A model may write anything, so everything here takes time linear in the message.
 """
 
 import re
@@ -32,13 +32,13 @@ CLOSE = "</tool>"
 CLOSE_LINE = re.compile(r"^[ \t]*</tool>", re.MULTILINE)
 TAG = re.compile(rf"<(?P<end>/?)think(?:ing)?>|{_OPEN}")
 MOST_SAID = 64_000
-"""Characters of a message that are kept; its tokens are kept whole where the engine gives them."""
+"""Characters of a message that are kept; its tokens are kept whole where the engine returns them."""
 
 
 def parse(said: str, toolset: Toolset, cut_off: bool = False) -> Call | Malformed | None:
-    """The call a message holds; None when it holds none. `cut_off`: the message hit a token limit."""
+    """The call in a message; None when there is none. `cut_off`: the message hit a token limit."""
     kept = said if len(said) <= MOST_SAID else said[:MOST_SAID] + "\n[... cut ...]"
-    crlf = said.count("\r\n") == said.count("\n") or CRLF.search(said)  # its lines end so, which means nothing
+    crlf = said.count("\r\n") == said.count("\n") or CRLF.search(said)  # CRLF line ends carry no meaning
     text = without_thoughts(said.replace("\r\n", "\n") if crlf else said)
     opening = OPEN.search(text)
     if opening is None:
@@ -52,8 +52,8 @@ def parse(said: str, toolset: Toolset, cut_off: bool = False) -> Call | Malforme
 
 
 def without_thoughts(said: str) -> str:
-    """The message without its reasoning. A block may have been opened by the prompt, so an end alone counts too; one
-    that is not closed hides the rest. Inside a call such a tag is part of the call."""
+    """The message without its reasoning. The prompt may have opened the reasoning block, so a closing tag alone counts
+    too; a block that is not closed hides the rest. Inside a call such a tag is part of the call."""
     kept: list[str] = []
     at, place, thinking, ends = 0, 0, False, _Ends(said)
     while tag := TAG.search(said, place):
@@ -70,7 +70,8 @@ def without_thoughts(said: str) -> str:
 
 
 class _Ends:
-    """Where calls end: one that goes on after the line of its tag ends with a line of its own, where there is one."""
+    """Where calls end. A call that continues after its tag's line ends at a closing tag on its own line, if there is
+    one."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -78,7 +79,7 @@ class _Ends:
         self._all = [match.span() for match in re.finditer(CLOSE, text)]
 
     def of(self, place: int) -> tuple[int, int] | None:
-        """Begin and end of what closes the call whose tag ends at `place`; None where nothing does."""
+        """Start and end of the closing tag for the call whose tag ends at `place`; None where nothing closes it."""
         for spans in (self._lines if self._text.startswith("\n", place) else (), self._all):
             at = bisect_left(spans, (place, place))
             if at < len(spans):
@@ -86,14 +87,14 @@ class _Ends:
         return None
 
     def after(self, place: int) -> int:
-        """Where the text goes on behind that call; behind its tag where nothing closes it before the next one, as
-        where a tag is only spoken of."""
+        """Where the text continues after that call; directly after its tag if nothing closes it before the next tag,
+        for example when the text only mentions a tag."""
         found = self.of(place)
         return found[1] if found and not OPEN.search(self._text, place, found[0]) else place
 
 
 def _no_tag(text: str, cut_off: bool) -> str:
-    """What is wrong with a message without an opening tag; nothing where it does not try to make a call."""
+    """What is wrong with a message without an opening tag; empty when it does not try to make a call."""
     if cut_off:
         return "Your message was cut off at the length limit before any call. Be brief and make one call."
     if re.search(r"<tool\b|</tool>", text):
@@ -128,7 +129,7 @@ def _read(tool: Tool, body: str, options: str) -> dict[str, Any]:
 
 
 def _body(text: str, begin: int, name: str, cut_off: bool) -> tuple[str, str]:
-    """What stands in the call whose tag ends at `begin`, and what follows it."""
+    """The body of the call whose tag ends at `begin`, and the text that follows it."""
     end = _Ends(text).of(begin)
     if end is None:
         why = "your message was cut off at the length limit" if cut_off else "the line </tool> is missing"
@@ -159,5 +160,5 @@ def write(call: Call, toolset: Toolset) -> str:
 
 
 def example(tool: Tool, toolset: Toolset) -> str:
-    """A good call of `tool`, as a model is shown it."""
+    """A correct call of `tool`, as a model is shown it."""
     return write(Call(tool.name, dict(tool.example)), toolset)

@@ -1,6 +1,6 @@
-"""How the calls of the four tools are written between their tags, and a form for any tool with one text.
+"""How calls of the four tools are written between their tags, and a form for any tool that takes one text.
 
-What is wrong with a text is said in words that a small model can act on.
+Error messages are worded so that a small model can act on them.
 """
 
 import re
@@ -58,7 +58,8 @@ def _read_edit(body: str, options: str) -> dict[str, Any]:
 
 
 def _divider(lines: list[str]) -> int:
-    """The line between old and new. Headings may be underlined like one: what could be either is refused."""
+    """The index of the divider line between old and new. A heading's underline can look like it: ambiguous text is
+    refused."""
     for usual in (re.compile(r"={7}"), DIVIDE):
         found = [at for at, line in enumerate(lines) if usual.fullmatch(line)]
         if len(found) == 1:
@@ -87,7 +88,7 @@ def _read_submit(body: str, options: str) -> dict[str, Any]:
 
 
 def normal_submit(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """A submission of the repository's root is `folder` alone, any other one is `paths`."""
+    """Submitting the repository's root is `folder` alone; any other submission is `paths`."""
     if arguments.get("paths"):
         return dict(arguments)
     folder = arguments.get("folder", ".")

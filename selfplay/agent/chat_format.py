@@ -1,9 +1,9 @@
 """A chat template as pieces of token ids: the opening once, then only what lies between two messages of the model.
 
-Nothing is ever rendered again. The pieces come from rendering a conversation of marks: what the template puts between
-the marks is taken from it, with its special tokens; what stands in their place is always encoded as plain text, so a
+Nothing is rendered twice. The pieces come from rendering a conversation of placeholders: what the template puts between
+the placeholders is taken from it, with its special tokens. The contents are always encoded as plain text, so a
 repository that prints `<|im_end|>` cannot end a message. Text that names no special token is encoded together with what
-is around it, which is how the model was trained to see it.
+surrounds it, which is how the model was trained to see it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ from selfplay.agent.model import Message, ModelError
 
 MARK = "mark{}mark"
 SLACK = 8
-"""Ids a text may take more where it is cut and joined again."""
+"""Ids by which a text may grow when it is cut and joined again."""
 
 
 class Tokenizer(Protocol):
-    """What is needed of a tokenizer. `eos`: ids that end a text."""
+    """What is needed from a tokenizer. `eos`: ids that end a text."""
 
     @property
     def name(self) -> str: ...
@@ -26,12 +26,12 @@ class Tokenizer(Protocol):
     def eos(self) -> tuple[int, ...]: ...
 
     def render(self, messages: Sequence[Mapping[str, str]], answer: bool) -> str:
-        """The messages by the chat template; `answer`: with what begins the model's next message. Raises `ModelError`
-        without a template, `ValueError` for messages that it does not take."""
+        """The messages in the chat template; `answer`: with what begins the model's next message. Raises `ModelError`
+        without a template, `ValueError` for messages that the template does not accept."""
         ...
 
     def encode(self, text: str, special: bool) -> list[int]:
-        """Its ids and nothing added; `special`: names of special tokens are read as these tokens."""
+        """Its ids, with nothing added; `special`: names of special tokens become these tokens."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -43,7 +43,7 @@ class Tokenizer(Protocol):
         ...
 
     def names_special(self, text: str) -> bool:
-        """Whether a special token's name stands in the text."""
+        """Whether the text contains a special token's name."""
         ...
 
 
@@ -57,7 +57,7 @@ class ChatFormat:
         self._around_heard = close, begin
         self._close = tokenizer.encode(close, True)
         self.overhead = len(self._close) + len(tokenizer.encode(begin, True))
-        """Ids around what is heard."""
+        """Number of ids that surround a message the model reads."""
         ends = self._close[:1] if self._close and tokenizer.is_special(self._close[0]) else []
         self.stop: tuple[int, ...] = tuple(dict.fromkeys([*ends, *tokenizer.eos]))
 
@@ -65,20 +65,22 @@ class ChatFormat:
         """The ids a conversation begins with, up to where the model's first message begins."""
         try:
             around = self._around(messages)
-        except ValueError:  # a template without a system role: its text goes before the first message
+        except ValueError:  # the template has no system role: put its text before the first message
             first, second, *rest = messages
             messages = [Message(second.role, f"{first.content}\n\n{second.content}"), *rest]
             around = self._around(messages)
         return self._joined(around, [message.content.strip() for message in messages])
 
     def heard(self, last: int | None, text: str) -> list[int]:
-        """What follows the model's message (whose last id was `last`): its end, `text`, its next one's begin."""
+        """The ids that follow the model's message (whose last id was `last`): the end of that message, `text`, and the
+        start of the next one."""
         ids = self._joined(self._around_heard, [text])
         return ids[1:] if self._close and last == self._close[0] else ids
 
     def fitting(self, text: str, limit: int, before: str, after: str) -> str:
-        """`text` between `before` and `after`, its middle cut out where all together would take over `limit` ids."""
-        whole = f"{before}{text}{after}"  # no more ids than bytes, which are quicker to count
+        """`text` between `before` and `after`; its middle is cut out if all three together take more than `limit`
+        ids."""
+        whole = f"{before}{text}{after}"  # there are at most as many ids as bytes, and bytes count faster
         if len(whole.encode("utf-8", "surrogatepass")) < limit or len(self.tokenizer.encode(whole, False)) <= limit:
             return whole
         inner = self.tokenizer.encode(text, False)
@@ -89,11 +91,12 @@ class ChatFormat:
         return f"{before}{head}{note}{tail}{after}"
 
     def answer(self, text: str) -> list[int]:
-        """The ids of a message of the model that was never sampled, with its end."""
+        """The ids of a model message that was never sampled, with its end."""
         return [*self.tokenizer.encode(text, False), self.stop[0]]
 
     def _joined(self, around: Sequence[str], texts: Sequence[str]) -> list[int]:
-        """The ids of the texts with what is around them: at once where no text names a special token, else apart."""
+        """The ids of the texts with what surrounds them: encoded in one piece if no text names a special token, else
+        apart."""
         encode = self.tokenizer.encode
         if not any(self.tokenizer.names_special(text) for text in texts):
             return encode("".join(part for pair in zip(around, [*texts, ""], strict=True) for part in pair), True)
@@ -103,12 +106,12 @@ class ChatFormat:
         return ids
 
     def said(self, ids: Sequence[int]) -> str:
-        """The text of the model's message, without what ended it."""
+        """The text of the model's message, without the token that ended it."""
         end = len(ids) - 1 if ids and ids[-1] in self.stop else len(ids)
         return self.tokenizer.decode(ids[:end])
 
     def _around(self, messages: Sequence[Message]) -> list[str]:
-        """What the template puts before, between and behind the contents."""
+        """What the template puts before, between and after the contents."""
         marks = [MARK.format(number) for number in range(len(messages))]
         marked = [{"role": message.role, "content": mark} for message, mark in zip(messages, marks, strict=True)]
         rest, around = self.tokenizer.render(marked, answer=True), []

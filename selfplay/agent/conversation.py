@@ -1,8 +1,8 @@
-"""A language model as an episode's policy: what it is told, what its messages are read as, when it has ended.
+"""A language model as an episode's policy: what it is told, how its messages are read, when it has ended.
 
-The rules are the same for text and for token ids: `ChatConversation` sends an endpoint messages, `TokenConversation`
-gives an engine ids. A message without a call ends the episode once something is submitted; before that it is answered,
-`SILENT` times in a row at most, as malformed calls are `GARBLED` times.
+The rules are the same for text and for token ids: `ChatConversation` sends messages to an endpoint, `TokenConversation`
+gives ids to an engine. A message without a call ends the episode if something was submitted; before that it is
+answered, at most `SILENT` times in a row. Malformed calls are answered at most `GARBLED` times in a row.
 """
 
 from abc import ABC, abstractmethod
@@ -33,15 +33,16 @@ GARBLED = 10
 NO_CALL = "Your message holds no call, and nothing has been submitted yet."
 MOST_TOKENS = 65_536
 OBSERVATION_TOKENS = 32_768
-"""CWM's caps of an action and of an observation. Deviation: unless asked, a message takes a quarter of the context at
-most, since a small model that babbles to its end could not go on."""
+"""CWM's caps of an action and of an observation. Deviation: by default a message takes at most a quarter of the
+context, since a small model that babbles to the end of its context could not go on."""
 LEAST_SHOWN = 64
-"""Ids of an observation below which it is not worth going on."""
+"""When less room than this many ids is left for an observation, the episode ends."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a model is asked. `native`: by its endpoint's own tool calls; `observation_chars`: what it reads at once."""
+    """How a model is prompted. `native`: with the endpoint's own tool calls; `observation_chars`: the most it reads at
+    once."""
 
     sampling: Sampling = field(default_factory=Sampling)
     native: bool = False
@@ -59,8 +60,8 @@ class Answer:
 
 
 class Conversation(ABC):
-    """One episode of a model, or one stage of it; a `Policy`. `role` labels its tokens; `count`: of the model's
-    messages, shared by its episodes."""
+    """One episode of a model, or one stage of it; a `Policy`. `role` labels its tokens; `count` counts the model's
+    messages and is shared by its episodes."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class Conversation(ABC):
         self._silent = self._garbled = 0
 
     async def act(self, observation: Observation | None) -> Turn:
-        """The model's next turn. Raises `ModelError` when it cannot be had."""
+        """The model's next turn. Raises `ModelError` when the model does not answer."""
         if observation is not None:
             self._submitted |= observation.submitted
             if observation.malformed:
@@ -96,10 +97,10 @@ class Conversation(ABC):
 
     @abstractmethod
     async def _next(self, observation: Observation | None) -> Answer:
-        """Tell the model what its last call gave, and get its next message. Raises `ContextFull`."""
+        """Tell the model the result of its last call, and get its next message. Raises `ContextFull`."""
 
     def _sampling(self) -> Sampling:
-        """How the next message is drawn: each of an episode with a seed of its own, where there is one."""
+        """Sampling settings of the next message; with a run seed, each message of an episode has its own seed."""
         sampling = self.style.sampling
         return sampling if sampling.seed is None else replace(sampling, seed=sampling.seed + self.usage.requests)
 
@@ -127,7 +128,8 @@ class Conversation(ABC):
         return replace(found, why=self._repair(found.why, found.tool))
 
     def _spoil(self, malformed: bool) -> None:
-        """The last message holds no call: noise without end is cut, the engine gave its tokens already."""
+        """Mark the last message as having no call; its text is cut, since noise may be endless. Its tokens are already
+        taped."""
         said = self.messages[-1]
         self.messages[-1] = replace(said, content=cap(said.content, call_format.MOST_SAID), malformed=malformed)
 
@@ -141,21 +143,22 @@ class Conversation(ABC):
         return Malformed(words, self._repair(NO_CALL, ""))
 
     def _repair(self, why: str, tried: str) -> str:
-        """What a malformed message is answered with: why, and a good call of the tool that it tried."""
+        """The answer to a malformed message: why it is malformed, and a correct call of the tool that it tried."""
         tool = self.toolset.find(tried) or self.toolset.tools[0]
         shown = call_format.example(tool, self.toolset)
         return prompts.render("malformed", why=why, native=self.style.native, example=shown)
 
 
 def shown(observation: Observation, output: str) -> str:
-    """What a model reads of an observation."""
+    """An observation as the model reads it."""
     return prompts.render(
         "observation", output=output.rstrip(), exit_code=observation.exit_code, budget=observation.budget.text
     )
 
 
 class ChatConversation(Conversation):
-    """In messages. Where the endpoint returns token ids, they are taped; what it changed in them is drift."""
+    """A conversation in messages. Token ids are taped where the endpoint returns them; ids that it changed are
+    drift."""
 
     def __init__(
         self,
@@ -183,7 +186,7 @@ class ChatConversation(Conversation):
         return Answer(reply.text, reply.length, reply.calls, reply.thoughts)
 
     def _observe(self, observation: Observation) -> None:
-        """Every native call must be answered by its id, also where several came at once."""
+        """Answer every native call by its id, also when several came in one message."""
         text = shown(observation, cap(observation.output, self.style.observation_chars))
         calls = self.messages[-1].calls
         if calls:
@@ -193,9 +196,9 @@ class ChatConversation(Conversation):
 
 
 class TokenConversation(Conversation):
-    """In ids: observations are encoded once and appended, answers are kept as they were sampled.
+    """A conversation in ids: observations are encoded once and appended, answers are kept as they were sampled.
 
-    An observation that would fill the context is cut so that an answer still fits; where not even that helps, the
+    An observation that would fill the context is cut so that an answer still fits; if even that is not enough, the
     episode ends as out of context."""
 
     def __init__(

@@ -1,8 +1,8 @@
-"""One episode: a policy and a sandbox take turns until the policy has handed something in or a budget is spent.
+"""One episode: a policy and a sandbox take turns until the policy has submitted or a budget is spent.
 
-Follows CWM's scaffold (SSR uses it): one call a step, 128 calls, the budget left after each observation, the
-episode ends with a turn without a call, the last submission counts. Deviation: a policy that repeats one call with one
-result `LOOP` times is stopped; what it would go on to say is known.
+Follows CWM's scaffold (SSR uses it): one call per step, 128 calls, the remaining budget after each observation. A turn
+without a call ends the episode, and the last submission counts. Deviation: a policy that repeats one call with one
+result `LOOP` times is stopped, since it would only go on repeating it.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from selfplay.sandbox.workers import Workers
 log = logging.getLogger(__name__)
 
 LOOP = 16
-"""Equal steps in a row after which an episode is stopped."""
+"""An episode is stopped after this many equal steps in a row."""
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,17 @@ class EpisodeLimits:
 
 
 class Policy(Protocol):
-    """Whatever answers an observation with a turn: a model, a script. One object plays one episode."""
+    """Anything that answers an observation with a turn: a model, a script. One object plays one episode."""
 
     @property
     def name(self) -> str: ...
 
     async def act(self, observation: Observation | None) -> Turn:
-        """The next turn, given what the last one gave (None at first). None when there is nothing more to do."""
+        """The next turn, given the last observation (None at first). Returns None when there is nothing more to do."""
         ...
 
     def record(self) -> Record:
-        """What it kept of the episode: a model's messages and tokens; an empty record where there are none."""
+        """What it recorded of the episode: a model's messages and tokens; an empty record for a script."""
         ...
 
 
@@ -56,10 +56,10 @@ async def play_episode(
     limits: EpisodeLimits = EpisodeLimits(),
     hand_in: tuple[str, ...] = (),
 ) -> Trajectory:
-    """Play one episode to its end. Never raises for what the policy or the commands do: the finish says it.
+    """Play one episode to its end. Errors of the policy or of commands never raise: the finish reports them.
 
-    `workers`: the threads that tools run in. `hand_in`: the names of the files that a submission must hold; none where
-    the repository itself is handed in.
+    `workers`: the threads that run the tools. `hand_in`: the file names that a submission must contain; empty when the
+    repository itself is submitted.
     """
     return await _Episode(policy, sandbox, toolset, workers, limits, hand_in).play(role)
 
@@ -97,7 +97,7 @@ class _Episode:
         )
 
     def _budget(self, running: int = 0) -> Budget:
-        """What is left, `running` calls not yet among the steps counted too."""
+        """The remaining budget; `running` calls that are not among the steps yet count too."""
         elapsed = time.monotonic() - self.started
         return Budget(self.limits.calls - len(self.steps) - running, self.limits.seconds - elapsed)
 
@@ -120,14 +120,14 @@ class _Episode:
                 return Finish.LOOPED
 
     async def _think(self, observation: Observation | None) -> Any:
-        """The policy's turn, or the finish where there is none."""
+        """The policy's turn, or the finish when there is no turn."""
         seconds = self._budget().seconds
         if seconds <= 0:
             return Finish.OUT_OF_TIME
         try:
             async with asyncio.timeout(seconds):
                 return await self.policy.act(observation)
-        except Exception as error:  # a policy is anybody's code: its failure ends one episode, not the run
+        except Exception as error:  # a policy may be user code: its failure ends one episode, not the run
             if isinstance(error, TimeoutError) and self._budget().seconds <= 0:
                 return Finish.OUT_OF_TIME
             log.warning("policy %s failed", self.policy.name, exc_info=True)
@@ -162,6 +162,6 @@ class _Episode:
 
 
 def _timed(toolset: Toolset, call: Call, context: ToolContext) -> tuple[ToolResult, float]:
-    """What the tool gave, and its own wall seconds: without the wait for a thread."""
+    """The tool's result, and its own wall seconds, without the wait for a thread."""
     started = time.monotonic()
     return toolset.use(call, context), time.monotonic() - started

@@ -1,6 +1,6 @@
-"""What a language model is to an episode: two small protocols, one that speaks text and one that speaks token ids.
+"""What an episode needs from a language model: two small protocols, one in text and one in token ids.
 
-Training needs the second: the ids that were sampled, their log-probabilities, and the weights they came from.
+Training needs the second: the sampled ids, their log-probabilities, and the weight versions that sampled them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ class ModelError(SelfplayError):
 
 @dataclass(frozen=True)
 class NativeCall:
-    """A call as an endpoint with native tools states it; `arguments` is JSON text that a model wrote."""
+    """A native tool call as an endpoint returns it; `arguments` is JSON text that the model wrote."""
 
     id: str
     name: str
@@ -30,7 +30,7 @@ class NativeCall:
 class Message:
     """One message of a conversation. `answers`: the native call that a `tool` message belongs to.
 
-    `malformed`: a message of the model whose call was wrong; training does not imitate it.
+    `malformed`: a model message whose call was wrong; training does not imitate it.
     """
 
     role: Role
@@ -42,9 +42,10 @@ class Message:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How tokens are drawn. Training samples at temperature 1 and top_p 1: else the ids are not the policy's own.
+    """How tokens are sampled. Training samples at temperature 1 and top_p 1: otherwise the tokens are not samples of
+    the policy itself.
 
-    `max_tokens` of one message; None: as many as the engine and its context allow.
+    `max_tokens` limits one message; None: as many as the engine and its context allow.
     """
 
     temperature: float = 1.0
@@ -55,9 +56,9 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Sample:
-    """Tokens that were sampled, each with its log-probability. `length`: a token limit cut it off.
+    """Sampled tokens, each with its log-probability. `length`: a token limit cut it off.
 
-    `prompt`: the ids the engine says it was given. `versions`: the first and last version of the weights at work.
+    `prompt`: the ids the engine says it was given. `versions`: the first and the last weight version that sampled.
     """
 
     ids: tuple[int, ...]
@@ -101,14 +102,15 @@ class ContextFull(Exception):
 
 @dataclass
 class MessageCount:
-    """How many messages a model gave so far, and how many are awaited: of all its episodes together."""
+    """How many messages a model has given so far, and how many are awaited, over all its episodes."""
 
     given: int = 0
     awaited: int = 0
 
     @contextmanager
     def awaiting(self) -> Iterator[None]:
-        """One message is awaited inside of this; it counts as given unless an exception leaves."""
+        """Counts one message as awaited inside the context; it counts as given unless an exception leaves the
+        context."""
         self.awaited += 1
         try:
             yield
@@ -130,11 +132,11 @@ class TextModel(Protocol):
 
 
 class TokenModel(Protocol):
-    """A model that takes and gives token ids. `context`: how many it holds, prompt and answer together."""
+    """A model that takes and returns token ids. `context`: its length in tokens, prompt and answer together."""
 
     name: str
     context: int
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
-        """Tokens after `prompt`, up to and with one of `stop`. Cancelling it frees its place. Raises `ModelError`."""
+        """Tokens after `prompt`, up to and including one of `stop`. Cancelling frees its slot. Raises `ModelError`."""
         ...

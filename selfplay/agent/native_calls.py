@@ -1,4 +1,4 @@
-"""Calls of endpoints with native tool calls: reading what a model wrote for a tool of the toolset."""
+"""Native tool calls of endpoints: reads what a model wrote as a call of a tool in the toolset."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ def _refused(name: str) -> None:
 
 
 def read(calls: Sequence[NativeCall], said: str, toolset: Toolset, cut_off: bool = False) -> Call | Malformed | None:
-    """The one call of a message; None when it holds none. A tool that is not there is the episode's to refuse."""
+    """The one call of a message; None when there is none. The episode refuses a tool that does not exist."""
     words = cap(said + "".join(f"\n[{call.name} {call.arguments}]" for call in calls), MOST_SAID)
     if cut_off:
         return Malformed(words, "Your message was cut off at the length limit. Be brief and make one call.")

@@ -1,7 +1,7 @@
 """The tokens of an episode as the engine saw and sampled them: what training reads, never rendered again.
 
-An episode is usually one segment. A new one begins when a conversation starts afresh (a staged injector), or when the
-engine was given other ids than those before: that is drift, and it is counted.
+An episode is usually one segment. A new segment begins when a new conversation starts (the staged injector), or when
+the engine was given other ids than the tape holds: that is drift, and it is counted.
 """
 
 from array import array
@@ -13,10 +13,10 @@ from selfplay.agent.model import Sample
 
 @dataclass(frozen=True)
 class Segment:
-    """Ids in a row. `mask`: 1 where the id was sampled; `logprobs`: of the sampled ids, 0 elsewhere.
+    """Consecutive ids. `mask`: 1 where the id was sampled; `logprobs`: of the sampled ids, 0 elsewhere.
 
-    `versions`: first and last version of the weights that sampled. `finish`: how the last answer ended (`stop`,
-    `length`). `role`: who speaks.
+    `versions`: first and last weight version that sampled. `finish`: how the last answer ended (`stop`, `length`).
+    `role`: the role that sampled.
     """
 
     ids: "array[int]"
@@ -29,13 +29,13 @@ class Segment:
 
 @dataclass
 class Tape:
-    """A recording in progress. `drift`: ids of it that an engine was not given again as they were."""
+    """A recording in progress. `drift`: ids on it that a later prompt did not repeat unchanged."""
 
     role: str
     drift: int = 0
     ids: "array[int]" = field(default_factory=lambda: array("i"))
     _spans: list[tuple[int, int]] = field(default_factory=list)
-    """Where what was sampled stands in `ids`: begin and end."""
+    """Start and end of each sampled part in `ids`."""
     _logprobs: "array[float]" = field(default_factory=lambda: array("d"))
     _versions: list[int] = field(default_factory=list)
     _finish: str = ""
@@ -46,7 +46,7 @@ class Tape:
         self.ids += array("i", ids)
 
     def sampled(self, sample: Sample) -> None:
-        """An answer. What the engine was given beyond this tape is added to it; what it was not given is drift."""
+        """Add an answer. Prompt ids beyond this tape are added to it; tape ids missing from the prompt are drift."""
         same = _common(self.ids, sample.prompt)
         if same < len(self.ids):
             self.drift += len(self.ids) - same
@@ -59,11 +59,12 @@ class Tape:
         self._finish = "length" if sample.length else "stop"
 
     def segments(self) -> tuple[Segment, ...]:
-        """What is recorded so far; a segment in which nothing was sampled holds nothing to learn and is left out."""
+        """The segments recorded so far; a segment without sampled ids has nothing to learn from and is left out."""
         return (*self._done, *([self._segment()] if self._logprobs else []))
 
     def _segment(self) -> Segment:
-        """The ids with mask and log-probabilities beside them: spread out here, once, not grown with every turn."""
+        """The ids with their mask and log-probabilities. These are spread out here, once, and do not grow with every
+        turn."""
         mask, logprobs = array("b", bytes(len(self.ids))), array("d", [0.0]) * len(self.ids)
         at = 0
         for begin, end in self._spans:
@@ -81,7 +82,7 @@ class Tape:
 
 
 def _common(one: "array[int]", other: Sequence[int]) -> int:
-    """How many ids both begin with."""
+    """The length of the common prefix, in ids."""
     most = min(len(one), len(other))
     if one is other or one[:most] == array("i", other[:most]):
         return most

@@ -1,8 +1,8 @@
 """The four tools of the scaffold (bash, edit, create, submit), each acting inside the episode's sandbox.
 
-The names and limits are CWM's (120 s a command, capped observations). Deviations: edit is exact search and replace
-of one place, and says why it did nothing, since small models repair a named mistake and repeat an unnamed one; what
-is submitted by paths is copied at once, so that a submission is what stood there then.
+The names and limits are CWM's (120 s per command, capped observations). Deviations: edit is exact search and replace of
+one place, and says why it did nothing, since small models fix an error that is named and repeat one that is not. Files
+submitted by their paths are copied at once, so that the submission holds their content at that moment.
 """
 
 import posixpath
@@ -56,7 +56,7 @@ def edit(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
     at = content.find(old) if old else -1
     if at < 0:
         raise ToolFailed(f"`old` is not in {path}; it must stand there exactly once")
-    if content.find(old, at + 1) >= 0:  # also where the two places overlap
+    if content.find(old, at + 1) >= 0:  # finds overlapping places too
         times = max(2, content.count(old))
         raise ToolFailed(f"`old` stands {times} times in {path}; it must stand there exactly once")
     _write(context, path, content[:at] + new + content[at + len(old) :])
@@ -83,7 +83,7 @@ def submit(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
 
 
 def _copied(paths: Sequence[str], context: ToolContext) -> str:
-    """A folder of its own with the submitted files as they are now."""
+    """A new folder with the submitted files as they are now."""
     named = {posixpath.basename(path): _inside(_text({"path": path}, "path")) for path in paths}
     absent = [name for name in context.hand_in if name not in named]
     if absent:
@@ -104,7 +104,7 @@ def _refuse_missing(paths: list[str], context: ToolContext) -> None:
     if not paths:
         return
     done = context.sandbox.run(check, timeout=context.most_seconds)
-    if done.exit_code != 0:  # paths that are too long for a command
+    if done.exit_code != 0:  # the paths are too long for one command
         raise ToolFailed("the files cannot be looked at; nothing was submitted")
     missing = decode(done.stdout).split("\n")[:-1]
     if missing:
@@ -121,7 +121,7 @@ def _read(sandbox: Sandbox, path: str) -> str:
 
 
 def _write(context: ToolContext, path: str, content: str) -> None:
-    """Through a redirection, so that a file that exists keeps its mode (and a diff shows no change of it)."""
+    """Write through a redirection, so that an existing file keeps its mode (and a diff shows no mode change)."""
     command = ["sh", "-c", 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"', "sh", path]
     done = context.sandbox.run(command, timeout=context.most_seconds, stdin=encode(content), merge_stderr=True)
     if done.exit_code != 0:

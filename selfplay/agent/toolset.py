@@ -1,7 +1,7 @@
 """A toolset as a value: the tools of a role, how a call of each is read and written, and what it runs.
 
 The textual call format, the schemas for native calls, the system prompt, the answers to malformed calls and the lessons
-follow from it: a new tool is one `Tool` in the toolset of the role that has it.
+are derived from it: a new tool is one `Tool` in the toolset of its role.
 """
 
 import re
@@ -18,7 +18,7 @@ Arguments = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ToolContext:
-    """What a tool works with. `hand_in`: the file names a submission must hold; none where it is the repository."""
+    """What a tool works with. `hand_in`: the file names a submission must contain; empty when it is the repository."""
 
     sandbox: Sandbox
     seconds_left: float
@@ -26,13 +26,14 @@ class ToolContext:
 
     @property
     def most_seconds(self) -> float:
-        """What one call may take: its own limit or the rest of the episode, with a moment for the last call."""
+        """The time limit of one call: the tool's own limit or the rest of the episode, with a little extra for the last
+        call."""
         return min(COMMAND_SECONDS, max(self.seconds_left, 1.0))
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a tool did; `submission` is set by a submit: the folder that holds what is handed in.
+    """A tool's result; a submit sets `submission`: the folder that holds what is submitted.
 
     `malformed`: the call itself was wrong and nothing was run.
     """
@@ -44,15 +45,16 @@ class ToolResult:
 
 
 class ToolFailed(Exception):
-    """A tool that could not do what the call asks; its text is the observation that lets the policy repair it."""
+    """A tool could not do what the call asks; the text becomes the observation, so that the policy can repair the
+    call."""
 
 
 class BadCall(ToolFailed):
-    """A call that is wrong in itself."""
+    """The call itself is wrong."""
 
 
 class NotACall(Exception):
-    """Why a text is not a call of the tool whose tag it carries; its text is told to the model."""
+    """Why a text is not a call of the tool that its tag names; the model is told this text."""
 
 
 class Unspeakable(ValueError):
@@ -63,9 +65,9 @@ class Unspeakable(ValueError):
 class TextForm:
     """How a call is written between the tags `<tool: NAME OPTIONS>` and `</tool>`.
 
-    `read`: from body and options to arguments; raises `NotACall`. `write`: from arguments to options (none, or with a
-    blank before them) and body; what it raises for strange arguments means that the call cannot be written. `options`:
-    whether any may stand in the tag.
+    `read`: from body and options to arguments; raises `NotACall`. `write`: from arguments to options (empty, or with a
+    leading blank) and body; if it raises for strange arguments, the call cannot be written. `options`: whether the tag
+    may contain any.
     """
 
     read: Callable[[str, str], dict[str, Any]]
@@ -75,10 +77,12 @@ class TextForm:
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool. `parameters`: the JSON schema of its arguments; `example`: arguments of a good call, shown to models.
+    """One tool. `parameters`: the JSON schema of its arguments; `example`: arguments of a correct call, shown to
+    models.
 
-    `run` raises `ToolFailed` for what the policy can repair. `note` is told beside the description where calls are
-    text. `normal` gives arguments as the textual format would, where the same call can be written in several forms.
+    `run` raises `ToolFailed` for what the policy can repair. `note` is added to the description when calls are text.
+    `normal` brings arguments into the form that the textual format gives, when one call can be written in several
+    forms.
     """
 
     name: str
@@ -103,7 +107,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Toolset:
-    """The tools of a role, in the order in which a model is told of them."""
+    """The tools of a role, in the order in which the system prompt lists them."""
 
     name: str
     tools: tuple[Tool, ...]
@@ -126,11 +130,11 @@ class Toolset:
         return next((tool for tool in self.tools if tool.name == name), None)
 
     def no_tool(self, name: str) -> str:
-        """What a policy is told that calls a tool which is not there."""
+        """The answer to a policy that calls a tool which does not exist."""
         return f"There is no tool {name!r}. The tools are: {', '.join(self.names)}."
 
     def use(self, call: Call, context: ToolContext) -> ToolResult:
-        """Carry out `call`. A wrong call or a failed tool is a result with `exit_code` 1, never an exception."""
+        """Run `call`. A wrong call or a failed tool is a result with `exit_code` 1, never an exception."""
         tool = self.find(call.tool)
         if tool is None:
             return ToolResult(self.no_tool(call.tool), 1, malformed=True)

@@ -1,8 +1,8 @@
-"""One finished episode as a value, and its file: JSON lines, the first the episode, then its steps, then its segments.
+"""One finished episode as a value, and its file in JSON lines: first the episode, then its steps, then its segments.
 
-A file named `.zst` is packed with Zstandard; `zstdcat` and any JSON reader read it without this package. A step's line
-has a `call`, a segment's has `ids`. The first line carries the number of the format; files of earlier versions, which
-have none, are read, fields that only a later version knows are left out.
+A file named `.zst` is compressed with Zstandard; `zstdcat` and any JSON reader read it without this package. A step's
+line has a `call`, a segment's has `ids`. The first line carries the format number; files of earlier versions have no
+number and are read too. Fields that only a later version knows are ignored.
 """
 
 import json
@@ -21,9 +21,9 @@ from selfplay.artifact.files import write_atomically
 from selfplay.errors import SelfplayError
 
 FORMAT = 2
-"""Raised when a file means something else than before; 1 is a file without a number."""
+"""Raised when a field changes its meaning; 1 is a file without a number."""
 MALFORMED = "(malformed)"
-"""The tool of a step whose turn was not a call."""
+"""The tool name of a step whose turn was not a call."""
 
 
 class TrajectoryError(SelfplayError):
@@ -32,9 +32,9 @@ class TrajectoryError(SelfplayError):
 
 @dataclass(frozen=True)
 class Step:
-    """One call and what it gave; `seconds` is the tool's wall time, `left` the budget after it.
+    """One call and its observation; `seconds` is the tool's wall time, `left` the budget after it.
 
-    `malformed`: the turn was not a call, or a call of a tool that is not there or with arguments that it does not take.
+    `malformed`: the turn was not a call, or it called an unknown tool, or it had arguments that the tool does not take.
     """
 
     call: Call
@@ -47,8 +47,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Record:
-    """What a model's policy kept of an episode. `conversations`: every message, one conversation or one for each stage
-    of a staged role; `drift`: ids lost between turns; `thoughts`: reasoning an endpoint kept apart, one a message."""
+    """What a model's policy recorded of an episode. `conversations`: every message, one conversation or one per stage
+    of a staged role; `drift`: ids lost between turns; `thoughts`: reasoning an endpoint kept apart, one entry per
+    message."""
 
     conversations: tuple[tuple[Message, ...], ...] = ()
     segments: tuple[Segment, ...] = ()
@@ -59,9 +60,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """All steps of one episode. `submission` is the folder handed in last, None when nothing was.
+    """All steps of one episode. `submission` is the last submitted folder, None when nothing was submitted.
 
-    `last_words`: the message that ended it. `record`: what a model's policy kept, empty for a script.
+    `last_words`: the message that ended it. `record`: what a model's policy recorded, empty for a script.
     """
 
     role: str
@@ -76,13 +77,13 @@ class Trajectory:
 
     @property
     def outage(self) -> bool:
-        """Whether a model failed to answer. Such an episode says nothing of what the model can do, and is not one that
-        ended by itself; a script that fails has no conversation, and that is not an outage."""
+        """Whether a model failed to answer. Such an episode tells nothing about the model's ability, and does not count
+        as finished. A script that fails has no conversation, and that is not an outage."""
         return self.finish == Finish.POLICY_ERROR and bool(self.record.conversations)
 
     @property
     def figures(self) -> "EpisodeFigures":
-        """What is counted of the episode."""
+        """The counts of the episode."""
         malformed = sum(step.malformed for step in self.steps)
         record = self.record
         return EpisodeFigures(self.seconds, len(self.steps), self.finish, malformed, record.drift, record.usage)
@@ -90,8 +91,8 @@ class Trajectory:
 
 @dataclass(frozen=True)
 class EpisodeFigures:
-    """What is counted of an episode: its wall seconds, its calls, of these the malformed ones, ids lost between turns,
-    and what the model's answers cost."""
+    """The counts of an episode: its wall seconds, its calls, its malformed calls, ids lost between turns, and what the
+    model's answers cost."""
 
     seconds: float
     calls: int
@@ -102,8 +103,8 @@ class EpisodeFigures:
 
 
 def save(trajectory: Trajectory, path: Path, rollout: Mapping[str, Any] | None = None) -> None:
-    """Write the trajectory as JSON lines, atomically; packed where the name ends with `.zst`. `rollout`: what the
-    first line says of the rollout it is part of."""
+    """Write the trajectory as JSON lines, atomically; compressed when the name ends with `.zst`. `rollout`: what the
+    first line records about the rollout it is part of."""
     fields = {name: getattr(trajectory, name) for name in trajectory.__dataclass_fields__ if name != "steps"}
     head = {"format": FORMAT, **({"rollout": rollout} if rollout else {}), **fields}
     head["record"] = {k: v for k, v in _plain(trajectory.record).items() if k != "segments"}
@@ -151,7 +152,7 @@ def load(path: Path) -> Trajectory:
 
 
 def _known(kind: type[Any], line: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a line that this version knows; `steps` and `record` are read apart."""
+    """The fields of a line that this version knows; `steps` and `record` are read separately."""
     return {name: line[name] for name in kind.__dataclass_fields__ if name in line and name not in ("steps", "record")}
 
 

@@ -1,6 +1,6 @@
-"""`bug.json`: what is known about a verified bug beside its five files. Typed, and strict about the fields it knows.
+"""`bug.json`: what is known about a verified bug, besides its five files. Typed, and strict about the fields it knows.
 
-A later version of the same `schema_version` may add fields: they are kept as they are and written back. A higher
+A later version of the same `schema_version` may add fields: they are kept unchanged and written back. A higher
 `schema_version` means that fields changed their meaning: such a bug is refused.
 """
 
@@ -17,7 +17,7 @@ SCHEMA_VERSION: Literal[1] = 1
 
 
 class FailedAttempt(BaseModel):
-    """The attempt that a second-order bug is made of: whose it was, its number, and the SHA-256 of its diff."""
+    """The failed attempt in a second-order bug: its policy, its number, and the SHA-256 of its diff."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -29,11 +29,11 @@ class FailedAttempt(BaseModel):
 class Bug(BaseModel):
     """Identity, lineage, origin and measured behaviour of one bug.
 
-    `fail_to_pass`: ids that pass on the original and not under the bug; `pass_to_pass`: pass on both; `flaky`: ids
-    whose outcome varied, in neither. `public_share`: how much of F2P a solver was to be shown, `hidden`: the F2P ids
-    (a bug's of order 2: its root's) that are kept back. A bug of order 2 is its `parent` (which goes back to `root`)
-    plus a failed `attempt` at it. `environment` holds what rebuilds the
-    environment (setup and test commands, interpreter version); `versions` the tools that made the bug.
+    `fail_to_pass`: ids that pass on the original and not under the bug; `pass_to_pass`: ids that pass on both; `flaky`:
+    ids whose outcome varied, in neither. `public_share`: the share of F2P that a solver was to be shown; `hidden`: the
+    F2P ids that are kept back (for a second-order bug: those of its root). A second-order bug is its `parent` (which
+    goes back to `root`) plus a failed `attempt` at it. `environment` holds what rebuilds the environment (setup and
+    test commands, interpreter version); `versions` names the tools that made the bug.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -104,6 +104,6 @@ def load_bug(folder: Path) -> Bug:
 
 
 def _newer_version(error: ValidationError) -> int | None:
-    """The version a bug says it has, when it is a later one than ours."""
+    """The version that a bug declares, when it is later than ours."""
     said = next((one["input"] for one in error.errors() if one["loc"] == ("schema_version",)), None)
     return said if isinstance(said, int) and not isinstance(said, bool) and said > SCHEMA_VERSION else None

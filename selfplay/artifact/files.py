@@ -1,7 +1,7 @@
 """The bug artifact: five files as one immutable value (SSR section 2), with its content hash, load and save.
 
 Deviation from the paper: the appendix names three of the files differently; ours are `test_parser.py`,
-`bug_inject.diff` and `test_weaken.diff`. Texts are kept byte for byte: undecodable bytes travel as surrogates.
+`bug_inject.diff` and `test_weaken.diff`. Texts are kept byte for byte: undecodable bytes become surrogates.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ MAX_FILE_BYTES = 8 * 1024 * 1024
 
 
 class ArtifactError(SelfplayError):
-    """An artifact that is incomplete, corrupt, too large, or names paths it must not."""
+    """An artifact that is incomplete, corrupt, too large, or names forbidden paths."""
 
 
 @dataclass(frozen=True)

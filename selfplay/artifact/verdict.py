@@ -1,4 +1,4 @@
-"""What one consistency check said of one artifact."""
+"""The result of one consistency check of one artifact."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any

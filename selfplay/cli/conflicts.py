@@ -13,13 +13,14 @@ def refuse(wrong: object, options: str, why: str) -> None:
 
 
 def refuse_isolation(sandbox: str, image: str | None, runtime: str | None) -> None:
-    """`--image` and `--runtime` say how a Docker engine isolates."""
+    """`--image` and `--runtime` configure a Docker engine, so they need that backend."""
     for name, given in (("--image", image), ("--runtime", runtime)):
         refuse(given and sandbox == "bubblewrap", name, "needs --sandbox docker")
 
 
 def refuse_policy(policy: str, base_url: str | None, api_key_env: str | None, options: list[str] | None) -> None:
-    """An endpoint's address and key say nothing of a policy that asks none; scripts and controls have no options."""
+    """An endpoint's address and key make no sense for a policy without an endpoint; scripts and controls have no
+    options."""
     for name, given in (("--base-url", base_url), ("--api-key-env", api_key_env)):
         refuse(given and not policy.startswith("openai:"), name, f"needs --policy openai:MODEL, not {policy}")
     refuse(options and policy in WITHOUT_OPTIONS, "--option", f"the policy {policy} takes no options")

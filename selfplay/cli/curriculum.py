@@ -77,7 +77,7 @@ def curriculum(
 
 
 def _made(order: "Order", backend: "Backend", said: str) -> dict[str, Any]:
-    """The summary of the run, shown while it goes on; first what is to be `said`."""
+    """The summary of the run, with progress shown meanwhile; `said` is printed first."""
     from selfplay.commands.curriculum import run_campaign
     from selfplay.report.progress import LiveWatcher
 

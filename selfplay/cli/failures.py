@@ -1,6 +1,6 @@
-"""What the operating system refuses, said so that a user knows what to do: the one place that translates it.
+"""Turns errors of the operating system into messages that tell the user what to do: the one place that does.
 
-Rooms raise `SelfplayError` where they know more (what was stored, what resumes); the rest arrives here as it is.
+Rooms raise `SelfplayError` when they know more (what was stored, what resumes); all other errors arrive here unchanged.
 """
 
 import errno
@@ -10,7 +10,7 @@ import resource
 from selfplay.errors import SelfplayError
 
 SHOWN = 100
-"""Characters of a path in a message; of a longer one both ends are shown."""
+"""Characters of a path in a message; of a longer path both ends are shown."""
 HINTS = {
     errno.ENOSPC: "Free some space there. What was stored is kept: the same command resumes.",
     errno.EDQUOT: "Free some of your quota. What was stored is kept: the same command resumes.",
@@ -33,7 +33,7 @@ NO_THREAD = "can't start new thread"
 
 
 def explained(error: BaseException) -> SelfplayError | None:
-    """The error in words, None for one that is a fault of ours and wants its traceback."""
+    """The error in words; None for a bug in our own code, which needs its traceback."""
     if isinstance(error, SelfplayError):
         return error
     if isinstance(error, RuntimeError) and NO_THREAD in str(error):
@@ -48,7 +48,7 @@ def explained(error: BaseException) -> SelfplayError | None:
 
 
 def too_few(number: int) -> SelfplayError:
-    """A limit of the shell that the command ran into."""
+    """The error for a limit of the shell that the command ran into."""
     what, of, command = LIMITS[number]
     most = resource.getrlimit(what)[0]
     allowed = "no more" if most == resource.RLIM_INFINITY else f"at most {most}"
@@ -59,5 +59,5 @@ def too_few(number: int) -> SelfplayError:
 
 
 def shortened(path: str) -> str:
-    """A path for a message."""
+    """A path shortened for a message."""
     return path if len(path) <= SHOWN else f"{path[: SHOWN // 2]}...{path[-SHOWN // 2 :]}"

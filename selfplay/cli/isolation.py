@@ -1,4 +1,4 @@
-"""Options that say where untrusted code runs, the same for every command that runs some."""
+"""Options that say where untrusted code runs; the same for every command that runs it."""
 
 from typing import TYPE_CHECKING, Annotated
 

@@ -1,4 +1,4 @@
-"""`selfplay doctor`: what this machine can isolate, what would be used, what would be better."""
+"""`selfplay doctor`: what this machine can isolate, which backend would be used, and what would be better."""
 
 from typing import Annotated
 

@@ -1,7 +1,7 @@
 """What commands print on standard output: pages for people, JSON for programs. The one place that does.
 
-A reader that goes away (`selfplay show RUN | head`) ends the command in silence, as the shell's own tools end: exit
-code 141, which is 128 and the number of SIGPIPE.
+When the reader closes the pipe (`selfplay show RUN | head`), the command ends silently, as shell tools do: exit code
+141, which is 128 plus the number of SIGPIPE.
 """
 
 import json
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def print_line(line: str) -> None:
-    """One line, told at once."""
+    """Print one line and flush it."""
     try:
         print(line, flush=True)
     except BrokenPipeError:
@@ -59,7 +59,7 @@ def print_run(summary: dict[str, Any], out: Path, as_json: bool) -> None:
 
 
 def reader_gone() -> NoReturn:
-    """End as a program ends whose reader went away. What is still buffered goes nowhere."""
+    """End like a program whose reader closed the pipe. Buffered output is discarded."""
     from selfplay.report.display import READER_GONE
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""The options that say who plays, the same for every command that has somebody play."""
+"""The options that choose the policy; the same for every command that plays episodes."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`selfplay show`: a run, a bug or a trajectory, while a run goes on too."""
+"""`selfplay show`: a run, a bug or a trajectory, also while the run goes on."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

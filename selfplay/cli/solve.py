@@ -28,7 +28,8 @@ def solve(
     api_key_env: ApiKeyEnv = None,
     option: PolicyOption = None,
     name: Annotated[
-        str | None, typer.Option(help="File the attempts under this name, so that one model may play in several ways.")
+        str | None,
+        typer.Option(help="File the attempts under this name, so that one model may play with several settings."),
     ] = None,
     bug: Annotated[
         list[str] | None,

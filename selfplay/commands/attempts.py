@@ -1,4 +1,4 @@
-"""Attempts at bugs, played and stored as they come: by a player, or by a control, which has no episode."""
+"""Attempts at bugs, stored as they finish. A player makes them, or a control, which has no episode."""
 
 import logging
 import time
@@ -17,10 +17,10 @@ from selfplay.sandbox import SandboxError
 log = logging.getLogger(__name__)
 
 UNPLAYED = 8
-"""Bugs in a row at which an attempt cannot be played after which the run stops."""
+"""The run stops after this many bugs in a row at which no attempt can be played."""
 Job = tuple[ReadyBug, int]
 Played = SolverRollout | tuple[SolverKey, SolverOutcome] | str
-"""An attempt, a control's, or why it could not be played."""
+"""A solver's attempt, a control's attempt, or why it could not be played."""
 
 
 def missing(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], attempts: int) -> list[Job]:
@@ -38,10 +38,10 @@ async def play_attempts(
     told: Callable[[Attempt], None],
     say: Callable[[str], None],
 ) -> None:
-    """Play the attempts and store each one. One that could not be played (a full disk, a bug whose original fails its
-    tests) is named and not counted: the same command plays it again.
+    """Play the attempts and store each one. An attempt that could not be played (a full disk, a bug whose original
+    fails its tests) is reported and not counted: running the same command again plays it.
 
-    Raises `RolloutError` when sandboxes or the model keep failing, or attempts at one bug after another.
+    Raises `RolloutError` when sandboxes or the model keep failing, or when too many bugs in a row cannot be attempted.
     """
 
     async def play(job: Job) -> Played:
@@ -71,7 +71,7 @@ def _stored(pool: Curriculum, found: SolverRollout | tuple[SolverKey, SolverOutc
 
 
 def _passing_over(jobs: Sequence[Job], failed: dict[str, str]) -> Callable[[int], Job | None]:
-    """The jobs in order, without further ones at a bug that could not be attempted."""
+    """The jobs in order, skipping those at a bug that could not be attempted."""
     rest: Iterator[Job] = (job for job in jobs if job[0].bug.id not in failed)
     return lambda running: next(rest, None)
 

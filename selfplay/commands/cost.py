@@ -1,4 +1,4 @@
-"""What a run costs, in wall seconds, core seconds, and runs of the suite's own worth."""
+"""What a run costs: wall seconds, core seconds, and the equivalent number of runs of the repository's test suite."""
 
 import contextlib
 import time
@@ -12,7 +12,7 @@ from selfplay.sandbox import elsewhere
 
 
 def cpu_seconds() -> float:
-    """User and system seconds of this process, its live descendants, all they have reaped (dead sandboxes), and the
+    """User and system seconds of this process, its live descendants, its reaped descendants (dead sandboxes), and the
     commands that ran in containers."""
     total = elsewhere.cpu_seconds()
     own = psutil.Process()
@@ -24,21 +24,22 @@ def cpu_seconds() -> float:
 
 
 class Meter:
-    """Wall and core seconds by phase, stored in the pool as they are spent: a run that is resumed goes on counting."""
+    """Wall and core seconds by phase, stored in the pool as they are spent: a resumed run continues the count."""
 
     def __init__(self, pool: Curriculum) -> None:
         self._pool = pool
         self._wall, self._cpu = time.monotonic(), cpu_seconds()
 
     def lap(self, phase: str) -> None:
-        """What was spent since the last lap is this phase's."""
+        """Charge what was spent since the last lap to `phase`."""
         wall, cpu = time.monotonic(), cpu_seconds()
         self._pool.add_cost(phase, wall - self._wall, max(0.0, cpu - self._cpu))
         self._wall, self._cpu = wall, cpu
 
 
 def cost_report(pool: Curriculum, suite: Suite) -> dict[str, Any]:
-    """The seconds of each phase, of all the times the run went on, and those of making bugs in runs of the suite."""
+    """The seconds of each phase, summed over all resumptions, and those of making bugs expressed in runs of the
+    suite."""
     phases = {
         phase: {"wall_seconds": round(wall, 3), "core_seconds": round(core, 3)}
         for phase, (wall, core) in pool.costs().items()

@@ -35,9 +35,9 @@ from selfplay.validators import Thresholds
 class Order:
     """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core.
 
-    `patience`: episodes in a row without a new bug after which the run stops. `options` of the policy, by name.
-    `order` 2 goes on to `attempts` at every bug and to second-order bugs of those that failed, at most `per_parent` a
-    bug. `public_share`: how much of F2P solvers are shown.
+    `patience`: the run stops after this many episodes in a row without a new bug. `options`: the policy's, by name.
+    `order` 2 also makes `attempts` at every bug, and second-order bugs from the failed ones, at most `per_parent` per
+    bug. `public_share`: the share of F2P that solvers are shown.
     """
 
     source: str
@@ -60,7 +60,7 @@ class Order:
 
 
 class Watcher(SolveWatcher, Protocol):
-    """Who is told what happens."""
+    """Receives the progress of the run."""
 
     def step(self, step: Progress) -> None:
         """An episode is finished and stored."""
@@ -68,9 +68,9 @@ class Watcher(SolveWatcher, Protocol):
 
 
 def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, Any]:
-    """Make (or go on making) the curriculum in `order.out`. Returns the summary, also written to `summary.json`.
+    """Make or resume the curriculum in `order.out`. Returns the summary, also written to `summary.json`.
 
-    Raises `SelfplayError` for what the user can mend; a partial run is kept and resumes.
+    Raises `SelfplayError` for what the user can fix; a partial run is kept and resumes.
     """
     _refuse_out_in_source(order)
     _refuse_strategy(order)
@@ -105,7 +105,8 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
 
 
 def _prepared(order: Order, pool: Curriculum, backend: Backend, watcher: Watcher) -> tuple[Prepared, Suite]:
-    """The repository and its measured suite. In the main thread, outside of the loop, so that Ctrl-C ends it."""
+    """The repository and its measured suite. Runs in the main thread, outside the event loop, so that Ctrl-C ends
+    it."""
     prepared = prepare(order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say)
     _refuse_unknown_language(order, prepared)
     pool.settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
@@ -127,7 +128,7 @@ async def _played(
     watcher: Watcher,
     meter: Meter,
 ) -> str:
-    """Make the bugs and, where asked, attempt them. Returns why no more bugs were made."""
+    """Make the bugs and, if asked, attempt them. Returns why no more bugs were made."""
     seats = Pool(backend)
     with Workers(one_per_core(order.workers)) as workers, rare_collections():
         run = InjectorRun(
@@ -151,7 +152,8 @@ async def _played(
 
 
 def _refuse_out_in_source(order: Order) -> None:
-    """A plain folder is the source with all that lies in it: a run written there would change what it is made of."""
+    """When the source is a plain folder, everything in it belongs to the source: writing the run there would change
+    it."""
     source = parse_source(order.source)
     if not isinstance(source, PathSource) or (source.path / ".git").exists():
         return
@@ -173,7 +175,7 @@ def _refuse_unknown_language(order: Order, prepared: Prepared) -> None:
 
 
 def _impossible(order: Order, suite: Suite, survey: Survey) -> str:
-    """Why no episode of the scripted injector can succeed here; empty when one may."""
+    """Why no episode of the scripted injector can succeed here; empty when one can."""
     asked: tuple[Strategy, ...] = ("removal", "history") if order.strategy == "mix" else (order.strategy,)
     least = order.thresholds
     reasons = [
@@ -195,7 +197,7 @@ def _impossible(order: Order, suite: Suite, survey: Survey) -> str:
 
 
 def _settings(order: Order) -> dict[str, Any]:
-    """What fixes a run's bugs: resuming with other values would mix two curricula."""
+    """The settings that fix a run's bugs: resuming with other values would mix two curricula."""
     return {
         "source": order.source,
         "strategy": order.strategy,
@@ -231,9 +233,9 @@ def _facts(order: Order, prepared: Prepared, suite: Suite, reason: str) -> dict[
 
 
 def keep_original(prepared: Prepared, target: Path, anew: bool) -> None:
-    """Write the original tree to `target`, once, or `anew` while no bug needs the old one.
+    """Write the original tree to `target` once; with `anew`, write it again, while no bug needs the old one.
 
-    A kill leaves it whole or absent.
+    After a kill the tree is there whole or not at all.
     """
     if target.exists() and not anew:
         return

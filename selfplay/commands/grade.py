@@ -1,4 +1,4 @@
-"""From a bug's folder to what grades it: what `selfplay grade` and every later room does with a stored bug."""
+"""From a bug's folder to its grader: what `selfplay grade` does, and every later step that uses a stored bug."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from selfplay.sandbox import Backend, Limits
 
 @dataclass(frozen=True)
 class Gradable:
-    """A stored bug with what decides about predictions for it."""
+    """A stored bug with everything that decides about predictions for it."""
 
     folder: Path
     task: Task
@@ -25,13 +25,13 @@ class Gradable:
 
 
 def gradable(folder: Path, prepared: Prepared) -> Gradable:
-    """The bug in `folder`, planted in `prepared`. Raises `ArtifactError` for a damaged one."""
+    """The bug in `folder`, planted in `prepared`. Raises `ArtifactError` for a damaged bug."""
     bug, artifact, thresholds = read_bug(folder)
     return Gradable(folder, task_of(folder, bug, artifact, prepared.world()), oracle_of(bug, thresholds))
 
 
 def grader_of(bug: Gradable, backend: Backend, counterfactual: bool = True) -> Grader:
-    """A grader for the bug, calibrated. Raises `OracleError` for one that cannot be graded, `SandboxError`."""
+    """A calibrated grader for the bug. Raises `OracleError` for a bug that cannot be graded, and `SandboxError`."""
     known = calibration_of(bug.folder, backend, bug.task, bug.oracle, counterfactual=counterfactual)
     return Grader(bug.task, bug.oracle, Limits(), known, counterfactual)
 

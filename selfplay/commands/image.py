@@ -1,4 +1,4 @@
-"""`selfplay image build`: a repository, its past and its environment as one image, which `--image` then runs."""
+"""`selfplay image build`: a repository, its history and its environment as one image, which `--image` then runs."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from selfplay.sandbox.docker.building import Recipe, build
 
 @dataclass(frozen=True)
 class Built:
-    """The image, and what lies in it."""
+    """The image and its contents."""
 
     tag: str
     id: str
@@ -33,7 +33,8 @@ def build_image(
     setup: str | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Built:
-    """Prepare `source` in sandboxes of `base`, then build an image of it. Raises what preparing and the engine do."""
+    """Prepare `source` in sandboxes of `base`, then build an image of it. Raises what preparing and the engine
+    raise."""
     backend = docker_backend(base)
     prepared = prepare(source, backend=backend, setup=setup, progress=progress)
     progress("building the image")
@@ -48,6 +49,6 @@ def build_image(
 
 
 def plain_name(source: str) -> str:
-    """A source's last word as an image's name."""
+    """The last part of a source's name, as an image name."""
     last = re.split(r"[/:]", source.removesuffix("/").partition("==")[0])[-1].removesuffix(".git")
     return re.sub(r"[^a-z0-9]+", "-", last.lower()).strip("-") or "source"

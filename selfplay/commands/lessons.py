@@ -28,9 +28,9 @@ class LessonOrder:
 
 
 def write_lessons(order: LessonOrder) -> dict[str, int]:
-    """Write the file. Returns how many examples of each role it holds, and how many were left out for which reason.
+    """Write the file. Returns the number of examples of each role, and the number left out for each reason.
 
-    Raises `SelfplayError` for what the user can mend, before anything is written.
+    Raises `SelfplayError` for what the user can fix, before anything is written.
     """
     roles: tuple[Role, ...] = tuple(role for role in get_args(Role) if order.role in (role, "both"))
     if not roles:

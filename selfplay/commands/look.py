@@ -1,4 +1,4 @@
-"""What `selfplay show` reads: a run, a bug or a trajectory, as a value that a page and JSON are made of."""
+"""What `selfplay show` reads: a run, a bug or a trajectory, as a value. Pages and JSON are made from it."""
 
 import contextlib
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from selfplay.plain import shown
 
 @dataclass(frozen=True)
 class SeenRun:
-    """A run's figures as its pool has them now."""
+    """A run's figures, computed from its pool now."""
 
     summary: dict[str, Any]
 
@@ -28,7 +28,8 @@ class SeenRun:
 
 @dataclass(frozen=True)
 class SeenBug:
-    """A bug, its five files, the failed attempt in it, and who solved it how often (None: it lies in no run)."""
+    """A bug, its five files, its failed attempt (second order), and how often each policy solved it (None: the bug is
+    not in a run)."""
 
     bug: Bug
     artifact: Artifact
@@ -54,7 +55,7 @@ Seen = SeenRun | SeenBug | SeenEpisode
 
 
 def look(path: Path) -> Seen:
-    """What lies at `path`. Raises `SelfplayError` for what is damaged or nothing of ours."""
+    """What lies at `path`. Raises `SelfplayError` for a damaged path or one that selfplay did not write."""
     if path.is_file():
         return SeenEpisode(load_trajectory(path))
     if (path / BUG_FILE).exists():
@@ -80,13 +81,13 @@ def _solved(folder: Path, bug: str) -> Mapping[str, Mapping[str, int]] | None:
     run = folder.resolve().parent.parent
     if not (run / "curriculum.sqlite").is_file():
         return None
-    with contextlib.suppress(CurriculumError), read_pool(run) as pool:  # the bug is whole, whatever became of its pool
+    with contextlib.suppress(CurriculumError), read_pool(run) as pool:  # the bug shows even if its pool is damaged
         return solves(attempt for attempt in pool.attempts.all() if attempt.bug == bug).get(bug, {})
     return None
 
 
 def _plain(value: Any) -> Any:
-    """Arrays as lists, whatever depth they lie at."""
+    """Arrays as lists, at any depth."""
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, str | int | float | bool | None):

@@ -1,4 +1,4 @@
-"""The one event loop of a command, and how a caller without one reads what it gives."""
+"""The one event loop of a command, and how a synchronous caller reads its results."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
@@ -16,8 +16,8 @@ T = TypeVar("T")
 
 
 def iterate(found: AsyncGenerator[T, None]) -> Generator[T, None, None]:
-    """The values as they come, on an event loop of their own. Left early, by an error, Ctrl-C or `close`, what still
-    runs is cancelled and waited for."""
+    """The values as they come, on their own event loop. When the caller leaves early (an error, Ctrl-C, `close`), the
+    jobs that still run are cancelled and awaited."""
     with asyncio.Runner() as runner:
         try:
             while (value := runner.run(_next(found))) is not None:
@@ -27,7 +27,7 @@ def iterate(found: AsyncGenerator[T, None]) -> Generator[T, None, None]:
 
 
 async def _next(found: AsyncGenerator[T, None]) -> tuple[T] | None:
-    """The next value in a box; None after the last."""
+    """The next value in a 1-tuple; None after the last."""
     try:
         return (await anext(found),)
     except StopAsyncIteration:
@@ -37,7 +37,7 @@ async def _next(found: AsyncGenerator[T, None]) -> tuple[T] | None:
 def in_parallel(
     jobs: Iterable[J], work: Callable[[J, Backend], R], workers: int, backend: Backend
 ) -> Generator[tuple[J, R], None, None]:
-    """(job, result) as they come: each job in one of `workers` threads, with a sandbox lease of its own."""
+    """(job, result) as they finish: each job runs in one of `workers` threads with its own sandbox lease."""
 
     async def results() -> AsyncGenerator[tuple[J, R], None]:
         with Workers(workers) as threads:

@@ -1,7 +1,7 @@
-"""The curriculum loop: injector episodes, results stored as they come, until there are enough bugs.
+"""The curriculum loop: injector episodes, results stored as they finish, until there are enough bugs.
 
-Every wait ends: episodes and checks have time limits, a run of episodes without a new bug stops the loop with a
-reason, and so does a run of sandboxes or answers that cannot be had. Ctrl-C and a kill leave a folder that resumes.
+Every wait ends: episodes and checks have time limits. The loop stops with a reason after too many episodes without a
+new bug, and when sandboxes or model answers keep failing. After Ctrl-C or a kill the folder can be resumed.
 """
 
 import logging
@@ -24,13 +24,13 @@ from selfplay.sandbox import SandboxError
 log = logging.getLogger(__name__)
 
 SAME_END = 8
-"""Episodes in a row, with no bug ever made, that end for the same reason: more of them would, too."""
+"""When no bug was ever made and so many episodes in a row end for the same reason, the loop stops."""
 Watch = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """`bugs` in the pool, after `patience` episodes in a row without a new one no more."""
+    """Stop at `bugs` in the pool, or after `patience` episodes in a row without a new one."""
 
     bugs: int
     patience: int
@@ -61,11 +61,11 @@ class _Loop:
         self.same: list[str] = []
 
     def take(self) -> list[Bug]:
-        """The bugs that can be taken now."""
+        """Move staged bugs that can be taken into the pool, and return them."""
         return self.pool.episodes.take(self.wanted.bugs, self.wanted.patience, repository=self.run.repository)
 
     def next_number(self, running: int) -> int | None:
-        """The next episode; None while the bugs at hand and the episodes that run could be enough."""
+        """The next episode; None while the bugs in the pool and the running episodes may be enough."""
         episodes, name = self.pool.episodes, self.run.repository
         at_hand = episodes.count(name) + episodes.waiting(name) + running
         if self.reason() or (running and at_hand >= self.wanted.bugs):
@@ -76,7 +76,7 @@ class _Loop:
         return self.number
 
     async def play(self, number: int) -> InjectorRollout:
-        """The rollout of the episode; what nobody foresaw ends this one episode."""
+        """The rollout of the episode; an unexpected error ends only this episode."""
         started = time.monotonic()
         try:
             return await injector_rollout(self.run, number)
@@ -91,7 +91,7 @@ class _Loop:
             return Rollout(lost, key, InjectorOutcome("failed", why, time.monotonic() - started))
 
     def count(self, record: EpisodeRecord) -> None:
-        """Keep the reasons of the last episodes, as long as they are the same."""
+        """Keep the reasons of the last episodes while they are all the same."""
         self.same = [*self.same, record.reason] if self.same[-1:] in ([], [record.reason]) else [record.reason]
 
     def reason(self) -> str:

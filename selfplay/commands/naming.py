@@ -1,4 +1,4 @@
-"""The run's folder where no --out is given: named after its source, numbered where the name is another source's."""
+"""The run's folder when --out is not given: named after its source, with a number if another source has that name."""
 
 import re
 from itertools import count
@@ -12,16 +12,16 @@ LONGEST = 60
 
 
 def default_out(source: str) -> Path:
-    """`runs/NAME` of the source: the folder of its own run, which then resumes, or one that is free.
+    """`runs/NAME` of the source: the folder of this source's own run, which then resumes, or a free one.
 
-    Raises `SourceError` for what is no source."""
+    Raises `SourceError` for a string that is not a source."""
     name = name_of(source)
     folders = (RUNS / (name if number == 1 else f"{name}-{number}") for number in count(1))
     return next(folder for folder in folders if _may_take(folder, source))
 
 
 def name_of(source: str) -> str:
-    """A source's last word as a folder's name."""
+    """The last part of a source, as a folder name."""
     match parse_source(source):
         case PathSource(path):
             last = path.resolve().name
@@ -35,7 +35,7 @@ def name_of(source: str) -> str:
 
 
 def _may_take(folder: Path, source: str) -> bool:
-    """Whether nothing lies there, or a run of this source, or one that stopped before it had a source."""
+    """Whether the folder is free, holds a run of this source, or holds a run that stopped before it had a source."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return True
     try:

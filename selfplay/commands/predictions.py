@@ -1,6 +1,7 @@
-"""A file of predictions for a run's bugs, in the form the field uses: `instance_id` and `model_patch`, as JSON (lines).
+"""A file of predictions for a run's bugs, in the usual form: `instance_id` and `model_patch`, as JSON or JSON lines.
 
-Read whole and checked before anything runs: a file that names bugs the run does not have is another run's.
+The file is read whole and checked before anything runs: a file that names bugs the run does not have belongs to another
+run.
 """
 
 import json
@@ -24,7 +25,7 @@ _FORM = 'Each entry is {"instance_id": "<bug>", "model_patch": "<git diff>"}, in
 
 
 def read_predictions(path: Path) -> dict[str, str]:
-    """Bug -> diff. A `model_patch` of null is an empty one. Raises `PredictionError` naming the entry that is wrong."""
+    """Bug -> diff. A `model_patch` of null is an empty diff. Raises `PredictionError` naming the wrong entry."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise PredictionError("oversized", f"{path} is larger than {MOST_BYTES // MIB} MiB", "Split it.")
@@ -61,10 +62,10 @@ def _entries(path: Path, text: str) -> list[dict[str, Any]]:
 def grade_predictions(
     run: Path, predictions: dict[str, str], backend: Backend, *, workers: int, counterfactual: bool = True
 ) -> Iterator[tuple[str, Grade]]:
-    """(bug, grade) as they come; a bug that cannot be graded is one whose grade says so.
+    """(bug, grade) as they finish; for a bug that cannot be graded, the grade says so.
 
-    Raises `PredictionError` for ids of no bug of the run, before anything is run, and `SelfplayError` for a bug that is
-    damaged or whose environment is gone."""
+    Raises `PredictionError` for ids that are not bugs of the run, before anything runs, and `SelfplayError` for a bug
+    that is damaged or whose environment is gone."""
     folders = {folder.name: folder for folder in bug_folders(run)}
     unknown = sorted(predictions.keys() - folders.keys())
     if unknown:

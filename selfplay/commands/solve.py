@@ -1,4 +1,4 @@
-"""From a run's folder to attempts at its bugs and second-order bugs: what `selfplay solve` does, over values.
+"""From a run's folder to attempts at its bugs and second-order bugs: what `selfplay solve` does, on values.
 
 Every bug's world is searched for copies of the answer before a solver sees it; a bug that leaks is left out.
 """
@@ -34,9 +34,9 @@ Say = Callable[[str], None]
 @dataclass(frozen=True)
 class SolveOrder:
     """What the user asked for. `policy` names a player or a control (`gold`, `empty`); `per_parent` above 0 asks for
-    second-order bugs, at most so many a bug. `workers` None means one per core. `options` of the policy, by name.
-    `name`: what its attempts are filed under, the policy's own if None. `bugs`: ids, or beginnings of one id each, of
-    those to attempt; all if empty."""
+    second-order bugs, at most that many per bug. `workers` None means one per core. `options`: the policy's, by name.
+    `name`: what its attempts are filed under, None for the policy's own name. `bugs`: the bugs to attempt, each by its
+    id or a unique prefix of it; all if empty."""
 
     run: Path
     attempts: int = 8
@@ -50,14 +50,14 @@ class SolveOrder:
 
 
 class SolveWatcher(Protocol):
-    """Who is told what happens."""
+    """Receives the progress of the run."""
 
     def say(self, line: str) -> None:
-        """Something a user may want to know while waiting."""
+        """A line that a user may want to read while waiting."""
         ...
 
     def expect(self, total: int, doing: str = ...) -> None:
-        """A phase begins in which there is so much to do."""
+        """A phase with `total` steps begins."""
         ...
 
     def attempt(self, attempt: Attempt) -> None:
@@ -66,9 +66,9 @@ class SolveWatcher(Protocol):
 
 
 def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dict[str, Any]:
-    """Attempt the bugs of a run (or go on attempting them). Returns the summary, also written to `summary.json`.
+    """Attempt the bugs of a run, or resume attempting them. Returns the summary, also written to `summary.json`.
 
-    Raises `SelfplayError` for what the user can mend; what was stored is kept, and the same command resumes.
+    Raises `SelfplayError` for what the user can fix; what was stored is kept, and the same command resumes.
     """
     if order.name in CONTROLS or (order.name and order.policy in CONTROLS):
         raise CurriculumError("a control's attempts have the control's name, and no others do", "Give another --name.")
@@ -94,9 +94,9 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
 
 
 def chosen(pool: Curriculum, named: Sequence[str]) -> frozenset[str] | None:
-    """The ids of the bugs that were named, each by its id or by a beginning that no other has; None for all.
+    """The ids of the named bugs, each named by its id or a unique prefix of it; None for all bugs.
 
-    Raises `CurriculumError` for a name of no bug or of several."""
+    Raises `CurriculumError` for a name that matches no bug or several."""
     ids = [bug.id for bug in pool.bugs()]
     return frozenset(_one_bug(name, ids) for name in named) if named else None
 
@@ -113,9 +113,10 @@ def _one_bug(name: str, ids: Sequence[str]) -> str:
 
 
 def settle_attempts(pool: Curriculum, name: str, player: Player) -> None:
-    """Fix who makes the attempts filed under `name`, and how. Raises `CurriculumError` where others are there.
+    """Record which policy makes the attempts filed under `name`, and its settings. Raises `CurriculumError` when
+    attempts of another policy are filed there.
 
-    What only says how bugs are planted (`staged`) may differ."""
+    Settings that only affect how bugs are planted (`staged`) may differ."""
     how = {key: value for key, value in player.settings.items() if key != "staged"}
     pool.settle_attempts(name, {"policy": player.name, **how})
 
@@ -157,8 +158,8 @@ async def solve_pool(
     wanted: frozenset[str] | None,
     watcher: SolveWatcher,
 ) -> None:
-    """Attempt the `wanted` bugs of an open pool (all if None), then make second-order bugs of what failed, at most
-    `per_parent` a bug."""
+    """Attempt the `wanted` bugs of an open pool (all if None), then make second-order bugs from the failed attempts, at
+    most `per_parent` per bug."""
     bugs = await ready_bugs(run, pool, wanted, watcher.say)
     jobs = missing(run, pool, bugs, attempts)
     watcher.expect(len(jobs), f"attempting {count(len(bugs), 'bug')}")
@@ -171,8 +172,8 @@ async def solve_pool(
 
 
 async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | None, say: Say) -> list[ReadyBug]:
-    """The bugs of the pool that may be attempted, each one's world searched once. A bug that is damaged or that leaks
-    is named and left out."""
+    """The bugs of the pool that may be attempted; each world is searched once. A bug that is damaged or leaks is
+    reported and left out."""
     found = []
     for bug in pool.bugs():
         if wanted is not None and bug.id not in wanted:
@@ -210,7 +211,7 @@ def _audit(ready: ReadyBug, backend: Backend) -> Audit | str:
 
 
 async def _promoted(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], per_parent: int, say: Say) -> None:
-    """Make second-order bugs of the failed attempts stored for `bugs`, and store what came of each one looked at."""
+    """Make second-order bugs of the failed attempts stored for `bugs`, and store the result for each attempt."""
     known, considered = pool.attempts.trees(), pool.attempts.considered()
     failed = defaultdict(list)
     for attempt in sorted(pool.attempts.all(), key=lambda attempt: (attempt.number, attempt.policy)):

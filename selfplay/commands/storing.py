@@ -1,4 +1,4 @@
-"""Rollouts put into a run's folder: the trajectory first, then the row that names it."""
+"""Stores rollouts in a run's folder: first the trajectory, then the row that names it."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,11 +10,11 @@ from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.rollout.rollout import FORMAT, InjectorRollout, SolverKey, SolverOutcome, SolverRollout
 
 LEFT_TO_THE_POOL = ("artifact", "bug", "diff")
-"""Of an outcome: what lies in the pool's folders and is not repeated in the trajectory's file."""
+"""Outcome fields that are in the pool's folders and so are not repeated in the trajectory file."""
 
 
 def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
-    """Store an injector's rollout; what is in the pool of that episode already is replaced."""
+    """Store an injector rollout; it replaces what the pool holds for that episode."""
     task, outcome = rollout.task, rollout.outcome
     name = f"{task.number:06d}{pool.episodes.suffix(task.repository)}-injector.jsonl.zst"
     _save(rollout, pool.folder / "trajectories" / name)
@@ -47,7 +47,7 @@ def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
 
 
 def store_attempt(pool: Curriculum, rollout: SolverRollout) -> Attempt:
-    """Store an attempt; one that is there already is left as it is."""
+    """Store an attempt; one that is already there is left as it is."""
     task, trajectory = rollout.task, rollout.trajectory
     name = attempt_trajectory(task.bug, task.policy, task.number)
     _save(rollout, pool.folder / "trajectories" / name)
@@ -59,7 +59,7 @@ def store_attempt(pool: Curriculum, rollout: SolverRollout) -> Attempt:
 
 
 def store_control(pool: Curriculum, task: SolverKey, outcome: SolverOutcome) -> Attempt:
-    """Store what a control came to, which has no episode."""
+    """Store the outcome of a control, which has no episode."""
     attempt = _attempt(task, outcome, {})
     pool.attempts.add(attempt)
     return attempt
@@ -86,13 +86,13 @@ def _attempt(task: SolverKey, outcome: SolverOutcome, played: dict[str, Any]) ->
 
 
 def versions_of(trajectory: Trajectory) -> tuple[int, int]:
-    """The first and the last version of the weights that sampled in it; (0, 0) for a script."""
+    """The first and the last weight version that sampled in it; (0, 0) for a script."""
     spans = [segment.versions for segment in trajectory.record.segments]
     return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else (0, 0)
 
 
 def _played(trajectory: Trajectory) -> dict[str, Any]:
-    """What is counted of the episode itself."""
+    """The counts of the episode itself."""
     figures = trajectory.figures
     return {
         "episode_seconds": figures.seconds,

@@ -1,4 +1,4 @@
-"""Every check again from nothing, for one bug or a whole run: what `selfplay validate` does."""
+"""Every check again from scratch, for one bug or a whole run: what `selfplay validate` does."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,10 +19,10 @@ from selfplay.workbench import RunCache, Workbench
 
 @dataclass(frozen=True)
 class Revalidated:
-    """What the checks say now of the bug `id`, and after them whether `bug.json` recorded the same.
+    """What the checks say now about the bug `id`, and whether `bug.json` recorded the same.
 
-    `verdicts` may start and end with one of no check of the method: `files`, a bug whose files are damaged or not
-    those of its record, and `record`, tests that behave otherwise than recorded (ids found flaky now aside).
+    `verdicts` may begin or end with one that is not a check of the method: `files` (the bug's files are damaged or not
+    those of its record) and `record` (tests behave differently from the record; ids newly found flaky are ignored).
     """
 
     id: str
@@ -38,7 +38,7 @@ class Revalidated:
 
 @dataclass(frozen=True)
 class _Job:
-    """A bug that could be read, its original, and the runs that its neighbours share."""
+    """A readable bug, its original, and the runs it shares with other bugs of the same original."""
 
     folder: Path
     bug: Bug
@@ -49,10 +49,10 @@ class _Job:
 
 
 def revalidate(path: Path, backend: Backend, workers: int = 1) -> Iterator[Revalidated]:
-    """Check the bug in `path`, or every bug of the run in `path`, `workers` at a time, as they come. A damaged bug is
-    not valid.
+    """Check the bug in `path`, or every bug of the run in `path`, `workers` at a time; results come as they finish. A
+    damaged bug is not valid.
 
-    Raises `ArtifactError` for a folder that is neither, and what `prepare` raises for an original that is not there.
+    Raises `ArtifactError` for a folder that is neither, and what `prepare` raises when the original is missing.
     """
     jobs: list[_Job] = []
     prepared: dict[tuple[str, str], tuple[Prepared, RunCache]] = {}
@@ -85,7 +85,7 @@ def _disagreement(bug: Bug, found: Validation) -> tuple[Verdict, ...]:
 
 
 def _second_order(folder: Path, bug: Bug, bench: Workbench) -> tuple[Verdict, ...]:
-    """What is said of the failed attempt in a second-order bug, whose first-order bug is valid."""
+    """The verdicts on the failed attempt in a second-order bug whose first-order bug is valid."""
     try:
         measured = measure_second_order(bench, bug, read_attempt(folder, bug))
     except ArtifactError as error:

@@ -1,8 +1,8 @@
-"""Attempts at the bugs of a run, what an audit said of them, and the second-order bugs that failed attempts became.
+"""Attempts at the bugs of a run, the results of their audits, and the second-order bugs made from failed attempts.
 
-An attempt is one row, keyed by bug, policy and number, written when its grade is known: a kill loses at most the
-attempts that were running, and none is counted twice. Its diff lies in `attempts/<bug>/<policy>-<number>.diff`, put
-there before the row. A failed attempt is looked at for promotion once; its row in `promotions` says what came of it.
+An attempt is one row, keyed by bug, policy and number. The row is written when the grade is known: a kill loses at most
+the running attempts, and none is counted twice. The diff lies in `attempts/<bug>/<policy>-<number>.diff`, which is
+written before the row. A failed attempt is considered for promotion once; its row in `promotions` holds the result.
 """
 
 import hashlib
@@ -21,12 +21,12 @@ from selfplay.curriculum.records import REPEATED, Attempt, AttemptFigures, Promo
 from selfplay.plain import decode, encode
 
 ATTEMPT_FILE = "attempt.diff"
-"""Beside the five files of a second-order bug: the failed attempt that is part of it."""
+"""The file beside the five files of a second-order bug: the failed attempt that is part of it."""
 _COLUMNS = "bug, policy, number, resolved, reason, detail, figures, version_first, version_last, trajectory"
 
 
 class Attempts:
-    """The part of a pool that solvers write. One process at a time; one thread of it writes."""
+    """The part of a pool that solvers write. One process writes at a time, in one thread."""
 
     def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
         self._folder = folder
@@ -35,7 +35,7 @@ class Attempts:
     # -- attempts ----------------------------------------------------------------------------------------------
 
     def add(self, attempt: Attempt) -> None:
-        """Store a finished attempt; one that is there already is left as it is."""
+        """Store a finished attempt; one that is already there is left as it is."""
         key = (attempt.bug, attempt.policy, attempt.number)
         if self._db.execute("SELECT 1 FROM attempts WHERE (bug, policy, number) = (?, ?, ?)", key).fetchone():
             return
@@ -58,7 +58,7 @@ class Attempts:
         return self._select("1 = 1", ())
 
     def group(self, bug: str, policy: str) -> tuple[Attempt, ...]:
-        """The attempts of one policy at one bug, by number: they are compared with each other in training."""
+        """The attempts of one policy at one bug, by number: training compares them with each other."""
         return tuple(self._select("bug = ? AND policy = ?", (bug, policy)))
 
     def _select(self, where: str, values: tuple[str, ...]) -> Iterator[Attempt]:
@@ -77,7 +77,7 @@ class Attempts:
     # -- audits ------------------------------------------------------------------------------------------------
 
     def audited(self) -> dict[str, bool]:
-        """Bug -> is its world clean, for the bugs whose worlds were searched."""
+        """Bug -> whether its world is clean, for the bugs whose worlds were searched."""
         return {bug: bool(clean) for bug, clean in self._db.execute("SELECT bug, clean FROM audits")}
 
     def record_audit(self, bug: str, findings: list[dict[str, Any]]) -> None:
@@ -90,7 +90,7 @@ class Attempts:
     # -- second-order bugs -------------------------------------------------------------------------------------
 
     def considered(self) -> set[tuple[str, str, int]]:
-        """(parent, policy, number) of the attempts that were looked at for promotion."""
+        """(parent, policy, number) of the attempts already considered for promotion."""
         return set(self._db.execute("SELECT parent, policy, number FROM promotions"))
 
     def children(self, parent: str) -> int:
@@ -103,7 +103,7 @@ class Attempts:
         return {row[0] for row in self._db.execute("SELECT tree_hash FROM promotions WHERE bug IS NOT NULL")}
 
     def promotions(self) -> list[Promotion]:
-        """What came of every attempt looked at, in a fixed order."""
+        """The result for every attempt considered, in a fixed order."""
         rows = self._db.execute(
             "SELECT parent, policy, number, status, tree_hash, bug FROM promotions ORDER BY parent, policy, number"
         )
@@ -117,8 +117,8 @@ class Attempts:
         return [promotion.bug for promotion in self.promotions() if promotion.bug]
 
     def add_promotion(self, promotion: Promotion, artifact: Artifact, diff: str) -> None:
-        """Store what came of an attempt; a promoted one's folder is whole before its row is there. A tree that another
-        bug's attempt was promoted with meanwhile makes it a duplicate."""
+        """Store the result of a promotion; a promoted bug's folder is complete before its row exists. If another
+        attempt was promoted with the same tree meanwhile, this one is a duplicate."""
         if promotion.bug is not None and promotion.tree_hash in self.trees():
             promotion = replace(promotion, status=REPEATED, bug=None)
         if promotion.bug is not None:
@@ -142,8 +142,8 @@ class Attempts:
 
 
 def file_name(policy: str) -> str:
-    """A policy's name as a part of a file's. A model's name may hold anything: one that is changed gets a part of its
-    hash, so that no two policies share a file."""
+    """A policy's name, made safe as a part of a file name. A model's name may hold any character: a name that had to be
+    changed gets a part of its hash, so that no two policies share a file."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", policy).strip("-.")[:80]
     return plain if plain == policy else f"{plain or 'policy'}-{hashlib.sha256(encode(policy)).hexdigest()[:8]}"
 

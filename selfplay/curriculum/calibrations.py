@@ -1,7 +1,7 @@
-"""Calibrations made once and kept beside their bugs, for every process that grades attempts at them. That a bug cannot
-be graded is kept, too.
+"""Calibrations, made once and kept beside their bugs for every process that grades attempts at them. The result that a
+bug cannot be graded is kept too.
 
-The file holds the secret names of added tests: it lies on the host, in the bug's folder, which no sandbox sees.
+The file holds the secret names of the canary tests: it lies on the host, in the bug's folder, which no sandbox sees.
 """
 
 import contextlib
@@ -35,9 +35,9 @@ def calibration_of(
     *,
     counterfactual: bool = True,
 ) -> Calibration:
-    """The calibration of the bug in `folder`: the stored one, or one made now and stored.
+    """The calibration of the bug in `folder`: the stored one, or a new one, which is then stored.
 
-    Raises `OracleError` for a bug that cannot be graded, also where that is what was stored.
+    Raises `OracleError` for a bug that cannot be graded, also when that result was stored.
     """
     key = calibration_key(task, oracle, limits, backend)
     found = read_calibration(folder, key)
@@ -52,8 +52,8 @@ def calibration_of(
 def _made(
     backend: Backend, task: Task, oracle: Oracle, limits: Limits, counterfactual: bool
 ) -> Calibration | CalibrationFailure:
-    """A calibration, or why there is none: a failure is believed when it comes twice, since a busy machine can time one
-    run out, and what is stored is stored for good."""
+    """A calibration, or why there is none. A failure is believed only when it comes twice: on a busy machine one run
+    may time out, and what is stored stays."""
     failure = CalibrationFailure("")
     for _ in range(TRIES):
         try:
@@ -64,7 +64,7 @@ def _made(
 
 
 def calibration_key(task: Task, oracle: Oracle, limits: Limits, backend: Backend) -> str:
-    """SHA-256 of what a calibration depends on, beside the version of its format."""
+    """SHA-256 of everything a calibration depends on, except the version of its format."""
     artifact, world = task.artifact, task.world
     parts: Sequence[object] = (
         artifact.content_hash(), task.extra, sorted(oracle.fail_to_pass), sorted(oracle.pass_to_pass), oracle.seconds,
@@ -74,7 +74,7 @@ def calibration_key(task: Task, oracle: Oracle, limits: Limits, backend: Backend
 
 
 def read_calibration(folder: Path, key: str) -> Stored | None:
-    """What was stored in a bug's folder under this key; None where nothing was, or nothing that can be read."""
+    """What was stored in a bug's folder under this key; None when there is nothing, or it cannot be read."""
     path = folder / CALIBRATION_FILE
     try:
         if path.stat().st_size > MOST_BYTES:
@@ -86,7 +86,7 @@ def read_calibration(folder: Path, key: str) -> Stored | None:
 
 
 def write_calibration(folder: Path, key: str, value: Stored) -> None:
-    """Store it, atomically. In a folder that cannot be written to it is not stored, and made anew by the next."""
+    """Store it, atomically. A folder that cannot be written stays without one, and the next process makes it again."""
     data = json.dumps({"key": key, "calibration": value.to_json()}).encode()
     with contextlib.suppress(OSError):
         write_atomically(folder / CALIBRATION_FILE, data)

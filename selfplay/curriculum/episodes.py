@@ -1,8 +1,8 @@
-"""Injector episodes and the first-order bugs that come of them: rows of the pool, and the bugs' folders.
+"""Injector episodes and the first-order bugs they produced: rows of the pool, and the bugs' folders.
 
-An episode's result is staged as soon as it is there (folder first, then row), so nothing finished is lost. Bugs are
-taken from the staged results either in the order of episode numbers, so that the pool does not depend on which worker
-was quick, or as they come, so that training never waits for a straggler.
+An episode's result is staged as soon as it exists (folder first, then row), so nothing finished is lost. Bugs are taken
+from the staged results either in the order of episode numbers, so that the pool does not depend on the speed of the
+workers, or as they come, so that training never waits for a straggler.
 """
 
 import shutil
@@ -21,11 +21,11 @@ _NEXT = {
     True: "number = (SELECT COALESCE(MAX(number), -1) + 1 FROM episodes WHERE taken > 0 AND repository = ?1)",
     False: "1 = 1",
 }
-"""Which staged episode is taken next: the one after the last, or any."""
+"""Which staged episode is taken next: the one that follows the last, or any."""
 
 
 class Episodes:
-    """The part of a pool that injectors write. `repository` may stay empty where there is only one."""
+    """The part of a pool that injectors write. `repository` may be empty when there is only one."""
 
     def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
         self._folder = folder
@@ -53,8 +53,8 @@ class Episodes:
     ) -> list[Bug]:
         """Turn staged results into bugs until the pool holds `wanted` of the repository. Returns the bugs taken now.
 
-        `in_order`: by episode number without gaps, else as they came. It ends too where `patience` episodes in a row
-        gave no new bug. A buggy tree that is in the pool already makes its episode a duplicate.
+        `in_order`: by episode number without gaps, otherwise as they came. It also stops when `patience` episodes in a
+        row gave no new bug. An episode whose buggy tree is already in the pool becomes a duplicate.
         """
         taken: list[Bug] = []
         while self.count(repository) < wanted and (patience is None or self.fruitless(repository) < patience):
@@ -119,7 +119,7 @@ class Episodes:
         return int(self._db.execute(staged, (repository,)).fetchone()[0])
 
     def fruitless(self, repository: str = "") -> int:
-        """Episodes taken since the last new bug (all when there is none)."""
+        """Episodes taken since the last new bug (all of them when there is no bug)."""
         last = (
             "SELECT COALESCE(MAX(e.taken), 0) FROM bugs b JOIN episodes e"
             " ON (e.repository, e.number) = (b.repository, b.episode) WHERE b.repository = ?1"
@@ -140,11 +140,11 @@ class Episodes:
         return {row[0] for row in self._db.execute("SELECT tree_key FROM bugs WHERE repository = ?", (repository,))}
 
     def bugs(self) -> list[Bug]:
-        """The first-order bugs of the pool, in the order in which they came."""
+        """The first-order bugs of the pool, in the order in which they were taken."""
         return [record.bug for record in self.with_bugs() if record.bug]
 
     def with_bugs(self) -> list[EpisodeRecord]:
-        """The episodes that the first-order bugs of the pool came of, in the order in which they came."""
+        """The episodes that produced the first-order bugs of the pool, in the order in which the bugs were taken."""
         columns = ", ".join(f"e.{name.strip()}" for name in _COLUMNS.split(","))
         rows = self._db.execute(
             f"SELECT {columns} FROM bugs b JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode)"
@@ -155,7 +155,7 @@ class Episodes:
     # -- folders -----------------------------------------------------------------------------------------------
 
     def suffix(self, repository: str) -> str:
-        """What sets a repository's files apart from those of the others: nothing for the first one of the pool."""
+        """What distinguishes a repository's files from those of the others: empty for the first one of the pool."""
         names = [row[0] for row in self._db.execute("SELECT name FROM repositories ORDER BY rowid")]
         place = names.index(repository) if repository in names else len(names)
         return f"-{place + 1}" if place else ""
@@ -164,7 +164,8 @@ class Episodes:
         return self._folder / "staging" / f"{number:06d}{self.suffix(repository)}"
 
     def clear_staging(self) -> None:
-        """Remove what a kill left in the staging folder, which is the pool's own: folders of no episode."""
+        """Remove what a kill left in the staging folder (folders that belong to no episode). The pool owns this
+        folder."""
         rows = self._db.execute("SELECT repository, number FROM episodes WHERE taken = 0").fetchall()
         staged = {self._staging(repository, number) for repository, number in rows}
         parent = self._folder / "staging"

@@ -1,4 +1,4 @@
-"""A run's pool, opened: to write, by one process at a time, or to read, which takes no lock and changes nothing."""
+"""Opens a run's pool: to write, by one process at a time, or to read, which takes no lock and changes nothing."""
 
 import contextlib
 import errno
@@ -19,15 +19,15 @@ DATABASE = "curriculum.sqlite"
 RESUME = "What was stored before is kept: mend it, and the same command resumes."
 FREE = "Free some space there. What was stored is kept: the same command resumes."
 READS = 20
-"""Tries to copy a database while a process writes to it."""
+"""How often to try to copy a database while a process writes to it."""
 OWN_FOLDERS = ("bugs", "staging", "original", "trajectories", "attempts")
 
 
 @contextmanager
 def open_curriculum(folder: Path) -> Iterator[Curriculum]:
-    """The pool of `folder`, made if absent, held by this process until the context ends.
+    """The pool of `folder`, created if absent, and locked by this process until the context ends.
 
-    Raises `CurriculumError` when another process holds it or its database is damaged.
+    Raises `CurriculumError` when another process holds the lock or the database is damaged.
     """
     _check_free(folder)
     lock = _locked(folder)
@@ -52,7 +52,7 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
 
 @contextmanager
 def open_existing(folder: Path) -> Iterator[Curriculum]:
-    """As `open_curriculum`, of a run that is there. Raises `CurriculumError` where none is."""
+    """As `open_curriculum`, for an existing run. Raises `CurriculumError` where there is none."""
     _check_there(folder)
     with open_curriculum(folder) as pool:
         yield pool
@@ -60,8 +60,8 @@ def open_existing(folder: Path) -> Iterator[Curriculum]:
 
 @contextmanager
 def read_pool(folder: Path) -> Iterator[Curriculum]:
-    """The pool of `folder` as it is at this moment, to read: also while another process works on it, and on a disk
-    that cannot be written to. Nothing in the folder changes. Raises `CurriculumError` where there is no pool."""
+    """The pool of `folder` as it is at this moment, to read, also while another process works on it or the disk is
+    read-only. Nothing in the folder changes. Raises `CurriculumError` where there is no pool."""
     _check_there(folder)
     database = sqlite3.connect(":memory:")
     try:
@@ -77,24 +77,24 @@ def read_pool(folder: Path) -> Iterator[Curriculum]:
 
 
 def _copy(path: Path, target: sqlite3.Connection) -> None:
-    """Fill `target` with the database as it is now, making no file beside it as opening one of this kind would."""
+    """Fill `target` with the current database. Creates no file beside it, as opening a WAL database would."""
     try:
         path.open("rb").close()
-    except OSError as error:  # which SQLite would not tell from a damaged one
+    except OSError as error:  # SQLite would report it as a damaged database
         raise CurriculumError(f"{path} cannot be read: {error.strerror}", "Make it readable.") from error
     log = path.with_name(f"{path.name}-wal")
-    if not log.exists():  # nobody writes
+    if not log.exists():  # no process is writing
         _backup(f"{path.resolve().as_uri()}?mode=ro&immutable=1", target)
         return
     try:
         with tempfile.TemporaryDirectory() as folder:
             _backup(_copied(path, log, Path(folder)).as_uri(), target)
-    except FileNotFoundError:  # the writer ended meanwhile, and took its log in
+    except FileNotFoundError:  # the writer ended meanwhile and merged its log
         _copy(path, target)
 
 
 def _copied(path: Path, log: Path, folder: Path) -> Path:
-    """A copy of the database in `folder`, with what a writer has committed and not taken in yet."""
+    """A copy of the database in `folder`, together with the log: what a writer has committed but not merged yet."""
     for _ in range(READS):
         before = _state([path, log])
         for file in (path, log):
@@ -114,7 +114,7 @@ def _backup(uri: str, target: sqlite3.Connection) -> None:
 
 
 def _locked(folder: Path) -> int:
-    """The descriptor that holds the folder for this process."""
+    """The descriptor that holds the lock of the folder for this process."""
     try:
         lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
@@ -137,7 +137,7 @@ def _check_there(folder: Path) -> None:
 
 
 def _check_free(folder: Path) -> None:
-    """Make the folder. A folder that never was a run's is refused."""
+    """Make the folder. An existing folder that is not a run's is refused."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         taken = [name for name in OWN_FOLDERS if (folder / name).exists()]

@@ -1,9 +1,9 @@
-"""How good a curriculum is, in figures: how hard, how large, how alike, how widely spread its bugs are, and whether
-they can be trusted. Pure functions of diffs and counts.
+"""How good a curriculum is, in figures: how hard, large, similar and widely spread its bugs are, and whether they can
+be trusted. Pure functions of diffs and counts.
 
 Near-duplicates are pairs of bugs in one file whose changed lines overlap by a Jaccard index of `NEAR` or more (ours;
 the paper only reports that duplicates happen). Entropy is in bits, over the files and functions the bugs touch; its
-most is the logarithm of their number, reached when all are touched equally often.
+maximum is the logarithm of their number, reached when all are touched equally often.
 """
 
 import math
@@ -21,13 +21,13 @@ from selfplay.plain import shown
 
 NEAR = 0.8
 ONE_LINE = 2
-"""Changed lines of a bug that replaced one line: one taken away, one added."""
+"""Changed lines of a bug that replaces one line: one removed, one added."""
 Lines = frozenset[tuple[str, str]]
 """The changed lines of a bug: (path, marked line)."""
 
 
 def spread(values: Sequence[float]) -> dict[str, float] | None:
-    """Least, median, mean and most."""
+    """Minimum, median, mean and maximum."""
     if not values:
         return None
     return {
@@ -39,7 +39,8 @@ def spread(values: Sequence[float]) -> dict[str, float] | None:
 
 
 def solve_rates(counts: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """The figures of one policy from bug -> (resolved, attempts). `histogram`: solves -> bugs with as many."""
+    """The figures of one policy from bug -> (resolved, attempts). `histogram`: number of solves -> bugs with that
+    many."""
     resolved = sum(solved for solved, _ in counts.values())
     attempts = sum(count for _, count in counts.values())
     between = sum(0 < solved < count for solved, count in counts.values())
@@ -59,12 +60,12 @@ def _as_number(item: tuple[str, int]) -> int:
 
 
 def shape(diffs: Mapping[str, str], original: Callable[[str], str | None]) -> dict[str, Any]:
-    """Size, likeness and spread of first-order bugs, from bug -> `bug_inject.diff`. `original`: the text of a file of
-    the original, None where there is none."""
+    """Size, similarity and spread of first-order bugs, from bug -> `bug_inject.diff`. `original`: the text of a file of
+    the original, None where there is no such file."""
     sections = {bug: patches.parse(diff) for bug, diff in diffs.items()}
     sizes = [sum(section.added + section.removed for section in found) for found in sections.values()]
     files = [tuple({shown(section.path) for section in found}) for found in sections.values()]
-    spans = cache(lambda path: defined(path, original(path) or ""))  # many bugs lie in one file
+    spans = cache(lambda path: defined(path, original(path) or ""))  # many bugs share one file
     functions = [touched_functions(found, spans) for found in sections.values()]
     near = near_duplicates({bug: changed(found) for bug, found in sections.items()})
     return {
@@ -80,8 +81,8 @@ def shape(diffs: Mapping[str, str], original: Callable[[str], str | None]) -> di
 def touched_functions(
     sections: Iterable[patches.FilePatch], functions: Callable[[str], tuple[Function, ...]]
 ) -> frozenset[str]:
-    """`path::name` of the functions whose lines are changed, each line counted for the innermost that holds it; where
-    the file's syntax is not known, git's guess of what a hunk stands in. `functions`: those of a file."""
+    """`path::name` of the functions whose lines are changed; each line counts for the innermost function around it.
+    Where the file's syntax is not known, git's guess in the hunk header is used. `functions`: those of a file."""
     found = set()
     for section in sections:
         spans = functions(section.path)
@@ -93,7 +94,7 @@ def touched_functions(
 
 
 def changed(sections: Iterable[patches.FilePatch]) -> Lines:
-    """The changed lines that say something."""
+    """The changed lines that have content."""
     return frozenset(
         (section.path, line.strip()) for section in sections for hunk in section.hunks for line in hunk.lines
         if line[:1] in "+-" and line[1:].strip()
@@ -101,10 +102,10 @@ def changed(sections: Iterable[patches.FilePatch]) -> Lines:
 
 
 def near_duplicates(lines: Mapping[str, Lines]) -> frozenset[str]:
-    """The bugs that are nearly an earlier one.
+    """The bugs that nearly repeat an earlier one.
 
-    Two sets that overlap so much share one of their rarest lines, so an index of each set's rarest lines gives the few
-    earlier sets worth comparing: the time grows with the number of bugs, not with that of pairs.
+    Two sets that overlap so much share one of their rarest lines. So an index of each set's rarest lines yields the few
+    earlier sets worth comparing: the time grows with the number of bugs, not of pairs.
     """
     often = Counter(line for own in lines.values() for line in own)
     known: set[Lines] = set()
@@ -124,8 +125,8 @@ def near_duplicates(lines: Mapping[str, Lines]) -> frozenset[str]:
 
 
 def _rarest(lines: Lines, often: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
-    """So many of the lines that any set as near as `NEAR` has one of them among its own: at least `NEAR` of the lines
-    are in both, so no more than the rest can be missing."""
+    """Enough of the rarest lines that any set as near as `NEAR` shares one of them: at least `NEAR` of the lines are in
+    both sets, so at most the rest can be missing."""
     shared = math.ceil(NEAR * len(lines) - 1e-9)
     return sorted(lines, key=lambda line: (often[line], line))[: len(lines) - shared + 1] if lines else []
 
@@ -139,7 +140,7 @@ def _alike(one: Lines, other: Lines) -> bool:
 
 
 def entropy(names: Iterable[str]) -> dict[str, float]:
-    """Shannon entropy in bits of how often each name comes, and the most it could be for as many names."""
+    """Shannon entropy in bits of how often each name occurs, and its maximum for as many distinct names."""
     counts = Counter(names)
     total = sum(counts.values())
     bits = -sum(n / total * math.log2(n / total) for n in counts.values()) if total else 0.0
@@ -151,5 +152,5 @@ def entropy(names: Iterable[str]) -> dict[str, float]:
 
 
 def share(part: int, whole: int) -> float | None:
-    """`part` of `whole`; None of nothing."""
+    """`part` of `whole`; None when `whole` is zero."""
     return round(part / whole, 4) if whole else None

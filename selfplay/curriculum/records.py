@@ -1,6 +1,6 @@
 """What goes into the pool and comes out of it, as typed values.
 
-Figures keep fields that this version does not know, so that a pool may go through an older version without a loss.
+Figures keep fields that this version does not know, so that a pool may pass through an older version without loss.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ DUPLICATE = "the same buggy tree as an earlier bug"
 PROMOTED, REPEATED = "promoted", "duplicate"
 Status = Literal["valid", "invalid", "duplicate", "gave_up", "failed"]
 Versions = tuple[int, int]
-"""The first and the last version of a policy's weights that sampled in an episode."""
+"""The first and the last weight version of a policy that sampled in an episode."""
 
 
 class CurriculumError(SelfplayError):
@@ -24,7 +24,8 @@ class CurriculumError(SelfplayError):
 
 
 class PlayFigures(BaseModel):
-    """What is counted of any episode. `seconds`: all of it, checks or grading too; `episode_seconds`: play alone."""
+    """What is counted in any episode. `seconds`: all of it, including checks or grading; `episode_seconds`: play
+    alone."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -39,7 +40,7 @@ class PlayFigures(BaseModel):
 
 
 class EpisodeFigures(PlayFigures):
-    """Of an injector's episode. `fail_to_pass` and what is said of the diff count for a valid one."""
+    """What is counted in an injector episode. `fail_to_pass` and the diff's figures are meant for a valid one."""
 
     validation_seconds: float = 0.0
     files: tuple[str, ...] = ()
@@ -48,7 +49,8 @@ class EpisodeFigures(PlayFigures):
 
 
 class AttemptFigures(PlayFigures):
-    """Of an attempt. `left_out`: changed paths that were not graded; `player`: the policy's own name."""
+    """What is counted in an attempt. `left_out`: changed paths that were not graded; `player`: the policy's own
+    name."""
 
     grading_seconds: float = 0.0
     changed_lines: int | None = None
@@ -58,9 +60,10 @@ class AttemptFigures(PlayFigures):
 
 @dataclass(frozen=True)
 class EpisodeRecord:
-    """A finished injector episode. `artifact` and `bug` are set for a valid one, and `artifact` only when it is stored.
+    """A finished injector episode. `artifact` and `bug` are set for a valid one, and `artifact` only while it is
+    stored.
 
-    `group`: the episodes that are compared with it in training. `trajectory`: its file in `trajectories/`.
+    `group`: the episodes that training compares with it. `trajectory`: its file in `trajectories/`.
     """
 
     number: int
@@ -82,7 +85,7 @@ class EpisodeRecord:
 @dataclass(frozen=True)
 class Attempt:
     """One finished attempt at a bug, filed under the name `policy`. `diff` is what was graded, empty when nothing was
-    handed in. Attempts at one bug are a group in training."""
+    submitted. The attempts at one bug form a group in training."""
 
     bug: str
     policy: str
@@ -98,7 +101,8 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Promotion:
-    """What came of a failed attempt: a second-order bug with its artifact (status `promoted`), or why not."""
+    """The result for a failed attempt: a second-order bug with its artifact (status `promoted`), or why there is
+    none."""
 
     parent: str
     policy: str
@@ -119,7 +123,7 @@ class Progress:
 
 
 def bug_of_row(text: str) -> Bug:
-    """A bug as the pool keeps it. Raises `CurriculumError` for a row that is damaged."""
+    """A bug as the pool keeps it. Raises `CurriculumError` for a damaged row."""
     try:
         return Bug.model_validate_json(text)
     except ValidationError as error:

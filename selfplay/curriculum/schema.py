@@ -1,6 +1,6 @@
-"""The tables of a pool, and how a pool of an earlier version becomes one of this version.
+"""The tables of a pool, and the migration of a pool from an earlier version.
 
-`PRAGMA user_version` holds the version. What rows hold as JSON keeps fields that this version does not know.
+`PRAGMA user_version` holds the version. Rows that hold JSON keep fields that this version does not know.
 """
 
 import json
@@ -79,9 +79,9 @@ CREATE TABLE IF NOT EXISTS costs (             -- of all the times the run went 
 
 
 def prepare_schema(database: sqlite3.Connection, path: object) -> None:
-    """Make the tables, or bring those of an earlier version up to this one.
+    """Make the tables, or migrate those of an earlier version.
 
-    Raises `CurriculumError` for a later one."""
+    Raises `CurriculumError` for a later version."""
     found = int(database.execute("PRAGMA user_version").fetchone()[0])
     if found > VERSION:
         raise CurriculumError(
@@ -103,7 +103,7 @@ def prepare_schema(database: sqlite3.Connection, path: object) -> None:
 
 
 def _from_first(database: sqlite3.Connection) -> None:
-    """Put the tables of version 1 (one repository, no versions) aside."""
+    """Set the tables of version 1 (one repository, no versions) aside."""
     for table in ("episodes", "bugs", "attempts"):
         database.execute(f"CREATE TABLE IF NOT EXISTS {table} (number INTEGER)")  # an older pool may lack one
         database.execute(f"ALTER TABLE {table} RENAME TO {table}_1")

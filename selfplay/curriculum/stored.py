@@ -1,4 +1,4 @@
-"""Bugs as they lie in a run's folder, read back with everything needed to run them again."""
+"""Bugs in a run's folder, read back with everything needed to run them again."""
 
 import hashlib
 from pathlib import Path
@@ -29,7 +29,7 @@ def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
 
 
 def _strict(thresholds: Thresholds) -> Thresholds:
-    """Thresholds as recorded. Raises `ValueError` where an artifact asks to be judged less strictly than any may be."""
+    """Thresholds as recorded. Raises `ValueError` for an artifact that records a weaker threshold than is allowed."""
     if not isinstance(thresholds.repeats, int) or thresholds.repeats < LEAST_REPEATS:
         raise ValueError(f"repeats is {thresholds.repeats}; at least {LEAST_REPEATS} runs tell what varies")
     if not thresholds.seconds <= MOST_SECONDS:
@@ -38,8 +38,8 @@ def _strict(thresholds: Thresholds) -> Thresholds:
 
 
 def bug_folders(path: Path) -> list[Path]:
-    """The folder of the bug `path` is, or those of the bugs of the run it is, sorted. Beside a pool, folders that are
-    not its bugs are somebody else's. Raises `ArtifactError` when it is neither."""
+    """The folder of the bug at `path`, or the folders of all bugs of the run at `path`, sorted. In a run with a pool,
+    only folders of the pool's bugs count. Raises `ArtifactError` when it is neither."""
     if (path / BUG_FILE).is_file():
         return [path]
     bugs = path / "bugs"
@@ -54,7 +54,7 @@ def bug_folders(path: Path) -> list[Path]:
 
 
 def prepared_for(folder: Path, bug: Bug, backend: Backend) -> Prepared:
-    """The original of a bug: the run's copy where there is one, else the source itself."""
+    """The original of a bug: the run's copy if there is one, else the source itself."""
     original = folder.resolve().parent.parent / "original"
     if original.is_dir():
         return rebuild(original, bug.environment, backend=backend)
@@ -68,12 +68,12 @@ def prepared_for(folder: Path, bug: Bug, backend: Backend) -> Prepared:
 
 
 def task_of(folder: Path, bug: Bug, artifact: Artifact, world: World) -> Task:
-    """The task of a stored bug. Raises `ArtifactError` for one of order 2 whose failed attempt is not there."""
+    """The task of a stored bug. Raises `ArtifactError` for a second-order bug whose failed attempt is missing."""
     return Task(world, artifact, (read_attempt(folder, bug),) if bug.attempt else ())
 
 
 def read_attempt(folder: Path, bug: Bug) -> str:
-    """The failed attempt a second-order bug is made of. Raises `ArtifactError` when it is not there or another."""
+    """The failed attempt in a second-order bug. Raises `ArtifactError` when it is missing or not the recorded one."""
     path = folder / ATTEMPT_FILE
     try:
         data = path.read_bytes()
@@ -87,7 +87,7 @@ def read_attempt(folder: Path, bug: Bug) -> str:
 
 
 def oracle_of(bug: Bug, thresholds: Thresholds) -> Oracle:
-    """What decides about a stored bug; ids found flaky are in neither set."""
+    """The test sets that decide about a stored bug; flaky ids are in neither set."""
     return Oracle(frozenset(bug.fail_to_pass), frozenset(bug.pass_to_pass), thresholds.seconds)
 
 

@@ -17,8 +17,8 @@ from selfplay.plain import decode, regular_file
 
 
 def summarise(pool: Curriculum) -> dict[str, Any]:
-    """Counts, medians and one row per bug of either order, with its solves. `submitted`: episodes that handed in an
-    artifact; `valid_share`: of those, duplicates of earlier bugs aside, how many passed every check."""
+    """Counts, medians and one row per bug of either order, with its solves. `submitted`: episodes that submitted an
+    artifact; `valid_share`: the share of those, without duplicates of earlier bugs, that passed every check."""
     episodes = pool.episodes.records()
     attempts = list(pool.attempts.all())
     solved = solves(attempts)
@@ -50,7 +50,7 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
 
 
 def _usage(used: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """What the model's answers cost together; nothing where no model played."""
+    """The summed cost of the model's answers; empty where no model played."""
     total: Counter[str] = Counter()
     for one in used:
         total.update(one)
@@ -58,7 +58,7 @@ def _usage(used: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _quality(pool: Curriculum, submitted: list[EpisodeRecord]) -> dict[str, Any]:
-    """What can be said of the bugs without a solver."""
+    """The figures about the bugs that need no solver."""
     bugs, children = pool.episodes.bugs(), pool.attempts.bugs()
     tests = sum(len(bug.fail_to_pass) + len(bug.pass_to_pass) + len(bug.flaky) for bug in bugs)
     return {
@@ -93,11 +93,11 @@ def _original(pool: Curriculum, path: str) -> str | None:
 
 
 Solves = dict[str, dict[str, int]]
-"""Policy -> how many attempts at one bug it made, and how many of them are resolved."""
+"""Policy -> the number of its attempts at one bug, and of those that are resolved."""
 
 
 def solves(attempts: Iterable[Attempt]) -> dict[str, Solves]:
-    """Bug -> who solved it how often."""
+    """Bug -> how often each policy solved it."""
     found: dict[str, Solves] = {}
     for attempt in attempts:
         own = found.setdefault(attempt.bug, {}).setdefault(attempt.policy, {"resolved": 0, "attempts": 0})
@@ -107,7 +107,8 @@ def solves(attempts: Iterable[Attempt]) -> dict[str, Solves]:
 
 
 def _solving(pool: Curriculum, every: Iterable[Attempt]) -> dict[str, Any]:
-    """Policy -> its solve rates, first-order and second-order bugs apart, and the reasons of what was not resolved."""
+    """Policy -> its solve rates, for first-order and second-order bugs separately, and why attempts were not
+    resolved."""
     children = {bug.id for bug in pool.attempts.bugs()}
     known = {bug.id for bug in pool.bugs()}
     attempts = [attempt for attempt in every if attempt.bug in known]
@@ -167,7 +168,7 @@ def write_summary(folder: Path, summary: dict[str, Any]) -> None:
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """What `write_summary` wrote; nothing when it is not there (a run that was killed) or cannot be read."""
+    """What `write_summary` wrote; empty when the file is missing (a run that was killed) or cannot be read."""
     try:
         found = json.loads((folder / "summary.json").read_bytes())
     except (OSError, ValueError):

@@ -1,1 +1,1 @@
-"""Runs in the formats that others read, one module a format. Knows nothing of how bugs are made."""
+"""Runs in the formats that other tools read, one module per format. Knows nothing about how bugs are made."""

@@ -1,6 +1,6 @@
 """Lessons as rows of JSON: `messages` with `train`, and with a tokenizer the exact `ids` and `mask`.
 
-A row is a dictionary; what several episodes say in the same words is written once.
+A row is a dictionary; identical lessons of several episodes are written once.
 """
 
 from collections import Counter
@@ -16,8 +16,8 @@ from selfplay.sft.lessons import Lesson, Role, lessons, successes
 
 @dataclass(frozen=True)
 class LessonFormat:
-    """What rows hold. `observation_chars`: of a script's episode; `most_tokens`: longer ones are left out, which needs
-    `chat`, the format of a tokenizer."""
+    """What rows contain. `observation_chars`: the cap of an observation in a script's episode; `most_tokens`: longer
+    lessons are left out, which needs `chat`, the chat format of a tokenizer."""
 
     roles: tuple[Role, ...]
     chat: ChatFormat | None = None
@@ -26,7 +26,7 @@ class LessonFormat:
 
 
 def lesson_rows(pool: Curriculum, form: LessonFormat) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """The rows, and how many there are of each role and how many were left out for which reason."""
+    """The rows, and the counts: rows of each role, and rows left out for each reason."""
     rows: list[dict[str, Any]] = []
     counts: Counter[str] = Counter(dict.fromkeys(map(str, form.roles), 0))
     said = set[tuple[str, ...]]()
@@ -45,7 +45,7 @@ def lesson_rows(pool: Curriculum, form: LessonFormat) -> tuple[list[dict[str, An
 
 
 def _lessons(pool: Curriculum, form: LessonFormat, counts: Counter[str]) -> Iterator[Lesson]:
-    """What the successes of a run teach; those that teach nothing are counted."""
+    """The lessons of a run's successes; successes without a lesson are counted."""
     for success in successes(pool, form.roles):
         try:
             found = lessons(success, form.observation_chars)

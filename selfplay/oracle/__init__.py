@@ -1,4 +1,4 @@
-"""The solver's world, the grade of what a solver hands in, and the proof that neither can be cheated cheaply.
+"""The solver's world, the grade of a prediction, and the defences that make both expensive to cheat.
 
-Knows bugs, diffs and sandboxes; nothing of roles, models or rewards.
+Knows bugs, diffs and sandboxes, but not roles, models or rewards.
 """

@@ -1,12 +1,12 @@
-"""Does the solver's world hold a copy of the answer? Every world is searched for the lines the bug took away.
+"""Does the solver's world hold a copy of the answer? Every world is searched for the lines the bug removed.
 
 What is searched: the tree, git objects of every store (reachable or not), archives in archives, compressed files,
-compiled Python (by comparing functions, not file names), the home and temporary folders, and what is installed. Lines
+compiled Python (by comparing functions, not file names), the home and temporary folders, and installed packages. Lines
 are also found inside pickles and printed lists, backwards, and by rot13, in files of at most 4 MiB. Files above 64 MiB
-are not read, nor more than 1 GiB of what is packed. A line that the original's code also has elsewhere gives nothing
-away in code, unless all that the bug took away stands there together; in a document it does. A finding is a place with
-at least a third of the telling lines. Where those are only one or two, lines around them must be there, too, since any
-program may hold one like them by chance.
+are not read, nor more than 1 GiB of packed content. A removed line that also occurs elsewhere in the original's code
+reveals nothing in code, unless all lines that the bug removed stand there together; in a document it does. A finding is
+a place with at least a third of the telling lines. If there are only one or two telling lines, lines around them must
+be there too, since any program may contain a similar line by chance.
 """
 
 import json
@@ -26,25 +26,25 @@ from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError
 SEARCH_SECONDS = 300.0
 SHARE = 1 / 3
 INSTALLED_SHARE = 2 / 3
-"""Of what is installed beside the tree: a copy of the project there is whole, and idioms (`return list(self.keys())`)
-are shared by many packages."""
+"""The share required in installed packages: a copy of the project there is complete, and many packages share idioms
+(`return list(self.keys())`)."""
 FEW = 3
 COPY = 2 / 3
-"""The share of a file's lines from which on another file that holds them is a copy of it."""
+"""A file that holds at least this share of another file's lines is a copy of it."""
 RUN = 5
-"""Telling lines taken away together from which on the same lines together in another file are a copy."""
+"""This many telling lines, removed together and found together in another file, are a copy."""
 MOST_FILES, MOST_LINES, MOST_RUNS = 100, 400, 400
-"""Of a bug that are compared with every file of the original: changed files, lines and runs of lines. A bug has a few;
-one of thousands would cost thousands of times the repository."""
+"""How much of a bug is compared with every file of the original: changed files, lines and runs of lines. A normal bug
+has a few; one with thousands would cost thousands of times as much."""
 SHORTEST, LONGEST = 10, 200
-"""Characters of the shortest line that tells something: shorter ones are `else:` and `return x`; and of the longest
-that is one line of a program, and no list of lines."""
+"""Characters of a telling line: the minimum, since shorter lines are `else:` and `return x`; and the maximum, since
+longer lines are lists of lines."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`where`: the path inside, `!` before a member of an archive, `#` before a git object. `share`: how much of what
-    the bug took away is there."""
+    """`where`: the path inside, `!` before a member of an archive, `#` before a git object. `share`: the share of the
+    removed lines that is there."""
 
     where: str
     kind: str
@@ -53,7 +53,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """`lines`: how many lines were searched for; 0 when the bug took away nothing that could be found."""
+    """`lines`: how many lines were searched for; 0 when the bug removed nothing that could be found."""
 
     lines: int
     findings: tuple[Finding, ...]
@@ -94,18 +94,19 @@ def audit(world: SolverWorld) -> Audit:
 
 
 def _least(where: str, mounted: list[str]) -> float:
-    """The share of the lost lines from which on a place counts."""
+    """The share of the removed lines that makes a place a finding."""
     return INSTALLED_SHARE if where.startswith(tuple(f"{root}/" for root in mounted)) else SHARE
 
 
 def _tells(hits: int, total: int, around: int, context: int, least: float) -> bool:
-    """Are so many lines, with so many of the lines around them, a copy and no coincidence?"""
+    """Are so many lines, with so many of the lines around them, a copy rather than a coincidence?"""
     return hits >= math.ceil(least * total) and (hits >= FEW or around >= min(FEW, context))
 
 
 def needles(task: Task) -> dict[str, Any]:
-    """What to search for: telling lines the bug took away, which of them the original's code has elsewhere, which are
-    but part of a line that is left or elsewhere, the lines around them, and the Python files before and after."""
+    """What to search for: the telling lines that the bug removed, those of them that the original's code has elsewhere,
+    those that are only part of a line that remains or is elsewhere, the lines around them, and the Python files before
+    and after."""
     sections = patches.parse(task.artifact.bug_inject)
     given = [section for diff in task.extra for section in patches.parse(diff)]  # a failed attempt is part of the task
     kept = {line.strip() for section in (*sections, *given) for line in section.added_lines}
@@ -131,8 +132,9 @@ def needles(task: Task) -> dict[str, Any]:
 
 
 def _elsewhere(originals: Mapping[str, str], changed: Collection[str], runs: Collection[Sequence[str]]) -> set[str]:
-    """The lines of the files the bug leaves alone, less those that are copies: of a file it changes (a build folder's,
-    say, or an archive's), or of one of the `runs` of lines it takes away. They would excuse themselves."""
+    """The lines of the files the bug leaves unchanged, without copies of a file it changes (for example a build
+    folder's or an archive's) or of one of the `runs` of lines it removes. Such copies would hide themselves from the
+    search."""
     compared = [path for path in sorted(changed) if path in originals][:MOST_FILES]
     telling = [set(_telling(originals[path].split("\n"))) for path in compared]
     blocks = list(dict.fromkeys(_block(run) for run in runs))[:MOST_RUNS]
@@ -147,13 +149,13 @@ def _elsewhere(originals: Mapping[str, str], changed: Collection[str], runs: Col
 
 
 def _holds(lines: Sequence[str], blocks: Iterable[str]) -> bool:
-    """Do the telling ones of these lines hold one of the blocks?"""
+    """Do the telling lines among these contain one of the blocks?"""
     told = _block(_telling(lines))
     return any(block in told for block in blocks)
 
 
 def _block(lines: Sequence[str]) -> str:
-    """Lines as a text in which neighbours stand together, each whole."""
+    """The lines as one text, each line whole, in which neighbours are adjacent."""
     return "\n".join(["", *lines, ""])
 
 
@@ -163,7 +165,7 @@ def _telling(lines: Iterable[str]) -> list[str]:
 
 
 def _stem(path: str) -> str:
-    """What a compiled file of this module is called: its name, or its package's."""
+    """The name of this module's compiled file: the module's name, or its package's."""
     pure = PurePosixPath(path)
     return pure.parent.name if pure.stem == "__init__" else pure.stem
 
@@ -194,7 +196,7 @@ def _texts(task: Task) -> dict[str, str]:
 
 
 def _spare(name: str) -> bool:
-    """A backup of another file, which is not code of its own."""
+    """Whether this is a backup of another file, not code of its own."""
     return name.endswith((".orig", ".rej", ".bak", "~", ".swp", ".old", ".patch", ".diff")) or name.startswith(
         (".#", "#")
     )

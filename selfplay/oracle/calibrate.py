@@ -1,8 +1,8 @@
-"""What the layers of the defence can show of one suite, found by running them on the original: once per bug.
+"""Finds out what the defence's layers can show for one suite, by running them on the original: once per bug.
 
-Two runs: one with canaries, renamed copies and witness, and, for the counterfactual, one with impossible tests.
-A layer that says nothing on the original says nothing about a prediction either, and is reported as not available
-instead of being taken for granted.
+Two runs: one with canaries, renamed copies and witness, and, for the counterfactual, one with impossible tests. A layer
+that shows nothing on the original shows nothing about a prediction either; it is reported as not available instead of
+trusted.
 """
 
 from selfplay.oracle.calibration import Calibration, ImpossibleTests, Oracle
@@ -21,8 +21,8 @@ def calibrate(
 ) -> Calibration:
     """Run the instrumented tests on the original, and, for the `counterfactual`, the impossible ones.
 
-    Both at once, so that the calibration is one value: every attempt at the bug shares these two runs. Raises
-    `OracleError` when the original fails its own tests, `SandboxError` when no sandbox can be had."""
+    Both are done here, so that the calibration is one value: every attempt at the bug shares these two runs. Raises
+    `OracleError` when the original fails its own tests, `SandboxError` when no sandbox is available."""
     originals = read_originals(task.world, task.artifact.test_files)
     asks = any(path.endswith(".py") for path in originals) and "test" in task.artifact.test_script
     made = with_canaries(originals, sorted(oracle.fail_to_pass))
@@ -42,7 +42,7 @@ def calibrate(
 
 
 def find_impossible(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits()) -> ImpossibleTests:
-    """What the counterfactual run can ask for, by one run of the original with tests that cannot pass."""
+    """What the counterfactual can use: found by one run of the original with tests that cannot pass."""
     originals = read_originals(task.world, task.artifact.test_files)
     files = impossible(originals, sorted(oracle.fail_to_pass))
     order = Order((), oracle.seconds, files=files, keep_compiled=True)
@@ -59,7 +59,7 @@ def count(trial: Trial, word: str, outcome: str) -> int:
 def _calibration(
     made: Instrumented, trial: Trial, oracle: Oracle, runs: int, never: ImpossibleTests | None
 ) -> Calibration:
-    """What the sound run of the original showed."""
+    """The calibration from a sound run of the original."""
     seen = {test for test, outcome in (trial.witness or {}).items() if outcome == "passed"}
     return Calibration(
         made=made,

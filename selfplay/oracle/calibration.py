@@ -1,7 +1,7 @@
-"""What decides about a bug's predictions, and what the defence can show of its suite: plain values that can be stored.
+"""What decides about a bug's predictions, and what the defence can show for its suite: plain values that can be stored.
 
-A calibration is made once per bug (`calibrate.py`) and holds the secret names of the tests that are added, so it must
-lie where no solver can read it. As JSON it can be kept beside the bug and read by every process that grades.
+A calibration is made once per bug (`calibrate.py`). It contains the secret names of the canary tests, so it must be
+kept where no solver can read it. As JSON it is stored beside the bug, for every process that grades.
 """
 
 import base64
@@ -16,16 +16,16 @@ from selfplay.oracle.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
 FORMAT = 1
-"""Of a stored calibration: one of another number is made anew."""
+"""Version of a stored calibration: one with another number is made again."""
 
 
 class UnreadableCalibration(SelfplayError):
-    """A stored calibration that cannot be read, or is of another version: make it anew."""
+    """A stored calibration that cannot be read, or has another version: make it again."""
 
 
 @dataclass(frozen=True)
 class Oracle:
-    """What decides: the ids a prediction must make pass. `seconds`: what the script may take."""
+    """What decides: the ids a prediction must make pass. `seconds`: time limit of the script."""
 
     fail_to_pass: frozenset[str]
     pass_to_pass: frozenset[str]
@@ -38,7 +38,7 @@ class Oracle:
 
 @dataclass(frozen=True)
 class ImpossibleTests:
-    """Test files whose tests cannot pass, what they are compiled to, and the ids that did not pass with them."""
+    """Test files whose tests cannot pass, their compiled forms, and the ids that did not pass with them."""
 
     files: Mapping[str, TestFile]
     compiled: Mapping[str, bytes]
@@ -49,11 +49,11 @@ class ImpossibleTests:
 class Calibration:
     """What the layers can show, found by running the instrumented tests on the original.
 
-    `made`: the tests that are added, empty where they disturb the suite, and what their files are `compiled` to.
-    `must_pass`, `must_fail`, `copies`, `false_claims`: for each of those of `made`, in its order, how many ids it has;
-    0 for one that does not behave as it must. `witnessed`: ids the witness sees pass. `replaced`: what the suite itself
-    replaces in its runner. `rewritten`: test files the suite itself changes. `impossible` is None when it was not asked
-    for.
+    `made`: the added tests, empty where they disturb the suite; `compiled`: the compiled forms of their files.
+    `must_pass`, `must_fail`, `copies`, `false_claims`: for each such test of `made`, in its order, how many ids it has;
+    0 if it does not behave as it must. `witnessed`: ids that the witness sees pass. `replaced`: functions of the test
+    runner that the suite itself replaces. `rewritten`: test files that the suite itself changes. `impossible` is None
+    when it was not asked for.
     """
 
     made: Instrumented
@@ -108,7 +108,8 @@ class Calibration:
 
 @dataclass(frozen=True)
 class CalibrationFailure:
-    """Why a bug cannot be graded: what `calibrate` raised, kept so that it is told again without running anything."""
+    """Why a bug cannot be graded: the error of `calibrate`, kept so that it can be raised again without running
+    anything."""
 
     message: str
     hint: str = ""
@@ -135,7 +136,7 @@ class CalibrationFailure:
 
 
 def read_calibration(value: Any) -> Calibration | CalibrationFailure:
-    """What either `to_json` gave. Raises `UnreadableCalibration`."""
+    """The value behind the output of either `to_json`. Raises `UnreadableCalibration`."""
     failed = isinstance(value, dict) and "failure" in value
     return CalibrationFailure.from_json(value) if failed else Calibration.from_json(value)
 

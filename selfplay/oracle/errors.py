@@ -1,4 +1,4 @@
-"""What can go wrong with a world or a prediction. The reasons that a grade gives are values, in `grade.py`."""
+"""Errors of worlds and predictions. The reasons in a grade are values, in `grade.py`."""
 
 from selfplay.errors import SelfplayError
 
@@ -16,4 +16,4 @@ class PredictionError(SelfplayError):
 
 
 class OracleError(SelfplayError):
-    """A bug that cannot be graded, whatever the prediction: its original does not pass its own tests."""
+    """A bug for which no prediction can be graded: its original does not pass its own tests."""

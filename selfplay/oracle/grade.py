@@ -1,8 +1,9 @@
-"""Grade one prediction (SSR section 6), and refuse to be fooled by it.
+"""Grade one prediction (SSR section 6), and defend the grade against cheating.
 
-original, bug, weakening, (order 2: failed attempt), prediction; the oracle's test files restored; script; parser.
-Resolved means: every F2P and P2P id is present and passed, and no layer of the defence caught anything. What each layer
-can and cannot see is described in docs/exploits.md. Deviation from the paper: it has no such defence.
+Order: original, bug, weakening, (order 2: failed attempt), prediction; then the oracle's test files are restored; then
+script and parser. Resolved means: every F2P and P2P id is present and passed, and no layer of the defence caught
+anything. docs/exploits.md describes what each layer can and cannot see. Deviation from the paper: it has no such
+defence.
 """
 
 from dataclasses import dataclass, replace
@@ -45,10 +46,10 @@ class Grade:
 
 @dataclass(frozen=True)
 class Grader:
-    """Grades predictions for one bug, by what its `calibration` says of the bug's suite.
+    """Grades predictions for one bug, using what its `calibration` says about the bug's suite.
 
-    `counterfactual`: also run the tests made impossible (one suite run more, for predictions that pass); then the
-    calibration must have been made with it. Raises `ValueError` for one that was not.
+    `counterfactual`: also run the impossible tests (one more suite run, for predictions that pass); the calibration
+    must then have been made with it. Raises `ValueError` if it was not.
     """
 
     task: Task
@@ -62,9 +63,9 @@ class Grader:
             raise ValueError("this calibration has no impossible tests: calibrate(..., counterfactual=True)")
 
     def grade(self, backend: Backend, prediction: bytes | str) -> Grade:
-        """The grade of a prediction. What goes wrong in its run is the reason of its grade, not an error.
+        """The grade of a prediction. Failures in its run become the reason of its grade, not an error.
 
-        Raises `SandboxError` when no sandbox can be had. At most one sandbox is live at a time."""
+        Raises `SandboxError` when no sandbox is available. At most one sandbox is live at a time."""
         screened = _screened(self.task, prediction)
         if isinstance(screened, Grade):
             return screened
@@ -75,9 +76,9 @@ class Grader:
         return replace(self._run(backend, screened.diff, before), notes=screened.notes)
 
     def grade_untouched(self, backend: Backend) -> Grade:
-        """The grade of the world as the solver gets it, run like any prediction: of a sound bug, not resolved.
+        """The grade of the world as the solver gets it, run like any prediction: for a sound bug it is not resolved.
 
-        Raises as `grade` does."""
+        Raises what `grade` raises."""
         return self._run(backend, "", ())
 
     def _run(self, backend: Backend, diff: str, before: tuple[Layer, ...]) -> Grade:
@@ -94,7 +95,7 @@ class Grader:
         return self._judged(backend, spent, trial, diff)
 
     def _judged(self, backend: Backend, grade: Grade, trial: Trial, diff: str) -> Grade:
-        """The outcomes, and the layers that ask for them."""
+        """Judge the outcomes, and run the layers that need them."""
         oracle, known = self.oracle, self.calibration
         missing = tuple(sorted(oracle.wanted - trial.outcomes.keys()))
         failing = tuple(sorted(oracle.wanted & trial.outcomes.keys() - trial.passed))
@@ -118,13 +119,13 @@ class Grader:
         return _caught(grade) or replace(grade, resolved=True, reason="resolved", detail=_sentence(oracle))
 
     def _counterfactual(self, backend: Backend, diff: str) -> tuple[Layer, float]:
-        """Run again with tests that cannot pass, or else with the bug planted back: the F2P tests must fail."""
+        """Run again with impossible tests, or else with the bug planted again: the F2P tests must fail."""
         name, never, bug = "counterfactual", self.calibration.impossible, self.task.artifact.bug_inject
         if not self.counterfactual or never is None:
             return Layer(name, "skipped", "was not asked for"), 0.0
         impossible = never.tests & self.oracle.fail_to_pass
         diffs = (*self.task.diffs, diff)
-        if impossible:  # a run like the first, so that nothing tells them apart
+        if impossible:  # set up like the first run, so that code cannot distinguish them
             order = Order(diffs, self._limit, files=never.files, compiled=never.compiled, witness=self._witnessed)
             trial = self._trial(backend, order)
             still = sorted(trial.passed & never.tests)
@@ -140,7 +141,7 @@ class Grader:
 
     @property
     def _limit(self) -> float:
-        """What the script may take, in seconds."""
+        """Time limit of the script, in seconds."""
         return min(self.oracle.seconds, 10 * self.calibration.seconds + 10)
 
     @property
@@ -152,9 +153,10 @@ class Grader:
 
 
 def grade_without_running(task: Task, prediction: bytes | str) -> Grade | None:
-    """The grade of a prediction that is refused for what it is: empty, not a git diff, or a change of tests.
+    """The grade of a prediction that can be refused without a run: it is empty, not a git diff, or it changes tests.
 
-    None for any other. Needs neither a calibration nor a sandbox, and says what `Grader.grade` would."""
+    None for any other prediction. Needs neither a calibration nor a sandbox, and gives the same grade as
+    `Grader.grade`."""
     screened = _screened(task, prediction)
     return screened if isinstance(screened, Grade) else None
 
@@ -177,7 +179,7 @@ def _refused(refused: tuple[str, str], read: ReadPrediction) -> Grade:
 
 
 def _broken(trial: Trial) -> tuple[str, str] | None:
-    """(reason, sentence) of a run that gave no outcomes."""
+    """(reason, sentence) for a run that gave no outcomes; None for a run that did."""
     if trial.timed_out:
         return "timeout", f"the tests did not end within {trial.seconds:.0f} s"
     reasons = {"apply": "does-not-apply", "script": "sandbox-lost", "parser": "no-results"}

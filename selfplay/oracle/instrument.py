@@ -1,10 +1,10 @@
-"""Test files written anew so that what they must report is known beforehand.
+"""Rewrites test files so that part of what they report is known beforehand.
 
-Canaries are tests with secret names, half of which must fail. Their bodies look alike: a hash of a random word decides
-which of them fails. Renamed copies are F2P tests under secret names of function and file: a program that only knows
-the names passes the test and fails its copy. False claims are renamed copies that claim something wrong, and must fail.
-Impossible tests keep every name, and fail before they reach the program. What a suite can show of these is measured by
-running it on the original (`calibrate.py`); nothing is assumed.
+Canaries are tests with secret names; half of them must fail. Their bodies look alike: the hash of a random word decides
+which of them fail. Renamed copies are F2P tests under secret function and file names: a program that only recognises
+the names passes the test and fails its copy. False claims are renamed copies that assert something wrong, and must
+fail. Impossible tests keep every name, and fail before they reach the program. What a suite can show with these is
+measured by running it on the original (`calibrate.py`); nothing is assumed.
 """
 
 import re
@@ -20,19 +20,19 @@ from selfplay.workbench.files import TestFile
 
 MOST_FILES = 4
 MOST_BYTES = 24_000
-"""Limits on the rewritten test files that hold no F2P test. Every file that holds one is rewritten: a file that is not
-would show in which tests a patch may cheat."""
+"""Limits on the rewritten test files without F2P tests. Every file with an F2P test is rewritten: a file left as it is
+would show a patch in which tests it can cheat."""
 MOST_COPIES = 64
 MOST_FALSE = 8
-"""Tests with false claims: each fails, and a failure's report costs more than most tests."""
+"""Number of tests with false claims: each fails, and reporting a failure costs more than most tests."""
 _SHELL = (".sh", ".bash", ".bats")
 
 
 @dataclass(frozen=True)
 class Instrumented:
     """`files`: what to write. `must_pass`, `must_fail`: words that occur in the ids of those canaries. `copies`: word
-    in a copy's id -> word in the id of the test it copies (its function's name). `false_claims`: words in the ids of
-    tests that claim something wrong of the program, and fail where it is right."""
+    in a copy's id -> word in the id of the copied test (its function's name). `false_claims`: words in the ids of tests
+    that assert something wrong about the program, and fail when the program is right."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     must_pass: tuple[str, ...] = ()
@@ -50,15 +50,15 @@ class Word:
 
 
 def word(odd: bool, path: str = "", text: str = "") -> Word:
-    """A secret word whose hash has this parity, made of the words that the tests in `text` are named with."""
+    """A secret word whose hash has this parity, composed of words from the test names in `text`."""
     if path.endswith(javascript_tests.SUFFIXES):
         return Word(secret_name(javascript_tests.words_of(text), (text,), odd, joint=" "), odd)
     return Word(secret_name(vocabulary(text), (text,), odd), odd)
 
 
 def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]) -> Instrumented:
-    """Canaries and renamed copies in the test files that hold F2P tests; canaries in the smallest few of the others.
-    For a shell suite they lie in files of their own."""
+    """Canaries and renamed copies in the test files with F2P tests; canaries in the smallest few of the other files.
+    For a shell suite they are separate files."""
     made = Instrumented()
     usable = [path for path in originals if holds_tests(path, originals[path])]
     chosen = sorted(path for path in usable if _holds_bug(path, originals[path], fail_to_pass))
@@ -95,7 +95,7 @@ def impossible(originals: Mapping[str, TestFile], fail_to_pass: Collection[str])
 
 
 def holds_tests(path: str, file: TestFile) -> bool:
-    """A test file in a language known here; others are left as they are."""
+    """Whether this is a test file in a supported language; other files are left unchanged."""
     suffix = PurePosixPath(path).suffix
     if suffix == ".py":
         return PurePosixPath(path).name != "conftest.py" and re.search(rb"\bdef +test", file.content) is not None
@@ -105,7 +105,7 @@ def holds_tests(path: str, file: TestFile) -> bool:
 
 
 def _holds_bug(path: str, file: TestFile, fail_to_pass: Sequence[str]) -> bool:
-    """Is one of these tests in this file? By its path, or, where ids tell none, by its name."""
+    """Is one of these tests in this file? Decided by the path in its id, or by its name if ids have no path."""
     if any(path in test for test in fail_to_pass):
         return True
     text = decode(file.content)
@@ -117,10 +117,10 @@ def _holds_bug(path: str, file: TestFile, fail_to_pass: Sequence[str]) -> bool:
 def _canaries(
     path: str, file: TestFile, fail_to_pass: Sequence[str], most: tuple[int, int], holds_bug: bool
 ) -> Instrumented:
-    """`most`: how many renamed copies, and how many false claims; `holds_bug`: it holds an F2P test."""
+    """`most`: the maximum of renamed copies, and of false claims; `holds_bug`: the file has an F2P test."""
     text = decode(file.content)
     suffix = PurePosixPath(path).suffix
-    few = suffix == ".py"  # a failure's report, which reads the whole file, costs more than most tests
+    few = suffix == ".py"  # reporting a failure reads the whole file and costs more than most tests
     words = [word(odd, path, text) for odd in (False, True) * (1 if few else 2)]
     secrets.SystemRandom().shuffle(words)
     must_pass, must_fail = tuple(one.text for one in words if one.odd), tuple(one.text for one in words if not one.odd)
@@ -129,7 +129,7 @@ def _canaries(
         beside = str(PurePosixPath(path).with_name(f"test_{word(True, path, text).text}.py"))
         made, copies, false = python_tests.canaries(path, text, texts, fail_to_pass, most, beside)
         files = {path: _with(file, made)} if made else {}
-        if copies:  # a caller whose file is not there would give them away
+        if copies:  # a caller whose file does not exist would reveal them
             files[beside] = _with(file, "import unittest\n")
         return Instrumented(files, must_pass, must_fail, copies, tuple(false)) if files else Instrumented()
     if suffix in javascript_tests.SUFFIXES:
@@ -142,10 +142,11 @@ def _canaries(
 
 
 def _beside(path: str, file: TestFile, words: Sequence[Word], most: int | None) -> Instrumented:
-    """Copies of a shell test, each with a check at its end, so that what the test loads is loaded before the check.
+    """Copies of a shell test, each with a check at its end, so that everything the test loads is loaded before the
+    check.
 
-    Instead of a canary that must pass, an F2P test has a renamed copy of itself, and some copies that claim something
-    wrong. `most`: how many of these, None for a test that is not an F2P test.
+    Instead of a canary that must pass, an F2P test has a renamed copy of itself, and some copies that assert something
+    wrong. `most`: how many of these; None for a test that is not an F2P test.
     """
     text = decode(file.content)
     chosen = [one for one in words if most is None or not one.odd]

@@ -1,7 +1,7 @@
-"""JavaScript tests with every claim made false, for `node:assert` and its like, jest, chai, should and `t.equal`.
+"""Makes every assertion in JavaScript tests false, for `node:assert` and similar, jest, chai, should and `t.equal`.
 
-What a claim of equality compares with becomes another value of the same kind, near the right one or far from it; other
-claims are negated.
+The expected value of an equality becomes another value of the same kind, near the right one or far from it; other
+assertions are negated.
 """
 
 import re
@@ -13,7 +13,7 @@ from selfplay.oracle.secret_names import secret_name
 from selfplay.oracle.variants import FAR
 
 VARIANTS = 6
-"""How a value may be another: longer, altered in one place, in case, in white space, shorter, in order."""
+"""How the other value may differ: longer, changed in one place, in case, in white space, shorter, in order."""
 _CLAIM = re.compile(
     r"\b(?:assert|t)(?:\.assert)?(?:\.(?P<assert>\w+))?\s*(?P<a>\()"
     r"|\)\s*\.\s*(?P<not>not\s*\.\s*)?(?P<jest>to[A-Z]\w*)\s*(?P<b>\()"
@@ -31,12 +31,12 @@ _EXPECTED = ("toBe", "toEqual", "toStrictEqual", "toContain", "toContainEqual", 
 _NEAR = ("toBe", "toEqual", "toStrictEqual")
 _CHAI = ("equal", "equals", "eq", "eql")
 Edit = tuple[int, int, str]
-"""(start, end, what to put there)."""
+"""(start, end, replacement)."""
 
 
 def falsified(source: str, other: str, variant: int) -> str:
-    """The test with each of its claims made false; empty when it makes none known here. `other`: the function that
-    gives another value of the same kind; `variant`: how it differs."""
+    """The test with each of its assertions made false; empty when none is recognised. `other`: the function that
+    returns another value of the same kind; `variant`: how it differs."""
     edits, calls = list[Edit](), Calls(source)
     for found in _CLAIM.finditer(source):
         bracket = next((found.start(name) for name in "abc" if found[name]), None)
@@ -54,7 +54,7 @@ def _edits(found: re.Match[str], arguments: Sequence[tuple[int, int]], other: st
         if found["word"] in _CHAI and arguments and not found["chai"]:
             return wrapped(0, variant)
         before = re.match(r"\.\s*(?:to|should)\s*\.\s*", found[0])
-        assert before is not None  # so the claim begins
+        assert before is not None  # the claim begins with it
         return _negated(found, "chai", found.start() + before.end())
     if found["jest"]:
         if found["jest"] in _EXPECTED and arguments and not found["not"]:
@@ -70,12 +70,12 @@ def _edits(found: re.Match[str], arguments: Sequence[tuple[int, int]], other: st
 
 
 def _negated(found: re.Match[str], word: str, place: int) -> list[Edit]:
-    """`not.` taken away, or put in at `place`."""
+    """`not.` removed, or inserted at `place`."""
     return [(found.start(word), found.end(word), "")] if found[word] else [(place, place, "not.")]
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """The text with all edits; of several at one place, in their order."""
+    """The text with all edits made; several at one place keep their order."""
     out, at = list[str](), 0
     for start, end, new in sorted(edits, key=lambda edit: edit[0]):
         out += [text[at:start], new]
@@ -84,7 +84,8 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
 
 
 def other_value(tag: str, known: Collection[str]) -> str:
-    """A function that gives another value of the same kind: an object that equals everything of its kind equals it."""
+    """A function that returns another value of the same kind; an object that equals everything of its kind equals it
+    too."""
     word, number, place = secret_name(known, ()), 2 + secrets.randbelow(90), secrets.randbelow(1000)
     return f"""function o{tag}(value, variant) {{
   if (typeof value === 'boolean') return !value;

@@ -1,8 +1,8 @@
-"""Just enough of JavaScript's (and TypeScript's) words to find where a call ends and what its arguments are.
+"""Just enough of JavaScript's (and TypeScript's) tokens to find where a call ends and what its arguments are.
 
-No parser of the language is at hand without Node.js, whose code would run on the host. What is read wrongly here
-shows when the rewritten file is run on the original: it is not used then. Every place of a text is read once or a few
-times, however its brackets and quotes are put.
+Without Node.js there is no parser for the language, and its code would run on the host. A misreading shows when the
+rewritten file is run on the original: the file is then not used. Each position of a text is read once or a few times,
+even if brackets and quotes are unbalanced.
 """
 
 import re
@@ -19,8 +19,8 @@ _BLANK = re.compile(r"\s*")
 _IN_TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
 LONGEST_REGEX = 1000
 STRAY = 200
-"""An apostrophe that no other one follows within so many characters of its line is one, as in JSX; a longer text
-without its end is read as a string."""
+"""An apostrophe without a second one within this many characters of its line is plain text, as in JSX; a longer text
+without an end is read as a string."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Call:
 
 @dataclass
 class _Open:
-    """A bracket, or the backtick of a template literal, that is not closed yet."""
+    """An open bracket, or an open backtick of a template literal."""
 
     at: int
     template: bool = False
@@ -49,13 +49,13 @@ class Calls:
         self._known: dict[int, Call | None] = {}
 
     def at(self, bracket: int) -> Call | None:
-        """The call whose opening bracket is at `bracket`; None when the text ends before it does."""
+        """The call whose opening bracket is at `bracket`; None when the text ends before the call does."""
         if bracket not in self._known:
             self._read(bracket)
         return self._known[bracket]
 
     def _read(self, at: int) -> None:
-        """Read on from an opening bracket to where it is closed, and remember what is met on the way."""
+        """Read from an opening bracket to where it is closed, and remember the calls on the way."""
         open_ones = list[_Open]()
         while at < len(self._text):
             at = self._step(at, open_ones)
@@ -66,7 +66,7 @@ class Calls:
                 self._known[one.at] = None
 
     def _step(self, at: int, open_ones: list[_Open]) -> int:
-        """Read what is at `at`; returns where to go on."""
+        """Read the token at `at`; returns the position after it."""
         text, here = self._text, open_ones[-1] if open_ones else None
         if here is not None and here.template:
             at = _end(_IN_TEMPLATE, text, at)
@@ -100,11 +100,11 @@ class Calls:
 
 
 def _after_literal(text: str, at: int) -> int:
-    """After the string, comment or regular expression that begins at `at`; else after the one character."""
+    """The position after the string, comment or regular expression that begins at `at`; else after one character."""
     sign = text[at]
     if sign in "'\"":
         string = _STRING.match(text, at)
-        assert string is not None  # it begins with its quote
+        assert string is not None  # a string begins with a quote
         return string.end() if string.lastgroup or string.end() - at > STRAY else at + 1
     if sign != "/":
         return at + 1

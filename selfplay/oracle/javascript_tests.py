@@ -1,7 +1,7 @@
-"""JavaScript and TypeScript test files: canaries, renamed copies and false claims added, or every test made to fail.
+"""JavaScript and TypeScript test files: adds canaries, renamed copies and false claims, or makes every test fail.
 
-For whatever runner a file uses: `node:test` by name, else the globals of jest, mocha and vitest. A copy is put right
-after its test, where it sees the same names and hooks.
+Works for the runner a file uses: `node:test` by name, else the globals of jest, mocha and vitest. A copy stands
+directly after its test, where it sees the same names and hooks.
 """
 
 import itertools
@@ -27,7 +27,7 @@ _NAMED = re.compile(rf"(?m)^[ \t]*(?:test|it)\s*(\()\s*({_STRING})")
 
 
 class _Case(NamedTuple):
-    """A test that stands as a statement of its own."""
+    """A test that is a statement of its own."""
 
     start: int
     end: int
@@ -35,7 +35,7 @@ class _Case(NamedTuple):
 
 
 def words_of(text: str) -> tuple[str, ...]:
-    """The words that the tests of a file are named with."""
+    """The words in the names of a file's tests."""
     return some_words(found[2] for found in _NAMED.finditer(text))
 
 
@@ -43,7 +43,7 @@ def canaries(
     path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int]
 ) -> tuple[str, dict[str, str], list[str]]:
     """The file with one test per word and renamed copies of its F2P tests; word in a copy's id -> name of the copied
-    test; words in the ids of copies that claim something wrong. `most`: how many copies, and how many wrong ones."""
+    test; words in the ids of copies that assert something wrong. `most`: the maximum of copies, and of wrong ones."""
     tag, known = f"_{secrets.token_hex(4)}", words_of(text)
     copies: dict[str, str] = {}
     wrong: list[str] = []
@@ -59,14 +59,15 @@ def canaries(
             made_false.add(false)
             wrong.append(secret_name(known, (text, *copies, *wrong), joint=" "))
             edits.append((found.end, found.end, f";\n{_with_name(false, wrong[-1])};\n"))
-    secrets.SystemRandom().shuffle(edits)  # which of them are true is not told by their order
+    secrets.SystemRandom().shuffle(edits)  # their order does not show which are true
     made = edited(text, edits)
     head = "// @ts-nocheck\n" if path.endswith(_TYPED) else ""
     return f"{head}{made}\n{_canaries(text, words, tag)}{other_value(tag, known)}", copies, wrong
 
 
 def impossible(text: str) -> str:
-    """The file with each test's function replaced by one that throws; its own becomes an argument nobody calls."""
+    """The file with each test's function replaced by one that throws; the old function becomes an argument that is
+    never called."""
     return _TEST.sub(lambda found: f"{found[1]}() => {{ throw new Error('impossible'); }}, {found[2] or ''}", text)
 
 
@@ -93,7 +94,7 @@ def _cases(text: str) -> list[_Case]:
 
 
 def _cases_of(text: str, tests: Collection[str]) -> list[_Case]:
-    """Those that are among the tests with these ids, as far as their names tell."""
+    """The cases that belong to the tests with these ids, as far as their names tell."""
     joined = "\n".join(tests)
     return [case for case in _cases(text) if case.name in joined] if tests else []
 
@@ -103,7 +104,7 @@ def _with_name(source: str, name: str) -> str:
 
 
 def _canaries(text: str, words: Sequence[str], tag: str) -> str:
-    """A test a word, at the end of the file: it passes if the hash of the word is odd."""
+    """One test per word, at the end of the file: it passes if the hash of the word is odd."""
     node = "node:test" in text
     if re.search(r"(?m)^[ \t]*(?:import|export)\b", text):
         lines = [f"import t{tag} from 'node:test';"] if node else []

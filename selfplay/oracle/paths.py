@@ -1,7 +1,7 @@
 """The first layer of the defence: what a prediction may not touch, by path alone, in any language.
 
-Tests and what runs them: a fix of the program needs neither. The bug's own files are exempt by whatever name.
-Files that hold settings of both the program and its tests are not refused here; `settings.py` compares them.
+Tests, and what runs them: a fix of the program needs neither. The files of the bug itself are exempt, whatever their
+names. Files with settings of both the program and its tests are not refused here; `settings.py` compares them.
 """
 
 import fnmatch
@@ -28,7 +28,7 @@ _NAMES = (
     "phpunit.xml*", ".rspec", "ctesttestfile.cmake",
 )  # fmt: skip
 _REFERRED = ("jest-*", ".env.*")
-"""Read only where another file names them. Nothing that a prediction may not change names a new one."""
+"""Files that are read only if another file names them. Only protected files can name a new one."""
 _FOLDERS = (
     "__pycache__", "node_modules", ".git", ".venv", "venv", "site-packages", "*.dist-info", "*.egg-info",
     ".cargo", ".mvn", ".yarn", ".hypothesis", ".pytest_cache",
@@ -44,17 +44,17 @@ _PROGRAMS = frozenset({
 _TESTS_AT_RUN_TIME = re.compile(
     r"\bTestCase\b|\bload_tests\b|\bpytest\b|\bdoctest\b|\b(?:def|function|class)\s+_*(?:assert|expect)", re.IGNORECASE
 )
-"""What tests are made of: their cases, and what they claim with."""
+"""What tests depend on: their cases, and their assertion helpers."""
 _PLUGINS = ("pytest_*.py", "*_pytest_plugin.py", "selfplay_*.py")
 
 
 def refusal(
     sections: Sequence[FilePatch], artifact: Artifact, original: Callable[[str], str | None] = lambda path: None
 ) -> tuple[str, str] | None:
-    """(reason, sentence) of the first section of a prediction that touches tests or what runs them; None when none
-    does.
+    """(reason, sentence) for the first section of a prediction that touches tests or what runs them; None if there is
+    none.
 
-    `original`: the text of a file of the original; None where there is none."""
+    `original`: the text of a file of the original; None where there is no such file."""
     own = {plain(path) for path in patches.touched_paths(artifact.bug_inject)}
     own |= {f"{folder}/" for path in own for folder in _packages(path)}
     tests = {plain(path) for path in artifact.test_files}
@@ -85,9 +85,11 @@ def _refusal(
 
 
 def plain(path: str) -> str:
-    """The path as a forgiving file system compares it: no case, one spelling of accents and of look-alike forms.
+    """The path as a lenient file system compares it: case-insensitive, with one form of accents and look-alike
+    characters.
 
-    One with a name that is too long for any file is left: many accents in a row cost as much as their square."""
+    A path with a name too long for any file is returned unchanged: normalising many accents in a row takes quadratic
+    time."""
     if any(len(name) > LONGEST_NAME for name in path.split("/")):
         return path
     return unicodedata.normalize("NFKC", path).casefold()
@@ -107,7 +109,7 @@ def _program(path: str, text: str | None) -> bool:
 
 
 def _claims(path: str, original: Callable[[str], str | None]) -> bool:
-    """Is it a `testing.py` of the program that tests make their claims with?"""
+    """Is it a `testing.py` of the program that tests use for their assertions?"""
     text = original(path) if posixpath.basename(path) in ("testing.py", "_testing.py") else None
     return text is not None and _TESTS_AT_RUN_TIME.search(text) is not None
 
@@ -125,16 +127,16 @@ def _infrastructure(path: str, artifact: Artifact) -> str:
         return "is in a folder of installed or compiled things"
     if name in _PROGRAMS:
         return "has the name of a program that runs the tests"
-    if path not in artifact.test_script or not ("." in path or "/" in path):  # a bare word may be there by chance
+    if path not in artifact.test_script or not ("." in path or "/" in path):  # a bare word may occur by chance
         return ""
     named = re.search(rf"(?<![\w/.-])(?:\./)?{re.escape(path)}(?![\w/-])", artifact.test_script)
     return "is named by the test script" if named else ""
 
 
 def _shadow(path: str, own: Set[str]) -> str:
-    """A new module that would be imported instead of the runner's or the standard library's, or as a plugin.
+    """A new module that would be imported instead of one of the runner's or the standard library's, or as a plugin.
 
-    `own`: paths of the bug, and their packages. A package of the bug is the project's, by whatever name."""
+    `own`: paths of the bug, and their packages. A package of the bug belongs to the project, whatever its name."""
     names = [posixpath.basename(path), *(f"{folder}.py" for folder in path.split("/")[:-1])]
     if any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in _PLUGINS):
         return "has the name of a pytest plugin"

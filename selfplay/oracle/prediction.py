@@ -1,7 +1,7 @@
-"""What a solver or a file hands in as a prediction, read once and strictly.
+"""A prediction, from a solver or a file: read once, strictly.
 
-Two things that transport does to a diff are undone, and noted: line ends turned into CRLF throughout, and a missing
-line end at the very end. Everything else that is not a git diff is refused with its reason; nothing is guessed.
+Two changes that transport makes to a diff are undone, and noted: line ends turned into CRLF throughout, and a missing
+line end at the very end. Everything else that is not a git diff is refused with a reason; nothing is guessed.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _STRUCTURE = (b"diff --git ", b"--- ", b"+++ ", b"@@ ")
 
 @dataclass(frozen=True)
 class ReadPrediction:
-    """A prediction that can be applied: its text, its sections, and what was mended on the way."""
+    """A prediction that can be applied: its text, its sections, and the repairs that were made on reading."""
 
     diff: str
     sections: tuple[FilePatch, ...]

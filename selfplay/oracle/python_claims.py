@@ -1,7 +1,7 @@
-"""Python tests with every claim made false: what they compare with becomes another value of the same kind.
+"""Makes every assertion in Python tests false: the expected value becomes another value of the same kind.
 
 The other value is near the right one, in a variant chosen at random. So an object that equals everything of its kind,
-or everything that differs in case, in white space or by one alone, equals some of these values, too.
+or everything that differs in case, in white space or by one, equals some of these values too.
 """
 
 import ast
@@ -13,7 +13,8 @@ from selfplay.oracle.variants import FAR
 from selfplay.plain import syntax_tree
 
 VARIANTS = 7
-"""How a value may be another: longer, altered in one place, in case, in white space, at its end, shorter, in order."""
+"""How the other value may differ: longer, changed in one place, in case, in white space, at its end, shorter, in
+order."""
 CASES = 2
 _RAISES = ("raises", "assertRaises", "assertRaisesRegex")
 _UNLIKELY = (
@@ -23,7 +24,7 @@ _UNLIKELY = (
 
 
 def other_value(name: str, known: Sequence[str]) -> str:
-    """Source of the function `name(value, variant)`, which gives another value of the same kind."""
+    """Source of the function `name(value, variant)`, which returns another value of the same kind."""
     objects = f"_{secret_name(known, (name,))}"
     word, number, place = secret_name(known, ()), 2 + secrets.randbelow(90), secrets.randbelow(1000)
     return f"""
@@ -75,10 +76,10 @@ def {objects}(value, variant):
 
 
 def falsified(source: str, other: str, variant: int) -> str:
-    """The test function with each of its claims made false, so that it must fail; empty when it makes none known here.
+    """The test function with each of its assertions made false, so that it must fail; empty when none is recognised.
 
-    `other`: the function that gives another value of the same kind; `variant`: how it differs, where a claim
-    is of equality."""
+    `other`: the function that returns another value of the same kind; `variant`: how it differs, for assertions of
+    equality."""
     try:
         claims = _Claims(other, variant)
         changed = claims.visit(syntax_tree(source))
@@ -88,8 +89,8 @@ def falsified(source: str, other: str, variant: int) -> str:
 
 
 def with_few_cases(source: str) -> str:
-    """The test function with `CASES` of each list of cases that it is parametrised with and that is written out: each
-    case that fails is reported, which costs more than most tests, and one shows as much as thirty."""
+    """The test function with only `CASES` cases of each literal list that it is parametrised with. Each failing case is
+    reported, which costs more than most tests, and one shows as much as thirty."""
     try:
         tree = syntax_tree(source)
         for function in ast.walk(tree):
@@ -104,7 +105,8 @@ def with_few_cases(source: str) -> str:
 
 
 class _Claims(ast.NodeTransformer):
-    """What a test claims, of another value of the same kind, or negated; an exception nothing raises."""
+    """Replaces expected values by others of the same kind, negates other assertions, and expects exceptions never
+    raised."""
 
     def __init__(self, other: str, variant: int) -> None:
         self.found = False
@@ -118,7 +120,7 @@ class _Claims(ast.NodeTransformer):
         claim = node.test
         if not isinstance(claim, ast.Compare) or len(claim.ops) != 1:
             node.test = ast.UnaryOp(ast.Not(), claim)
-        elif isinstance(claim.ops[0], ast.In):  # what is near may be in it, too
+        elif isinstance(claim.ops[0], ast.In):  # a near value may be in it too
             claim.left = self._another(claim.left, FAR)
         elif isinstance(claim.ops[0], ast.Eq | ast.Is):
             if _literal(claim.left):
@@ -130,7 +132,7 @@ class _Claims(ast.NodeTransformer):
         return node
 
     def visit_With(self, node: ast.With) -> ast.stmt:
-        """A block that is to raise: nothing happens in it, or another exception is asked for."""
+        """A block that should raise: its body is emptied, or another exception is expected."""
         if self._variant % 2 and any(_name(item.context_expr) in _RAISES for item in node.items):
             self.found = True
             node.body = [ast.Pass()]
@@ -155,7 +157,7 @@ class _Claims(ast.NodeTransformer):
 
 
 def _name(node: ast.expr) -> str:
-    """What a call calls, less what it is of."""
+    """The name that is called, without the object before the dot."""
     if not isinstance(node, ast.Call):
         return ""
     return getattr(node.func, "attr", "") or getattr(node.func, "id", "")

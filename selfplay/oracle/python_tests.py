@@ -1,4 +1,4 @@
-"""Python test files as trees: canaries and renamed copies added, or every test made to fail. Pytest and unittest."""
+"""Python test files as trees: adds canaries and renamed copies, or makes every test fail. Pytest and unittest."""
 
 import ast
 import io
@@ -14,15 +14,15 @@ from selfplay.oracle.variants import chosen
 from selfplay.plain import encode, syntax_tree
 
 OTHERS = 4
-"""How many tests of a file beside its F2P tests are kept to fail."""
+"""How many tests of a file, besides its F2P tests, are kept and made to fail."""
 MOST_WORDS = 50
-"""Of an id that are looked at, its last: names of class and function stand at its end."""
+"""How many characters at the end of an id are searched: names of class and function stand at its end."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
 class _Owner:
-    """The class a test stands in. `path`: how the file's own code gets at it, the classes around it included."""
+    """The class around a test. `path`: how the file's own code reaches it, including the classes around it."""
 
     node: ast.ClassDef
     path: str
@@ -39,15 +39,15 @@ def canaries(
     path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int], file: str
 ) -> tuple[str, dict[str, str], list[str]]:
     """The file with one test per word and renamed copies of its F2P tests; word in a copy's id -> name of the copied
-    function; words in the ids of copies that claim something wrong. `most`: how many copies, and how many wrong ones,
-    chosen at random; `file`: the file that the copies seem to be in.
+    function; words in the ids of copies that assert something wrong. `most`: the maximum of copies, and of wrong ones,
+    chosen at random; `file`: the file name that the copies report.
 
     An empty text for a file that is not Python.
     """
     tree = _parsed(text)
     if tree is None:
         return "", {}, []
-    lines = io.StringIO(text, newline="").readlines()  # as Python counts them: a form feed ends none
+    lines = io.StringIO(text, newline="").readlines()  # as Python counts them: a form feed does not end a line
     end = _before_main(tree, len(lines))
     known, other = vocabulary(text), f"_{secret_name(vocabulary(text), (text,))}"
     added = _canaries(words, known, _kinds(tree))
@@ -65,7 +65,7 @@ def canaries(
             made.add(false)
             wrong.append(f"test_{secret_name(known, (text, *added))}")
             added.append(_copy(with_few_cases(false), function, owner, wrong[-1], file))
-    secrets.SystemRandom().shuffle(added)  # so that their order tells nothing
+    secrets.SystemRandom().shuffle(added)  # so that their order reveals nothing
     added.insert(0, other_value(other, known))
     head, tail = "".join(lines[:end]), "".join(lines[end:])
     return f"{head}\n\n{''.join(added)}\n{tail}", copies, wrong
@@ -79,10 +79,11 @@ def holds(path: str, text: str, tests: Collection[str]) -> bool:
 
 
 def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
-    """The file with a failure as the first thing each F2P test does, and a few others; the rest is gone.
+    """The file with a failure as the first statement of each F2P test, and of a few others; all other tests are
+    removed.
 
-    The rest is gone because a report of a failure costs more than most tests, and a test that is gone cannot pass
-    either. A text that is not Python, or too deep to be written, stays as it is.
+    They are removed because reporting a failure costs more than most tests, and a removed test cannot pass either. A
+    text that is not Python, or nested too deeply to be written, stays unchanged.
     """
     tree = _parsed(text)
     if tree is None:
@@ -103,7 +104,7 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
 
 
 class _Without(ast.NodeTransformer):
-    """Puts `pass` where some functions were."""
+    """Replaces the functions in `gone` with `pass`."""
 
     def __init__(self, gone: set[int]) -> None:
         self._gone = gone
@@ -116,7 +117,7 @@ class _Without(ast.NodeTransformer):
 
 
 def _parsed(text: str) -> ast.Module | None:
-    """Parsed from its bytes: only bytes may begin with a byte order mark, or declare an encoding."""
+    """Parsed from bytes: only bytes may begin with a byte order mark, or declare an encoding."""
     try:
         tree: ast.Module = syntax_tree(encode(text))
         return tree
@@ -125,7 +126,7 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 def _tests(tree: ast.AST) -> Iterator[_Test]:
-    """Every test function outside other functions, with the class it stands in, in their order."""
+    """Every test function outside other functions, with the class around it, in source order."""
     left: list[tuple[ast.AST, _Owner | None]] = [(tree, None)]
     while left:
         node, owner = left.pop()
@@ -141,11 +142,11 @@ def _tests(tree: ast.AST) -> Iterator[_Test]:
 
 
 class _Asked:
-    """Which functions of a file are among the tests with these ids, as far as the ids tell."""
+    """Which functions of a file belong to the tests with these ids, as far as the ids tell."""
 
     def __init__(self, path: str, tests: Collection[str]) -> None:
         self._beside: dict[str, set[str]] = {}
-        """Word -> the words of all ids that it is in."""
+        """Word -> the words of all ids that contain it."""
         for test in tests:
             if "::" in test and not _of_file(test.partition("::")[0], path):
                 continue
@@ -159,7 +160,8 @@ class _Asked:
 
 
 def _of_file(named: str, path: str) -> bool:
-    """May an id's path be this file's? A suite that runs in a folder of the tree names its files from there."""
+    """Can the path in an id be this file's? A suite that runs in a sub-folder names its files relative to that
+    folder."""
     return f"/{path}".endswith(f"/{named}") or f"/{named}".endswith(f"/{path}")
 
 
@@ -168,13 +170,13 @@ def _before_main(tree: ast.Module, default: int) -> int:
     for node in reversed(tree.body):
         if isinstance(node, ast.If) and "__name__" in _source_of(node.test):
             return node.lineno - 1
-        if isinstance(node, _Function | ast.ClassDef):  # what stands before it may need it
+        if isinstance(node, _Function | ast.ClassDef):  # code before it may need it
             break
     return default
 
 
 def _source_of(node: ast.expr) -> str:
-    """The source of an expression; of one too deep to be written, none."""
+    """The source of an expression; empty when it is nested too deeply to be written."""
     try:
         return ast.unparse(node)
     except RecursionError:
@@ -193,7 +195,7 @@ def _failure(words: Sequence[str]) -> str:
 
 
 class _Kinds(NamedTuple):
-    """What a file's tests may be: functions, methods of plain classes, methods that unittest runs."""
+    """The kinds of tests a file has: functions, methods of plain classes, methods that unittest runs."""
 
     functions: bool
     methods: bool
@@ -201,8 +203,8 @@ class _Kinds(NamedTuple):
 
 
 def _kinds(tree: ast.Module) -> _Kinds:
-    """A class whose base is not known here may be of either kind. A class with an unusual name does not tell how
-    another must be named, so functions are added instead."""
+    """A class with an unknown base may be of either kind. The name of an unusually named class does not show how
+    another class must be named, so functions are added instead."""
     owners = [owner for _, owner in _tests(tree)]
     bases = [_source_of(base) for owner in owners if owner for base in owner.node.bases]
     plain = [owner.name.startswith("Test") for owner in owners if owner and not owner.node.bases]
@@ -212,9 +214,10 @@ def _kinds(tree: ast.Module) -> _Kinds:
 
 
 def _canaries(words: Sequence[str], known: Sequence[str], kinds: _Kinds) -> list[str]:
-    """For each kind of test that the file holds, a test a word: it passes if the hash of the word is odd.
+    """For each kind of test in the file, one test per word: it passes if the hash of the word is odd.
 
-    One of each kind, since what makes one kind pass need not touch another; of no other kind, since a failure costs."""
+    One of each kind, since a trick that makes one kind pass may not affect another; no other kinds, since a failure is
+    costly."""
     hashed, case, parity = (f"_{secret_name(known, ())}" for _ in range(3))
     asked = f"\nimport hashlib as {hashed}, unittest as {case}\n\n\ndef {parity}(text):\n"
     asked += f"    return int({hashed}.sha256(text.encode()).hexdigest(), 16) % 2\n\n"
@@ -235,14 +238,15 @@ def _class(known: Sequence[str], bases: str, methods: Sequence[str]) -> str:
 
 
 def _source(function: _Function, lines: Sequence[str]) -> str:
-    """The function as code of its own. A method stays indented, so that its strings of several lines stay the same."""
+    """The function as separate code. A method stays indented, so that its multi-line strings do not change."""
     first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
     source = "".join(lines[first - 1 : function.end_lineno])
     return f"if True:\n{source}" if source[:1].isspace() else source
 
 
 def _copy(source: str, function: _Function, owner: _Owner | None, name: str, file: str) -> str:
-    """Code that compiles a copy of the function as if it were in another file; dropped where its class is missing."""
+    """Code that compiles a copy of the function as if it were in another file; it does nothing when its class is
+    missing."""
     source = re.sub(rf"\bdef\s+{function.name}\b", f"def {name}", source, count=1)
     move = f"    setattr({owner.path}, {name!r}, globals().pop({name!r}))\n" if owner else ""
     made = f"\ntry:\n    exec(compile({source!r}, {file!r}, 'exec'), globals())\n{move}"

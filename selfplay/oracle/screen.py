@@ -1,4 +1,4 @@
-"""What refuses a prediction before any test runs: tests, or what runs them, that it changes."""
+"""Refuses a prediction before any test runs, when it changes tests or what runs them."""
 
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.paths import refusal
@@ -11,7 +11,7 @@ from selfplay.workbench.staging import DoesNotApply, apply_diffs
 
 
 def refused_path(task: Task, read: ReadPrediction) -> tuple[str, str] | None:
-    """(reason, sentence) when a path it changes may not be changed; told by the paths alone."""
+    """(reason, sentence) when the prediction changes a forbidden path; decided by the paths alone."""
 
     def original(path: str) -> str | None:
         return original_texts(task.world, [path]).get(path)
@@ -20,8 +20,8 @@ def refused_path(task: Task, read: ReadPrediction) -> tuple[str, str] | None:
 
 
 def refused_setting(backend: Backend, task: Task, read: ReadPrediction, limits: Limits) -> tuple[str, str] | None:
-    """The same when it changes settings of the tests in a file that holds others, too. Opens a sandbox only where it
-    touches such a file; raises `SandboxError` when none can be had."""
+    """The same, for test settings in a file that also holds other settings. Opens a sandbox only if the prediction
+    touches such a file; raises `SandboxError` when none is available."""
     script = task.artifact.test_script
     touched = {path for section in read.sections for path in section.paths if is_settings_file(path, script)}
     if not touched:
@@ -32,7 +32,7 @@ def refused_setting(backend: Backend, task: Task, read: ReadPrediction, limits: 
             before = {path: _text(sandbox, path) for path in touched}
             apply_diffs(sandbox, (read.diff,))
         except DoesNotApply:
-            return None  # the run says so
+            return None  # the run will report it
         after = {path: _text(sandbox, path) for path in touched}
     reasons = (changed_settings(path, before[path], after[path], script) for path in sorted(touched))
     return next((("touches-infrastructure", why) for why in reasons if why), None)

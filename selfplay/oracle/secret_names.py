@@ -1,6 +1,6 @@
-"""Names nobody can know beforehand, which look like the suite's own: made of the words its tests are named with.
+"""Secret names that look like the suite's own: they are composed of the words in its test names.
 
-A form of their own (hexadecimal, say) would let a patch tell them from tests without reading a test.
+A special form (hexadecimal, for example) would let a patch recognise them without reading a test.
 """
 
 import hashlib
@@ -22,14 +22,14 @@ def vocabulary(text: str) -> tuple[str, ...]:
 
 
 def some_words(names: Iterable[str]) -> tuple[str, ...]:
-    """The words that these names are made of; some of them, where there are many."""
+    """The words in these names; a selection if there are many."""
     words = {word.lower() for name in names for word in re.findall(r"[A-Za-z]{3,12}", name)} - {"test", "tests"}
     return tuple(sorted(_CHOICE.sample(sorted(words), min(len(words), MOST_WORDS))))
 
 
 def secret_name(words: Collection[str], taken: Collection[str], odd: bool | None = None, joint: str = "_") -> str:
-    """A name of four words, of these and of some that any suite could use, that does not occur in the texts `taken`.
-    `odd` asks for this parity of its hash; `joint` stands between the words."""
+    """A name of four words, from these and from words that any suite could use, that does not occur in the texts
+    `taken`. `odd` asks for this parity of its hash; `joint` separates the words."""
     pool = sorted({*words, *_COMMON})
     while True:
         name = joint.join(_CHOICE.choice(pool) for _ in range(4))

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 MOST_CHARACTERS = 1_000_000
-"""Of a settings file that is compared: those of projects have some thousand."""
+"""Characters of a settings file that is compared: files of real projects have some thousand."""
 MOST_DOTS = 200
-"""In a line of a file that `tomllib` reads: a key of many parts costs as much as the square of their number."""
+"""Dots in a line read by `tomllib`: a key of many parts takes time quadratic in their number."""
 MOST_BLANKS = 100
-"""In a row in a file that `configparser` reads: each line costs it as much as its length times this."""
+"""Blanks in a row in a file read by `configparser`: each line takes time proportional to its length times this."""
 _TOML = ("pytest", "tox", "nox", "coverage", "hatch", "pdm", "poe", "taskipy")
 _INI = re.compile(r"tool:pytest|pytest|testenv.*|tox|nosetests|aliases|test|coverage:.*|options\.entry_points")
 _JSON = ("scripts", "jest", "mocha", "ava", "nyc", "c8", "tap", "vitest", "babel", "imports", "workspaces")
@@ -26,7 +26,7 @@ class Unreadable(ValueError):
 
 
 def changed_settings(path: str, before: str | None, after: str | None, script: str) -> str:
-    """One line when a change of a settings file changes how tests run; empty when not, or for any other file."""
+    """One line when a change of a settings file changes how tests run; empty otherwise, and for any other file."""
     view = _view(path, script)
     if view is None or before == after:
         return ""
@@ -38,7 +38,7 @@ def changed_settings(path: str, before: str | None, after: str | None, script: s
 
 
 def is_settings_file(path: str, script: str = "make") -> bool:
-    """May this file hold settings of the tests beside others?"""
+    """May this file contain settings of the tests besides others?"""
     return _view(path, script) is not None
 
 
@@ -94,7 +94,7 @@ def _json(text: str) -> Any:
 
 
 def _make(text: str, script: str) -> Any:
-    """The rules a test run asks for by name, and what changes how every rule is run."""
+    """The rules that a test run asks for by name, and what changes how every rule runs."""
     asked = set(re.findall(r"[\w.-]+", script)) | {"test", "tests", "check"}
     rules = [found[0] for found in _MAKE_TARGET.finditer(text) if asked & set(found[1].split())]
     return rules, _MAKE_SPECIAL.findall(text)

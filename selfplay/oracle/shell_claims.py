@@ -1,12 +1,13 @@
-"""Shell tests with the claims of `[`, `[[` and `test` made false: operators turned round, or what they compare with
-another value."""
+"""Makes the conditions of `[`, `[[` and `test` in shell tests false: inverts operators, or replaces the expected
+value."""
 
 import re
 
 VARIANTS = 4
-"""Turned round; a number one more or a text longer; a number one less or a text shorter; a number far off."""
+"""The variants: inverted; a number one larger or a text longer; a number one smaller or a text shorter; a number far
+off."""
 LONGEST_LINE = 500
-"""Of a script that is read: a longer one may hold many beginnings of claims that do not end."""
+"""Bytes of a script that is read: a longer one may contain many claims that begin and do not end."""
 _LOOPS = re.compile(r"\s*(?:while|until|for|if|elif|case)\b")
 _CLAIM = re.compile(
     r"(?P<head>(?:\[\[?|\btest)\s[^;|&\n]*?\s)(?P<sign>-eq|-ne|-lt|-le|-gt|-ge|==|=|!=)(?P<space>\s+)"
@@ -19,8 +20,8 @@ _OPPOSITE = {
 
 
 def falsified(text: str, variant: int) -> str:
-    """The test with each of these claims made false, so that it must fail; empty when there is none that this variant
-    changes. Conditions of loops and branches are left as they are."""
+    """The test with each of these conditions made false, so that it must fail; empty when this variant changes none.
+    Conditions of loops and branches stay as they are."""
     made = "\n".join(_falsified(line, variant) for line in text.split("\n"))
     return "" if made == text else made
 

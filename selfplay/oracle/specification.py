@@ -1,9 +1,9 @@
-"""What a solver is told: the weakening reversed, or only the part of it that tells of some tests.
+"""What a solver is shown: the reversed weakening, or only the part of it that concerns some tests.
 
-The paper shows all of it and names that as its first weakness. With a `public_share` below 1 whole tests are kept
-back: a weakening is taken apart into what it changes of each test, and what belongs to no test (imports, helpers) is
-shown with any of them. Which tests are hidden is chosen once per bug and recorded in it, so that whatever grows out of
-the bug is told the same.
+The paper shows all of it and names that as its first weakness. With a `public_share` below 1 whole tests are kept back:
+the weakening is split into its changes per test, and changes that belong to no test (imports, helpers) are shown with
+any of them. The hidden tests are chosen once per bug and recorded in it, so that every bug derived from it gets the
+same specification.
 """
 
 import bisect
@@ -26,7 +26,7 @@ Owner = tuple[str, str]
 
 @dataclass(frozen=True)
 class Piece:
-    """A change that is shown or kept back as one, with the tests it is of."""
+    """A change that is shown or kept back as a whole, and the tests it belongs to."""
 
     change: Change
     owners: frozenset[Owner]
@@ -35,10 +35,10 @@ class Piece:
 def hidden_tests(
     test_weaken: str, originals: Mapping[str, str], fail_to_pass: Sequence[str], share: float, seed: str
 ) -> tuple[str, ...]:
-    """The F2P ids to keep back so that at least `share` of them, and the change of one test, are shown.
+    """The F2P ids to keep back so that at least `share` of them, and the change of at least one test, are shown.
 
-    Tests that one change weakens together are shown or hidden together; F2P tests that are not weakened are in the
-    solver's world as they are. `originals`: path -> text of the original's test files. Raises `PatchError`, or
+    Tests that one change weakens together are shown or hidden together; F2P tests that are not weakened stand in the
+    solver's world unchanged. `originals`: path -> text of the original's test files. Raises `PatchError`, or
     `ValueError` for a share that is not in (0, 1]."""
     if not 0 < share <= 1:
         raise ValueError(f"a public share is above 0 and at most 1, not {share}")
@@ -59,7 +59,7 @@ def hidden_tests(
 
 
 def specification(test_weaken: str, originals: Mapping[str, str], hidden: Sequence[str] = ()) -> str:
-    """The diff that a solver is shown: the weakening reversed, less the changes of the tests in `hidden`; it applies
+    """The diff that a solver is shown: the reversed weakening without the changes of the tests in `hidden`. It applies
     to the weakened tree. Raises `PatchError`."""
     if not hidden:
         return patches.reverse(test_weaken)
@@ -82,7 +82,7 @@ def _head(section: str) -> str:
 
 
 def _unified(known: list[str], pieces: Sequence[Piece], kept_back: Sequence[bool]) -> str:
-    """The hunks that make the text that is shown of the weakened one. `known`: the lines of the original."""
+    """The hunks that turn the weakened text into the shown text. `known`: the lines of the original."""
     weak, steps, at, moved = list[str](), list[tuple[int, Change]](), 1, 0
     for piece, hidden in zip(pieces, kept_back, strict=True):
         weak += known[at - 1 : piece.change.start - 1]
@@ -99,7 +99,7 @@ def _unified(known: list[str], pieces: Sequence[Piece], kept_back: Sequence[bool
 
 
 def _together(steps: Sequence[tuple[int, Change]]) -> Iterator[list[tuple[int, Change]]]:
-    """Changes that are so near that their context meets, each run of them."""
+    """Groups of changes so close that their context overlaps."""
     run = list[tuple[int, Change]]()
     for start, change in steps:
         if run and start - run[-1][0] - len(run[-1][1].added) > 2 * CONTEXT:
@@ -111,8 +111,8 @@ def _together(steps: Sequence[tuple[int, Change]]) -> Iterator[list[tuple[int, C
 
 
 def _hunk(weak: Sequence[str], steps: Sequence[tuple[int, Change]], moved: int) -> tuple[str, int]:
-    """One hunk that undoes these changes of the weakened text, and how far the lines after it are moved. `moved`: how
-    far those before it are."""
+    """One hunk that undoes these changes of the weakened text, and how far it shifts the lines after it. `moved`: the
+    shift so far."""
     last, change = steps[-1]
     first = max(0, steps[0][0] - CONTEXT)
     end = min(len(weak), last + len(change.added) + CONTEXT)
@@ -129,12 +129,12 @@ def _hunk(weak: Sequence[str], steps: Sequence[tuple[int, Change]], moved: int) 
 
 
 def _range(start: int, count: int) -> str:
-    """Lines of a hunk's head: none are told by the line before them, one without its count."""
+    """A range in a hunk header: an empty range names the line before it, a range of one line has no count."""
     return f"{start + 1}" if count == 1 else f"{start + (count > 0)},{count}"
 
 
 def _pieces(section: FilePatch, originals: Mapping[str, str]) -> Iterator[Piece]:
-    """The changes of one file, in order. None of a file that is not only text."""
+    """The changes of one file, in order; none for a file that is not pure text."""
     if section.kind not in ("modified", "deleted") or section.binary or section.path not in originals:
         return
     found = _Places(find_tests(section.path, originals[section.path]))
@@ -149,7 +149,8 @@ def _pieces(section: FilePatch, originals: Mapping[str, str]) -> Iterator[Piece]
 
 
 def _apart(path: str, change: Change, owners: list[str]) -> Iterator[Piece]:
-    """Lines that are only taken away, test by test. An empty line or a comment between two goes with the next one."""
+    """Lines that are only removed, split by test. An empty line or a comment between two tests goes with the next
+    one."""
     following = ""
     for index in reversed(range(len(owners))):
         text = change.removed[index].strip()
@@ -181,7 +182,7 @@ class _Places:
 
 
 class _Tests:
-    """Ids of tests, found by the test they are of."""
+    """Ids of tests, indexed by the test they belong to."""
 
     def __init__(self, ids: Sequence[str]) -> None:
         self._words = {test: frozenset(re.findall(r"\w+", test.split("[")[0])) for test in ids}
@@ -191,7 +192,7 @@ class _Tests:
                 self._having.setdefault(word, []).append(test)
 
     def of(self, owner: Owner) -> list[str]:
-        """The ids of this test: by its file, where the id tells one, and by the words of its name."""
+        """The ids of this test: by its file, where the id contains one, and by the words of its name."""
         path, name = owner
         if not name.isidentifier() and "." not in name:
             return [test for test in self._words if _may_be_in(test, path) and name in test.split("[")[0]]
@@ -205,7 +206,7 @@ def _may_be_in(test: str, path: str) -> bool:
 
 
 def _tied(owners: Iterable[frozenset[Owner]]) -> list[frozenset[Owner]]:
-    """The tests that changes tie together, each in one group, in order of their first change."""
+    """Groups of tests that changes connect, in the order of their first change."""
     leader: dict[Owner, Owner] = {}
     order: dict[Owner, int] = {}
 

@@ -1,7 +1,7 @@
-"""One run of the oracle's tests on the original plus diffs, in a fresh sandbox, with what proves that they ran.
+"""One run of the oracle's tests on the original plus diffs, in a fresh sandbox, with evidence that the tests ran.
 
-The workbench's engine runs them; what this adds: a witness inside pytest signs what it sees, and the test files are
-compared with themselves after the run.
+The workbench's engine runs them. This module adds two things: a witness inside pytest signs what it sees, and the test
+files are compared before and after the run.
 """
 
 import hmac
@@ -22,10 +22,10 @@ _WITNESS_SOURCE = "selfplay_witness.py"
 
 @dataclass(frozen=True)
 class Trial(Run):
-    """What one run showed, and what the witness signed.
+    """The result of one run, and what the witness signed.
 
-    `witness`: id -> outcome, None when it was not asked for; `witness_end`: the exit status it saw, None when it never
-    got there; `replaced`: functions of the test runner that were others at its end.
+    `witness`: id -> outcome, None when it was not asked for; `witness_end`: the exit status it saw, None when it did
+    not reach the end; `replaced`: functions of the test runner that had been replaced at the end.
     """
 
     witness: Mapping[str, str] | None = None
@@ -35,11 +35,11 @@ class Trial(Run):
 
 @dataclass(frozen=True)
 class Order:
-    """What to run: `diffs` in order, then `optional` if it applies, then the test files restored, then `files` written,
-    with what they were `compiled` to.
+    """What to run: `diffs` in order, then `optional` if it applies; then the test files are restored, then `files` are
+    written with their `compiled` forms.
 
-    `witness`: ask for the second reporter. `keep_compiled`: let the run write compiled files, and keep those of
-    `files`. `seconds`: what the script may take.
+    `witness`: use the second reporter. `keep_compiled`: let the run write compiled files, and keep those of `files`.
+    `seconds`: time limit of the script.
     """
 
     diffs: tuple[str, ...]
@@ -52,14 +52,14 @@ class Order:
 
     @property
     def names(self) -> dict[str, str]:
-        """What a diff that does not apply is called."""
+        """Diff -> its name in the message when it does not apply."""
         return {diff: "the prediction" if diff == self.diffs[-1] else "a diff of the bug" for diff in self.diffs}
 
 
 def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, limits: Limits = Limits()) -> Trial:
     """Carry out `order` in a fresh sandbox. Raises `SandboxError` only when none can be started."""
     key = secrets.token_hex(32).encode() if order.witness else b""
-    module = f"w{secrets.token_hex(8)}"  # nobody can put a module of this name before it
+    module = f"w{secrets.token_hex(8)}"  # an unknown name, so no module can shadow it
     request = Request(
         world, artifact.test_script, artifact.test_parser, order.seconds, limits,
         diffs=order.diffs, names=order.names, optional=order.optional, restore=artifact.test_files,
@@ -77,8 +77,8 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
 
 
 def _environment(world: World, order: Order, module: str) -> dict[str, str]:
-    """What the run's environment has beside the world's."""
-    extra = {"PYTHONDONTWRITEBYTECODE": ""} if order.keep_compiled else {}  # empty is unset to Python
+    """The environment variables of the run, in addition to the world's."""
+    extra = {"PYTHONDONTWRITEBYTECODE": ""} if order.keep_compiled else {}  # Python treats empty as unset
     if order.witness:
         path = world.env.get("PYTHONPATH")
         extra["SELFPLAY_WITNESS"] = "1"
@@ -88,8 +88,8 @@ def _environment(world: World, order: Order, module: str) -> dict[str, str]:
 
 
 def read_witness(data: bytes, key: bytes) -> tuple[dict[str, str], tuple[str, ...], int | None]:
-    """(id -> outcome, replaced functions, exit status) from the lines that are signed, in order and records; the first
-    that is not ends it."""
+    """(id -> outcome, replaced functions, exit status) from the lines that are correctly signed, in order, and records;
+    reading stops at the first other line."""
     seen: dict[str, str] = {}
     replaced: list[str] = []
     for number, line in enumerate(data.splitlines(), 1):
@@ -110,7 +110,8 @@ def read_witness(data: bytes, key: bytes) -> tuple[dict[str, str], tuple[str, ..
 
 
 def _record(said: bytes) -> tuple[int, str, str, str | int] | None:
-    """[number, kind, test, outcome]; None for anything else: the program may know the key, and sign what it likes."""
+    """[number, kind, test, outcome]; None for anything else: the program may know the key and sign whatever it
+    wants."""
     try:
         record = json.loads(said)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Which tests are made to claim something wrong, and in which variant, drawn so that no patch can know."""
+"""Chooses at random which tests get false claims, and in which variant, so that a patch cannot predict it."""
 
 import secrets
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 FAR = 0
-"""The variant that gives a value far from the right one; the others give values near it."""
+"""The variant with a value far from the right one; the others give values near it."""
 
 
 def chosen(tests: Sequence[T], most: int, variants: int) -> list[tuple[T, int]]:
-    """At most `most` pairs of a test and one of so many `variants`: every test once, far from the truth, before one
-    comes again in another variant."""
+    """At most `most` pairs of a test and one of the `variants`: every test comes once with the far variant, before any
+    repeats with another variant."""
     chance = secrets.SystemRandom()
     order = chance.sample(tests, len(tests))
     turns = [FAR, *chance.sample(range(FAR + 1, variants), variants - 1)]

@@ -1,10 +1,10 @@
-"""The solver's world (SSR section 6): the broken repository with one fresh commit, and nothing that tells the answer.
+"""The solver's world (SSR section 6): the broken repository with one fresh commit, and nothing that reveals the answer.
 
 original -> bug_inject -> test_weaken -> (order 2: the failed patch) -> caches and history removed -> one commit.
-Script, parser and file list never enter it. What the solver made of it is read back without asking anything in it:
-a manifest of the tree, taken before the episode and kept outside, says which files changed. `SolverWorld.changes()`
-takes those files out of the solver's sandbox; once it is closed, `prediction_of` makes the diff in a fresh sandbox, by
-a git directory the solver never saw. Ignored new files are left out, as `git add` does.
+Script, parser and file list never enter it. The solver's changes are read back without trusting anything in it: a
+manifest of the tree, taken before the episode and kept outside, shows which files changed. `SolverWorld.changes()`
+takes those files out of the solver's sandbox; once it is closed, `prediction_of` makes the diff in a fresh sandbox,
+with a git directory the solver never saw. Ignored new files are left out, as `git add` does.
 """
 
 import hashlib
@@ -39,14 +39,14 @@ class Task:
 
     @property
     def diffs(self) -> tuple[str, ...]:
-        """What makes the broken tree out of the original, in order."""
+        """The diffs that turn the original into the broken tree, in order."""
         return (self.artifact.bug_inject, self.artifact.test_weaken, *self.extra)
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What a solver changed, taken out of its sandbox: paths that are `gone`, the other changed files `packed`, and
-    changed paths that no diff can hold."""
+    """A solver's changes, taken out of its sandbox: the paths that are `gone`, the other changed files `packed`, and
+    changed paths that a diff cannot express."""
 
     gone: tuple[str, ...] = ()
     packed: bytes = b""
@@ -55,21 +55,22 @@ class Changes:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a solver made: a git diff against the tree it was given, and changed paths that no diff can hold or that
-    are ignored, for people."""
+    """The solver's result: a git diff against the tree it was given, and, for people, changed paths that are ignored or
+    that a diff cannot express."""
 
     diff: str
     left_out: tuple[str, ...] = ()
 
 
 def solver_world(prepared: Prepared) -> World:
-    """The layers a solver may see: the tree without the compiled caches, which hold the original's code."""
+    """The layers a solver may see: the tree without the compiled caches, which contain the original's code."""
     return replace(prepared.world(), tree=(prepared.tree,))
 
 
 @dataclass(frozen=True)
 class SolverWorld:
-    """An open world: `sandbox` is the solver's, `/testbed` the broken repository. `removed`: paths cleaned away."""
+    """An open world: `sandbox` is the solver's, `/testbed` the broken repository. `removed`: paths that were cleaned
+    away."""
 
     task: Task
     sandbox: Sandbox
@@ -101,9 +102,9 @@ class SolverWorld:
 
 
 def prediction_of(backend: Backend, task: Task, changes: Changes, limits: Limits = Limits()) -> Prediction:
-    """The diff that these changes of the task's tree are, made in a sandbox that the solver never was in.
+    """The diff of these changes against the task's tree, made in a sandbox that the solver was never in.
 
-    Raises `PredictionError` for a diff that is too large, `SandboxError` when no sandbox can be had."""
+    Raises `PredictionError` for a diff that is too large, `SandboxError` when no sandbox is available."""
     if not changes.gone and not changes.packed:
         return Prediction("", changes.left_out)
     with backend.open(task.world, limits) as fresh:
@@ -123,7 +124,7 @@ def prediction_of(backend: Backend, task: Task, changes: Changes, limits: Limits
 def open_world(backend: Backend, task: Task, limits: Limits = Limits()) -> Iterator[SolverWorld]:
     """A sandbox ready for a solver's episode, closed when the context ends.
 
-    Raises `WorldError` when the bug's diffs do not apply, `SandboxError` when no sandbox can be had.
+    Raises `WorldError` when the bug's diffs do not apply, `SandboxError` when no sandbox is available.
     """
     with backend.open(task.world, limits) as sandbox:
         removed = _stage(sandbox, task)
@@ -134,7 +135,7 @@ def open_world(backend: Backend, task: Task, limits: Limits = Limits()) -> Itera
 
 def _stage(sandbox: Sandbox, task: Task) -> tuple[str, ...]:
     """Make the broken tree; returns the paths that were cleaned away."""
-    cleaned = _bash(sandbox, "clean.sh", "/tmp/selfplay-cleaned").stdout  # before: what a diff adds is the task's
+    cleaned = _bash(sandbox, "clean.sh", "/tmp/selfplay-cleaned").stdout  # first: added files are the task's
     try:
         apply_diffs(sandbox, task.diffs)
     except DoesNotApply as error:

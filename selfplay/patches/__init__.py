@@ -1,5 +1,5 @@
-"""Git diffs as values: read, split by file, joined, reversed; code told from tests. Knows no history and applies
-nothing: applying is `git apply` inside a sandbox.
+"""Git diffs as values: read, split by file, joined, reversed; also decides which files are tests. Knows no history and
+applies nothing: applying is `git apply` inside a sandbox.
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ def changed_lines(text: str) -> int:
 
 
 def without(text: str, path: str) -> str:
-    """The diff less the unit that touches `path`; applying it leaves that file as the original has it.
+    """The diff without the unit that touches `path`; applying it leaves that file as the original has it.
 
     Raises `PatchError` when the diff is malformed or does not touch `path`.
     """

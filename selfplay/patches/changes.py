@@ -1,4 +1,4 @@
-"""What a hunk changes, run by run of changed lines, without its context."""
+"""What a hunk changes: each run of changed lines, without context."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ NO_NEWLINE = "\\"
 
 @dataclass(frozen=True)
 class Change:
-    """Neighbouring lines taken away and put in their place, each with its line end if it has one.
+    """Neighbouring lines that are removed, and the lines that replace them, each with its line end if it has one.
 
-    `start`: the 1-based line of the old file that is taken away first or, when none is, the one the new lines come
-    before.
+    `start`: the 1-based number of the first removed old line; if none is removed, of the old line before which the new
+    lines are inserted.
     """
 
     start: int
@@ -22,7 +22,7 @@ class Change:
 
     @property
     def lines(self) -> range:
-        """The old lines that are changed; of an insertion the one it comes before."""
+        """The numbers of the changed old lines; for an insertion, of the line after it."""
         return range(self.start, max(self.end, self.start + 1))
 
     @property

@@ -1,7 +1,7 @@
 """Which files belong to the tests, by their path alone and in any language.
 
-Deliberately generous: what supports tests (fixtures, snapshots, runner configuration) counts as test, because a bug
-planted there breaks the specification instead of the program. A project that ships a package called `testing` loses
+Deliberately generous: files that support tests (fixtures, snapshots, runner configuration) count as tests, because a
+bug planted there breaks the specification instead of the program. A project that ships a package called `testing` loses
 that package as a target, which costs little.
 """
 
@@ -31,8 +31,8 @@ def is_test_file(path: str) -> bool:
         return True
     if _RUNNER_CONFIG.fullmatch(pure.name) or pure.suffix in _TEST_SUFFIXES:
         return True
-    if pure.suffix in _DOCUMENTS:  # a document about tests, or a program named `test`, is neither
+    if pure.suffix in _DOCUMENTS:  # a document about tests, or a program named `test`, is not a test
         return False
-    if pure.suffix == ".py" and _SPEC_STEM.fullmatch(pure.stem):  # no runner of Python collects a `spec.py`
+    if pure.suffix == ".py" and _SPEC_STEM.fullmatch(pure.stem):  # no Python test runner collects a `spec.py`
         return False
     return bool(_LOWER_STEM.fullmatch(pure.stem) or _CAMEL_STEM.fullmatch(pure.stem))

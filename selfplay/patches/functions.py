@@ -1,4 +1,4 @@
-"""Which function a line of a file belongs to: by syntax in Python, by what test runners ask for elsewhere."""
+"""Which function a line of a file belongs to: by syntax in Python, by the conventions of test runners elsewhere."""
 
 import ast
 import re
@@ -17,8 +17,8 @@ _TEST = re.compile(
 
 @dataclass(frozen=True)
 class Function:
-    """`name`: qualified by its classes, and the functions around it. `first` to `last`: its 1-based lines, decorators
-    included."""
+    """`name`: qualified by its classes and enclosing functions. `first` to `last`: its 1-based lines, including
+    decorators."""
 
     name: str
     first: int
@@ -29,7 +29,7 @@ class Function:
 
 
 def functions(path: str, text: str) -> tuple[Function, ...]:
-    """The functions of a Python file, outer ones before inner ones; of any other text none, of a broken one none."""
+    """The functions of a Python file, outer ones first; empty for any other text and for a file with syntax errors."""
     if not path.endswith(_PYTHON):
         return ()
     try:
@@ -44,7 +44,7 @@ def function_at(found: tuple[Function, ...], line: int) -> str:
 
 
 def find_tests(path: str, text: str) -> tuple[Function, ...]:
-    """The tests of a file, as far as its text tells them apart. Outside Python each ends where the next one begins."""
+    """The tests of a file, as far as its text shows them. Outside Python each test ends where the next one begins."""
     if path.endswith(_PYTHON):
         return tuple(one for one in functions(path, text) if _is_test(one.name))
     lines = text.split("\n")
@@ -52,7 +52,7 @@ def find_tests(path: str, text: str) -> tuple[Function, ...]:
     ends = [at - 1 for at, _ in found[1:]] + [len(lines)]
     return tuple(
         Function(match["bats"] or match["called"] or match["named"], at, end)
-        for (at, match), end in zip(found, ends, strict=False)  # of no tests there is one end
+        for (at, match), end in zip(found, ends, strict=False)  # without tests there is still one end
     )
 
 

@@ -10,7 +10,7 @@ SYMLINK_MODE = "120000"
 
 
 class PatchError(SelfplayError):
-    """A diff that is malformed, ambiguous, or touches what it must not."""
+    """A diff that is malformed, ambiguous, or touches forbidden paths."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class FilePatch:
 
     @property
     def path(self) -> str:
-        """The name a person would call the file by: the new one, or the old one of a deleted file."""
+        """The name a person would use for the file: the new name, or the old name of a deleted file."""
         path = self.new_path or self.old_path
-        assert path is not None  # the parser makes no patch without a name
+        assert path is not None  # the parser never makes a patch without a name
         return path
 
     @property

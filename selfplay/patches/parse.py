@@ -1,8 +1,8 @@
-"""A strict reader of what `git diff --binary` writes: nothing it does not understand gets through.
+"""A strict reader for the output of `git diff --binary`: it rejects everything it does not understand.
 
 `git apply` skips text between sections, so a lenient reader and `git apply` could see two different patches in one
-file; this one raises `PatchError` for every line it cannot place. `unidiff` is not used here: measured with 1.0.1, it
-drops the content of binary patches, leaves quoted names quoted, skips garbage, and does not print back what it read.
+file; this reader raises `PatchError` for every line it cannot place. `unidiff` is not used here: measured with 1.0.1,
+it drops the content of binary patches, leaves quoted names quoted, skips garbage, and does not print back what it read.
 """
 
 import re
@@ -30,7 +30,7 @@ _MODES = ("100644", "100755", "120000")
 
 
 class _Lines:
-    """A cursor over the lines of a diff that knows where it is when something is wrong."""
+    """A cursor over the lines of a diff; it knows its position when something is wrong."""
 
     def __init__(self, text: str) -> None:
         if text and not text.endswith("\n"):
@@ -133,7 +133,7 @@ def _names(lines: _Lines) -> tuple[str, str]:
 
 
 def _paths(lines: _Lines, first: str, fields: dict[str, str], names: tuple[str, str] | None) -> tuple[str, str]:
-    """Old and new path, once every line that names them agrees."""
+    """Old and new path, after checking that all lines that name them agree."""
     moved = [
         (unquote(fields.get(f"{verb} from", "")), unquote(fields.get(f"{verb} to", ""))) for verb in _verbs(fields)
     ]
@@ -234,7 +234,7 @@ def _hunk(lines: _Lines) -> Hunk:
         if line is None or (line[:1] not in ("", " ", "-", "+") and not line.startswith("\\ ")):
             raise lines.error("a hunk is shorter than its header says")
         body.append(lines.take())
-        old -= line[:1] in ("", " ", "-")  # git reads an empty line as an empty line of context
+        old -= line[:1] in ("", " ", "-")  # git reads an empty line as an empty context line
         new -= line[:1] in ("", " ", "+")
     if old or new or all(line[:1] in ("", " ", "\\") for line in body):
         raise lines.error("a hunk does not hold what its header says")

@@ -1,4 +1,4 @@
-"""Git's C-style quoting of path names (`core.quotePath`), both ways, byte for byte."""
+"""Git's C-style quoting of path names (`core.quotePath`), in both directions, byte for byte."""
 
 import re
 
@@ -13,7 +13,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def quote(path: str) -> str:
-    """`path` as git prints it: as it is when harmless, else in double quotes with octal escapes."""
+    """`path` as git prints it: unchanged when harmless, otherwise in double quotes with octal escapes."""
     data = encode(path)
     if all(32 <= byte < 127 and byte not in b'"\\' for byte in data):
         return path
@@ -27,7 +27,7 @@ def _quoted_byte(byte: int) -> str:
 
 
 def unquote(name: str) -> str:
-    """The path behind a name printed by git. Raises `PatchError` for a name git would not print."""
+    """The path behind a name printed by git. Raises `PatchError` for a name that git would not print."""
     if not name.startswith('"'):
         return _plain(name)
     if not _QUOTED.fullmatch(name):
@@ -47,10 +47,12 @@ def _byte(escape: re.Match[bytes]) -> bytes:
 
 
 def pairs(names: str, old: str | None = None) -> tuple[tuple[str, str], ...]:
-    """The ways to read the two names of a `diff --git` line. `old`: the first of them, if the section tells it.
+    """The possible readings of the two names in a `diff --git` line. `old`: the first name, if the section has it
+    elsewhere.
 
-    Unquoted names may hold spaces, so the line alone leaves many readings. Without `old` only those are given that can
-    be of one file: two names of one length, or a quoted one behind one that holds no quote. Raises `PatchError`.
+    Unquoted names may contain spaces, so the line alone can be read as many pairs. Without `old`, only pairs that can
+    name one file are returned: two names of equal length, or a quoted name after one without a quote. Raises
+    `PatchError`.
     """
     if quoted := _QUOTED.match(names):
         cuts = {quoted.end()}

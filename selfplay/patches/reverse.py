@@ -1,4 +1,4 @@
-"""The textual reverse of a diff: what a solver is shown of a weakening, and what undoes a bug."""
+"""The textual reverse of a diff: how a solver is shown a weakening, and what undoes a bug."""
 
 from itertools import groupby
 
@@ -8,9 +8,9 @@ from selfplay.patches.quoting import quote
 
 
 def reverse(text: str) -> str:
-    """A diff that undoes `text`: names, modes, hunks and both halves of binary patches trade places.
+    """A diff that undoes `text`: names, modes, hunks and both halves of binary patches are swapped.
 
-    Raises `PatchError` when `text` is malformed, copies a file (its reverse would need the whole content), or holds
+    Raises `PatchError` when `text` is malformed, copies a file (its reverse would need the whole content), or contains
     a binary patch with only one half.
     """
     # a file that became a link is "delete, then add"; so must be its reverse, or git refuses the second half

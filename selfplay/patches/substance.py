@@ -1,4 +1,4 @@
-"""Does a diff change a program at all, or only how its source looks?"""
+"""Whether a diff changes a program, or only how its source looks."""
 
 from collections.abc import Iterable
 from pathlib import PurePosixPath
@@ -9,13 +9,14 @@ _SLASHES = frozenset([
     ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".go", ".java", ".js", ".jsx", ".kt", ".mjs", ".rs", ".swift", ".ts",
     ".tsx",
 ])  # fmt: skip
-"""Suffixes of languages whose comments begin with `//`; in these a line that begins with `#` may be code."""
+"""Suffixes of languages whose comments begin with `//`; there a line that begins with `#` may be code."""
 
 
 def changes_code(sections: Iterable[FilePatch]) -> bool:
-    """False when the sections change nothing but comment lines, blank lines and white space at line ends.
+    """False when the sections change only comment lines, blank lines and white space at line ends.
 
-    Told by lines alone, in any language; a mode, a binary content or a whole file that comes or goes is a change.
+    Decided by lines alone, in any language; a changed mode, binary content, or an added or deleted file counts as a
+    change.
     """
     return any(_changes(section) for section in sections)
 

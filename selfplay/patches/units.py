@@ -7,10 +7,10 @@ from selfplay.patches.parse import parse
 
 
 def units(text: str) -> tuple[tuple[FilePatch, ...], ...]:
-    """The sections of a diff grouped so that each group stands alone, in order.
+    """The sections of a diff, grouped so that each group can be applied alone, in order.
 
-    Nearly always one section each. Sections that share a path (a file turned into a link, two files that trade
-    names) or of which one makes a folder where another has a file belong together. Raises `PatchError`.
+    Nearly always one section each. Sections belong together when they share a path (a file turned into a link, two
+    files that swap names), or when one makes a folder where another has a file. Raises `PatchError`.
     """
     patches = parse(text)
     groups = _Groups(len(patches))

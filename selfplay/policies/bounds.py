@@ -1,4 +1,4 @@
-"""What the numbers among a policy's options may be; pydantic refuses others when options are read."""
+"""Bounds of the numeric options of a policy; pydantic refuses other values when options are read."""
 
 from typing import Annotated
 

@@ -1,4 +1,5 @@
-"""What an endpoint answered, read as a reply. Servers differ: what is missing or of another kind counts as not said."""
+"""Reads an endpoint's answer as a reply. Servers differ: a field that is missing or of another type counts as
+absent."""
 
 import json
 import math
@@ -14,7 +15,7 @@ MOST_ID = 2**31 - 1
 
 @dataclass(frozen=True)
 class Prices:
-    """Of a million tokens."""
+    """Prices per million tokens."""
 
     fresh: float
     cached: float
@@ -22,7 +23,7 @@ class Prices:
 
 
 def read_reply(body: object, retries: int, prices: Prices) -> Reply | None:
-    """The first choice's message; None where `body` is not a chat completion."""
+    """The first choice's message; None when `body` is not a chat completion."""
     choices = _of(body, "choices", list)
     choice = choices[0] if choices else None
     message = _of(choice, "message", dict)
@@ -35,13 +36,13 @@ def read_reply(body: object, retries: int, prices: Prices) -> Reply | None:
 
 
 def _of(value: object, name: str, kind: type) -> Any:
-    """The field `name` of a JSON object where it is of this kind, else None."""
+    """The field `name` of a JSON object if it has this type, else None."""
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, kind) else None
 
 
 def _content(message: object) -> str:
-    """The message's text, which some servers give in parts."""
+    """The message's text, which some servers return in parts."""
     parts = _of(message, "content", list) or ()
     text = _of(message, "content", str) or "".join(_of(part, "text", str) or "" for part in parts)
     return well_formed(text)
@@ -56,13 +57,13 @@ def _calls(message: object) -> tuple[NativeCall, ...]:
             continue
         arguments = function.get("arguments")
         text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-        id = _of(call, "id", str) or f"call-{uuid.uuid4().hex[:12]}"  # an answer must name its call
+        id = _of(call, "id", str) or f"call-{uuid.uuid4().hex[:12]}"  # a tool message must name the call it answers
         found.append(NativeCall(well_formed(id), well_formed(name), well_formed(text)))
     return tuple(found)
 
 
 def _sample(body: object, choice: object, length: bool) -> Sample | None:
-    """The token ids, where the endpoint gave them all, each with a log-probability."""
+    """The token ids, if the endpoint returned all of them, each with a log-probability."""
     prompt, ids = _ids(_of(body, "prompt_token_ids", list)), _ids(_of(choice, "token_ids", list))
     entries = _of(_of(choice, "logprobs", dict), "content", list) or ()
     said = [entry.get("logprob") if isinstance(entry, dict) else None for entry in entries]
@@ -73,7 +74,7 @@ def _sample(body: object, choice: object, length: bool) -> Sample | None:
 
 
 def _ids(found: list[Any] | None) -> tuple[int, ...]:
-    """Token ids; no ids at all where one of them cannot be an id."""
+    """Token ids; empty when one of the values cannot be an id."""
     good = found is not None and all(type(one) is int and 0 <= one <= MOST_ID for one in found)
     return tuple(found) if found and good else ()
 

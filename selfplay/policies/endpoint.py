@@ -1,8 +1,8 @@
 """A model behind any OpenAI-compatible endpoint, as a `TextModel`.
 
-The client retries with jitter what may pass (429 as long as it is told to wait, 5xx, dropped and stalled connections);
-a page where JSON was expected is asked for again a few times. Token ids are taken where the endpoint gives them
-(vLLM's `return_token_ids`); whether it does is asked once, in `check`.
+The client retries temporary errors with jitter (429 after the wait the server asks for, 5xx, dropped and stalled
+connections). When a page comes where JSON was expected, the request is repeated a few times. Token ids are used where
+the endpoint returns them (vLLM's `return_token_ids`); `check` asks once whether it does.
 """
 
 import asyncio
@@ -24,24 +24,24 @@ from selfplay.policies.paced_client import PacedClient
 log = logging.getLogger(__name__)
 
 ODD_ANSWERS = 4
-"""How often a request is repeated whose answer is not a chat completion."""
+"""How often a request is repeated when its answer is not a chat completion."""
 CONTEXT_WORDS = (
     "context length", "context_length", "maximum context", "context window", "context size", "too many tokens",
     "prompt is too long", "input token count", "input is too long",
 )  # fmt: skip
-"""What servers write, in small letters, where a conversation does not fit."""
+"""What servers write, in lower case, when a conversation does not fit."""
 CHECK_SECONDS, CHECK_RETRIES = 60.0, 2
-"""What the first short answer may take: somebody waits for it."""
+"""Time limit of the first short answer: the user waits for it."""
 TOKEN_IDS = {"return_token_ids": True}
 
 
 @dataclass(frozen=True)
 class EndpointOptions:
-    """How an endpoint is used. Prices are for a million tokens; `answer_seconds`: the most that one
-    answer may take, however it comes.
+    """How an endpoint is used. Prices are per million tokens; `answer_seconds`: the most that one whole answer may
+    take.
 
-    `requests_per_minute`: with those that are asked again; 0: as many as come. `token_ids`: ask for the ids; None asks
-    whether the endpoint has them.
+    `requests_per_minute`: retries included; 0: no limit. `token_ids`: ask for the ids; None: first find out whether the
+    endpoint returns them.
     """
 
     base_url: str | None = None
@@ -77,7 +77,8 @@ class Endpoint:
         self._token_ids = bool(options.token_ids)
 
     async def check(self) -> None:
-        """One short answer, so that a wrong key, name or address is known before anything runs. Raises `ModelError`."""
+        """Ask for one short answer, so that a wrong key, name or address shows before anything runs. Raises
+        `ModelError`."""
         patient = self._client
         self._client = patient.with_options(
             timeout=min(CHECK_SECONDS, self.options.answer_seconds),
@@ -136,7 +137,7 @@ class Endpoint:
         return request
 
     async def _ask(self, request: dict[str, Any]) -> tuple[Any, int]:
-        """What came as JSON, or as text where it is not JSON, and how often the client asked again."""
+        """The answer as JSON, or as text if it is not JSON, and how often the client retried."""
         try:
             raw = await self._client.chat.completions.with_raw_response.create(**request)
             try:
@@ -178,7 +179,7 @@ class Endpoint:
 
 
 class _Rejected(ModelError):
-    """A request the endpoint does not take."""
+    """A request that the endpoint rejects."""
 
 
 def _said(message: Message) -> dict[str, Any]:
@@ -194,7 +195,8 @@ def _said(message: Message) -> dict[str, Any]:
 
 
 def _object(arguments: str) -> str:
-    """The arguments of a call as they may be sent back: servers parse them, and refuse a history with broken ones."""
+    """A call's arguments in a form that may be sent back: servers parse them, and reject a history with invalid
+    JSON."""
     try:
         return arguments if isinstance(json.loads(arguments), dict) else "{}"
     except (ValueError, RecursionError):

@@ -12,7 +12,7 @@ Row = tuple[tuple[int, ...], tuple[float, ...]]
 
 
 class _Draw(LogitsProcessor):
-    """Tempers the logits of each row as asked, draws the token, and leaves `generate` no other choice."""
+    """Applies each row's sampling settings to its logits, draws the token, and leaves `generate` no other choice."""
 
     def __init__(self, samplings: Sequence[Sampling], device: torch.device) -> None:
         self.temperatures = torch.tensor([s.temperature for s in samplings], device=device).unsqueeze(1)
@@ -37,7 +37,7 @@ class _Draw(LogitsProcessor):
 
 
 class _Ends(StoppingCriteria):
-    """A row ends with one of its stops, or at its limit; all end when nobody waits for them any more."""
+    """A row ends with one of its stops, or at its limit; all rows end when no caller waits any more."""
 
     def __init__(
         self,
@@ -64,9 +64,9 @@ def generate(
     context: int,
     abandoned: Callable[[], bool] = lambda: False,
 ) -> list[Row]:
-    """For each prompt the sampled ids, up to and with a stop, and their log-probabilities. Padded on the left.
+    """For each prompt the sampled ids, up to and including a stop, and their log-probabilities. Padded on the left.
 
-    The model must have no generation settings of its own: a repetition penalty would change what is sampled from.
+    The model must have no generation settings of its own: a repetition penalty would change the sampled distribution.
     """
     device, width = model.device, max(len(prompt) for prompt in prompts)
     limits = [min(s.max_tokens or context, context - len(prompt)) for s, prompt in zip(samplings, prompts, strict=True)]
@@ -90,13 +90,13 @@ def generate(
 
 
 def _until_end(ids: list[int], logprobs: list[float], stops: set[int], limit: int) -> Row:
-    """What a row drew before it ended: the batch goes on drawing until its last row has."""
+    """What a row sampled before it ended: the batch continues until its last row has ended."""
     end = next((at + 1 for at, token in enumerate(ids[:limit]) if token in stops), min(limit, len(ids)))
     return tuple(ids[:end]), tuple(logprobs[:end])
 
 
 def _nucleus(logits: torch.Tensor, top_ps: torch.Tensor) -> torch.Tensor:
-    """The logits without what lies beyond each row's `top_p`."""
+    """The logits, with everything outside each row's `top_p` removed."""
     if bool((top_ps >= 1).all()):
         return logits
     ordered, places = logits.sort(dim=-1, descending=True)

@@ -1,4 +1,4 @@
-"""The HTTP client of an endpoint: not more requests a minute than wanted, and a limit on a whole answer."""
+"""The HTTP client of an endpoint: at most a given number of requests per minute, and a time limit on a whole answer."""
 
 import asyncio
 import importlib
@@ -8,12 +8,12 @@ from typing import Any
 import openai
 
 _http = importlib.import_module(str(openai.DefaultAsyncHttpxClient.__base__.__module__).partition(".")[0])
-"""What the openai client speaks HTTP with: httpx, from version 3 on httpx2."""
+"""The HTTP library of the openai client: httpx, from version 3 on httpx2."""
 
 
 class PacedClient(openai.DefaultAsyncHttpxClient):
-    """Retries are requests, too. A timeout of the HTTP library limits the wait for each piece of an answer, so that a
-    server that sends a blank now and then would be waited for for ever; here the whole answer has that time."""
+    """Retries count as requests too. The HTTP library's timeout limits only the wait for each piece of an answer, so a
+    server that sends a blank now and then could take for ever; here the limit holds for the whole answer."""
 
     def __init__(self, requests_per_minute: float) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class PacedClient(openai.DefaultAsyncHttpxClient):
             raise _http.ReadTimeout("the answer is not complete in time", request=request) from error
 
     async def _wait_for_turn(self) -> None:
-        """Each start takes the next free moment."""
+        """Each request takes the next free start time."""
         if self._pause:
             now = time.monotonic()
             start = max(now, self._next_start)

@@ -1,4 +1,4 @@
-"""A tokenizer of the Hugging Face kind, as the chat format wants one. Needs `transformers`, but no torch."""
+"""A Hugging Face tokenizer with the interface that the chat format needs. Needs `transformers`, but not torch."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ WHERE_MODELS_ARE = "Name a folder that holds a model (selfplay model fetch smoll
 
 
 class HfTokenizer:
-    """Wraps a tokenizer; `eos` holds every id the model's generation settings end at."""
+    """Wraps a tokenizer; `eos` holds every id that ends generation in the model's generation settings."""
 
     def __init__(self, tokenizer: Any, name: str, eos: Sequence[int] = ()) -> None:
         self._tokenizer, self.name = tokenizer, name
@@ -52,7 +52,7 @@ class HfTokenizer:
         return [number for piece in self._pieces(text) for number in self.encode(piece, False)]
 
     def _pieces(self, text: str) -> list[str]:
-        """The text, cut within names of tokens: some that were added are read as such whatever is asked for."""
+        """The text, cut inside names of tokens: the tokenizer would read some added tokens as special in any case."""
         cuts = [0, *(match.start() + 1 for match in self._names.finditer(text)), len(text)]
         return [text[begin:end] for begin, end in pairwise(cuts)]
 
@@ -68,7 +68,7 @@ class HfTokenizer:
 
 
 def load_tokenizer(model: str) -> HfTokenizer:
-    """The tokenizer of a local folder or a hub's name. Raises `ModelError`."""
+    """The tokenizer of a local folder or a hub model. Raises `ModelError`."""
     transformers = imported("transformers", "transformers")
     if model.startswith(("/", ".", "~")) and not Path(model).is_dir():
         raise ModelError(f"{model}: no tokenizer can be loaded: there is no such folder", WHERE_MODELS_ARE)
@@ -85,7 +85,7 @@ def load_tokenizer(model: str) -> HfTokenizer:
 
 
 def _generation_ends(transformers: Any, model: str) -> list[int]:
-    """What ends generation by the model's own settings; a folder without them has none."""
+    """The ids that end generation in the model's own settings; a folder without settings has none."""
     if Path(model).is_dir() and not Path(model, "generation_config.json").is_file():
         return []
     ends = transformers.GenerationConfig.from_pretrained(model).eos_token_id
@@ -93,7 +93,7 @@ def _generation_ends(transformers: Any, model: str) -> list[int]:
 
 
 def imported(module: str, extra: str) -> Any:
-    """A module of an optional extra. Raises `ModelError` that says how to get it."""
+    """A module of an optional extra. Raises `ModelError` that says how to install it."""
     import importlib
 
     try:

@@ -1,8 +1,8 @@
 """Batched generation with transformers, as a `TokenModel`: for a machine without vLLM, on CPU or one GPU.
 
-Requests that wait at the same moment are generated together; those that come while a batch runs wait for the next.
-Slower than vLLM by design: no continuous batching, no prefix cache. Sampling is done by a logits processor of ours, so
-that the log-probability of every token is that of the distribution it was drawn from, and nothing else is kept.
+Requests that wait at the same moment are generated together; those that arrive while a batch runs wait for the next
+batch. Slower than vLLM by design: no continuous batching, no prefix cache. Our own logits processor does the sampling,
+so that the log-probability of every token is that of the distribution it was sampled from, and nothing else is kept.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from selfplay.policies.tokenizer import imported
 
 @dataclass(frozen=True)
 class TransformersOptions:
-    """`context` None: the model's own. `batch`: the most requests at once; `device` None: a GPU where there is one.
+    """`context` None: the model's own. `batch`: the most requests at once; `device` None: a GPU if there is one.
 
-    `threads` None: a core is left for the sandboxes; threads of torch that wait for each other on a busy machine are
-    slower by an order of magnitude than one less of them.
+    `threads` None: one core is left for the sandboxes. On a busy machine, torch threads that wait for each other are
+    slower by an order of magnitude than one thread fewer.
     """
 
     dtype: str = "auto"
@@ -41,7 +41,7 @@ class _Request:
 
 
 class TransformersModel:
-    """A loaded model; lives on one event loop, generates in a thread of its own."""
+    """A loaded model; lives on one event loop, generates in its own thread."""
 
     def __init__(self, model: Any, name: str, context: int, batch: int) -> None:
         self.name, self.context, self.version = name, context, 0
@@ -67,7 +67,7 @@ class TransformersModel:
         return cls(model, f"transformers:{path}", context, options.batch)
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
-        """Tokens after `prompt`, generated together with whatever else waits. Raises `ModelError`."""
+        """Tokens after `prompt`, generated together with all other waiting requests. Raises `ModelError`."""
         if self._worker.done():
             raise ModelError(f"{self.name} is closed")
         answer: asyncio.Future[Sample] = asyncio.get_running_loop().create_future()
@@ -77,7 +77,7 @@ class TransformersModel:
     async def _serve(self) -> None:
         while True:
             batch = [await self._waiting.get()]
-            await asyncio.sleep(0.005)  # those that were answered together ask again together
+            await asyncio.sleep(0.005)  # episodes answered together ask again together
             while len(batch) < self._batch and not self._waiting.empty():
                 batch.append(self._waiting.get_nowait())
             batch = [request for request in batch if not request.answer.done()]
@@ -85,7 +85,7 @@ class TransformersModel:
                 continue
             try:
                 samples = await asyncio.get_running_loop().run_in_executor(self._thread, self._generate, batch)
-            except Exception as error:  # whatever the model does: its requests learn of it, later ones are served
+            except Exception as error:  # any model error: this batch gets it, later ones are served
                 for request in batch:
                     if not request.answer.done():
                         request.answer.set_exception(ModelError(f"{self.name} failed: {str(error)[:300]}"))

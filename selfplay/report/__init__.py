@@ -1,1 +1,1 @@
-"""What a person looks at: tables and pages made from stored values. Knows nothing of how bugs are made."""
+"""What people look at: tables and pages made from stored values. Knows nothing about how bugs are made."""

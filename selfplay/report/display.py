@@ -1,7 +1,7 @@
 """Where progress is shown: a bar on a terminal, plain lines in a pipe, both on standard error.
 
-A pipe is told when a phase begins, and then, while nothing else is printed, how far it is: after two seconds, four,
-eight, and at last once a minute.
+In a pipe, a line says when a phase begins. While nothing else is printed, further lines report the progress: after two
+seconds, four, eight, and finally once a minute.
 """
 
 import contextlib
@@ -18,9 +18,9 @@ from selfplay.plain import printable
 from selfplay.words import spoken
 
 READER_GONE = 141
-"""The exit code where nobody reads any more: 128 and the number of SIGPIPE."""
+"""The exit code when the reader closed the pipe: 128 plus the number of SIGPIPE."""
 FIRST_GAP, LONGEST_GAP = 2.0, 60.0
-"""Seconds without a line after which a pipe is told again."""
+"""Seconds without a line before a pipe gets another progress line."""
 
 
 class Display(Protocol):
@@ -42,7 +42,7 @@ class Display(Protocol):
 
 
 def display() -> Display:
-    """The one that standard error can show."""
+    """The display that fits standard error."""
     return Bar() if sys.stderr.isatty() else PlainLines()
 
 
@@ -69,7 +69,7 @@ class Bar:
 
 
 class PlainLines:
-    """A line each, never broken at a width. A thread says how far a phase is that is silent for long."""
+    """One line per event, never wrapped. A thread reports the progress of a phase that prints nothing for long."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -106,7 +106,7 @@ class PlainLines:
     def _print(self, text: str) -> None:
         try:
             print(printable(text), file=sys.stderr, flush=True)
-        except BrokenPipeError:  # whoever read went away (`... |& head`): end as the shell's own tools do
+        except BrokenPipeError:  # the reader closed the pipe (`... |& head`): end as shell tools do
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
             sys.exit(READER_GONE)
         self._printed = time.monotonic()
@@ -117,7 +117,7 @@ class PlainLines:
                 now = time.monotonic()
                 if now - self._printed < self._gap:
                     continue
-                with contextlib.suppress(OSError):  # the next line of the command itself says it
+                with contextlib.suppress(OSError):  # the command's own next line will report it
                     print(f"{self._phase()}, {spoken(now - self._began)} so far", file=sys.stderr, flush=True)
                 self._printed = now
                 self._gap = min(2 * self._gap, LONGEST_GAP)

@@ -1,4 +1,4 @@
-"""One episode as a person wants to see it: who played, what it said and did, what it saw, how it ended."""
+"""One episode for people: who played, what the policy said and did, what it saw, how the episode ended."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from selfplay.report.tables import safe
 from selfplay.words import count
 
 SHOWN = 2_000
-"""Characters of one message or output."""
+"""The most characters shown of one message or output."""
 
 
 def episode_page(trajectory: Trajectory, whole: bool = False) -> RenderableType:

@@ -1,4 +1,4 @@
-"""One bug as a person wants to see it: what was broken where, which tests see it, what the weakening hid."""
+"""One bug for people: what was broken and where, which tests see it, what the weakening hid."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,8 +20,8 @@ SHOWN_IDS = 20
 def bug_page(
     bug: Bug, artifact: Artifact, attempt: str = "", solved: Mapping[str, Mapping[str, int]] | None = None
 ) -> RenderableType:
-    """The whole page, for a rich console; `attempt` is the failed attempt in a second-order bug, `solved` who solved
-    it how often, None where nobody knows. Raises `ArtifactError` or `PatchError` for a bug that is damaged."""
+    """The whole page, for a rich console; `attempt` is the failed attempt in a second-order bug, `solved` how often
+    each policy solved it, None when unknown. Raises `ArtifactError` or `PatchError` for a damaged bug."""
     verdicts = _verdicts(bug)
     failed: list[RenderableType] = [Rule("attempt.diff, which failed", align="left"), _coloured(attempt)]
     return Group(
@@ -42,7 +42,7 @@ def bug_page(
 
 
 def _verdicts(bug: Bug) -> tuple[Verdict, ...]:
-    """The recorded verdicts. Raises `ArtifactError` for what are none."""
+    """The recorded verdicts. Raises `ArtifactError` for values that are not verdicts."""
     try:
         return TypeAdapter(tuple[Verdict, ...]).validate_python(bug.verdicts)
     except ValidationError as error:
@@ -89,7 +89,7 @@ def _hidden(bug: Bug) -> str:
 
 
 def _where(diff: str) -> Text:
-    """A line per file: its name, what happened to it, and the functions git saw around the hunks."""
+    """One line per file: its name, what happened to it, and the function names in git's hunk headers."""
     lines = []
     for section in patches.parse(diff):
         around = list(dict.fromkeys(hunk.section.strip() for hunk in section.hunks if hunk.section.strip()))

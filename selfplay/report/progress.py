@@ -1,4 +1,4 @@
-"""What a command tells while it works: a line per finished episode, and what is being done now."""
+"""What a command reports while it works: one line per finished episode, and the current phase."""
 
 from types import TracebackType
 from typing import Self
@@ -17,11 +17,11 @@ STATUSES = {
     "failed": "broke off",
     "lost": "lost its sandbox",
 }
-"""What came of an injector's episode, in words."""
+"""The outcome of an injector's episode, in words."""
 
 
 class LiveWatcher:
-    """Says what happens, on a terminal or in a pipe. Without a phase it tells that the command is preparing."""
+    """Reports progress, on a terminal or in a pipe. Before the first phase it says that the command is preparing."""
 
     def __init__(self, phase: str = "") -> None:
         self._first = phase
@@ -47,7 +47,7 @@ class LiveWatcher:
         self.display.line(line)
 
     def expect(self, total: int | None, doing: str = "solving") -> None:
-        """A phase begins; `total` None: nobody knows how much there is to do."""
+        """A phase begins; `total` None: the number of steps is unknown."""
         self._completed = 0
         self.display.begin(doing, total)
 
@@ -56,13 +56,13 @@ class LiveWatcher:
         self.done(f"{attempt.bug} {short(attempt.policy)} {attempt.number}: {reason}")
 
     def done(self, line: str) -> None:
-        """One more of what was expected."""
+        """One more of the expected steps is done."""
         self._completed += 1
         self.display.reached(self._completed)
         self.say(line)
 
     def step(self, step: Step) -> None:
-        """An episode is finished, and so many bugs are there."""
+        """An episode is finished; the step says how many bugs there are now."""
         result = step.result
         reason = f": {result.reason}" if result.reason else ""
         self.display.reached(step.bugs)
@@ -70,7 +70,7 @@ class LiveWatcher:
 
 
 def episodes_came_to(statuses: dict[str, int]) -> str:
-    """`38 of 40 episodes gave up, 2 failed a check`: what came of a run's episodes."""
+    """`38 of 40 episodes gave up, 2 failed a check`: the outcomes of a run's episodes."""
     total = sum(statuses.values())
     found = sorted(statuses.items(), key=lambda item: (-item[1], item[0]))
     parts = [f"{n} {STATUSES.get(name, name.replace('_', ' '))}" for name, n in found]

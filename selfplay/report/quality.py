@@ -48,7 +48,7 @@ def quality_table(quality: Mapping[str, Any], solving: Mapping[str, Any]) -> Tab
 def solve_table(solving: Mapping[str, Any]) -> Table:
     """A line per policy and order of bugs."""
     table = Table(title="Attempts", title_justify="left", header_style="bold")
-    table.add_column("policy", overflow="fold")  # a model's folder may be long, and its end is what tells
+    table.add_column("policy", overflow="fold")  # a model's folder may be long, and its end identifies it
     table.add_column("order")
     for name in ("bugs", "resolved", "mean solve rate", "solved once", "0 < rate < 1"):
         table.add_column(name, justify="right")
@@ -89,7 +89,7 @@ def _spread(value: Mapping[str, float] | None) -> str:
 
 
 def _hidden(value: Mapping[str, float] | None) -> str:
-    """How much of what decides a solver is not told of."""
+    """How many of the deciding tests a solver is not shown."""
     if value is None:
         return NO_BUGS
     if not value["most"]:

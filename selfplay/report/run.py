@@ -1,4 +1,4 @@
-"""What is said of a run: its bugs, the figures that matter, how good the bugs are, and who solved how many."""
+"""The page of a run: its bugs, the main figures, the quality of the bugs, and how many each policy solved."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,11 +13,11 @@ from selfplay.rollout.controls import CONTROLS
 from selfplay.words import count, listed, spoken, tally
 
 MOST_ROWS = 200
-"""Bugs shown one by one; `--json` has them all."""
+"""The most bugs shown one by one; `--json` has them all."""
 
 
 def run_page(summary: Mapping[str, Any], out: Path) -> RenderableType:
-    """The whole page of a run. One that was killed before its suite was measured has its quality alone."""
+    """The whole page of a run. For a run killed before its suite was measured, only the quality is shown."""
     parts: list[RenderableType] = []
     if "suite" in summary:
         parts += [bug_table(summary["bugs"][:MOST_ROWS], CONTROLS), safe("\n".join(_lines(summary, out)))]
@@ -46,7 +46,7 @@ def _lines(summary: Mapping[str, Any], out: Path) -> Iterator[str]:
 
 
 def _made(figures: Mapping[str, Any]) -> str:
-    """What the episodes came to."""
+    """The outcomes of the episodes."""
     said = f"{count(figures['episodes'], 'episode')}, {count(figures['submitted'], 'artifact')} handed in"
     if figures["valid_share"] is not None:
         said += f", {figures['valid_share']:.0%} of them valid"
@@ -56,7 +56,7 @@ def _made(figures: Mapping[str, Any]) -> str:
 
 
 def _cost(cost: Mapping[str, Any], bugs: int) -> Iterator[str]:
-    """What the run took, all its parts and resumptions together, as `cost` counts them."""
+    """The cost of the run, over all its phases and resumptions, as `cost` counts it."""
     wall = sum(lap["wall_seconds"] for lap in cost.values() if isinstance(lap, Mapping))
     worth = cost.get("suite_runs_worth")
     if wall:

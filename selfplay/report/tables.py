@@ -1,4 +1,4 @@
-"""Tables for the terminal. Everything that comes from a repository is escaped: it may not style or hide anything."""
+"""Tables for the terminal. All text from a repository is escaped: it may not style or hide anything."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
@@ -16,19 +16,19 @@ from selfplay.words import count, listed
 
 
 def short(policy: str) -> str:
-    """A policy's name for a narrow place: of a model's folder its last part alone."""
+    """A policy's name for a narrow column: for a model's folder only the last part."""
     kind, _, model = policy.partition(":")
     return f"{kind}:{PurePosixPath(model).name}" if model.startswith(("/", ".", "~")) else policy
 
 
 def safe(value: object) -> Text:
-    """Text without markup or control characters, whatever a repository put into it."""
+    """Text without markup or control characters, even if a repository put some into it."""
     return Text(printable(str(value)))
 
 
 def bug_table(rows: Sequence[Mapping[str, Any]], controls: Sequence[str] = ()) -> Table:
-    """The first-order bugs of a run, a line each: `rows` as in `summary.json`. Who solved them is said where somebody
-    tried that is none of the `controls`."""
+    """The first-order bugs of a run, one per line: `rows` as in `summary.json`. Solve counts are shown for bugs that a
+    policy other than the `controls` attempted."""
     solved = any(_solvers(row, controls) for row in rows)
     table = Table(title="Verified bugs", title_justify="left", header_style="bold")
     table.add_column("bug", no_wrap=True)
@@ -60,7 +60,7 @@ def second_order_table(rows: Sequence[Mapping[str, Any]], controls: Sequence[str
 
 
 def _solvers(row: Mapping[str, Any], controls: Sequence[str]) -> Text:
-    """Who solved a bug how often, a line each."""
+    """How often each policy solved a bug, one per line."""
     return safe("\n".join(solve_lines({k: v for k, v in row.get("solved", {}).items() if k not in controls})))
 
 
@@ -70,7 +70,7 @@ def solve_lines(solved: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 
 def verdict_table(title: str, verdicts: Sequence[Verdict]) -> Table:
-    """The checks of one bug, with what each said and cost."""
+    """The checks of one bug, with the result and the cost of each."""
     table = Table(title=safe(title), title_justify="left", header_style="bold")
     for name in ("check", "verdict", "seconds", "runs", "reason"):
         table.add_column(name, justify="right" if name in ("seconds", "runs") else "left")
@@ -81,7 +81,7 @@ def verdict_table(title: str, verdicts: Sequence[Verdict]) -> Table:
 
 
 def grade_table(title: str, grade: Grade) -> RenderableType:
-    """What each layer said of a prediction, and what came of it."""
+    """The result of each layer for a prediction, and the grade."""
     table = Table(title=safe(title), title_justify="left", header_style="bold")
     for name in ("layer", "said", "reason"):
         table.add_column(name)
@@ -105,14 +105,14 @@ def grades_table(grades: Mapping[str, Grade]) -> RenderableType:
 
 
 def verdict_line(valid: Mapping[str, bool]) -> str:
-    """What came of checking bugs again, in one line."""
+    """The result of checking bugs again, in one line."""
     wrong = sorted(bug for bug, one in valid.items() if not one)
     said = f"{len(valid) - len(wrong)} of {count(len(valid), 'bug')} valid"
     return f"{said}, not: {listed(wrong)}" if wrong else said
 
 
 def audit_table(title: str, audit: Audit) -> RenderableType:
-    """What a search of the solver's world found, and how much of the answer each place gives away."""
+    """What a search of the solver's world found, and how much of the answer each place reveals."""
     if audit.clean:
         return safe(f"{title}: clean; searched for {count(audit.lines, 'line')}")
     table = Table(title=safe(title), title_justify="left", header_style="bold")

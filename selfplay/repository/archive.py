@@ -1,7 +1,8 @@
-"""Unpack a source distribution that may be hostile: bounded, inside its folder, files, folders and inner links only.
+"""Unpack a source distribution that may be hostile: bounded, inside its folder, only files, folders and inner links.
 
-The standard library's extraction filter is not used: Debian 12's Python (3.11.2) does not have it, and it ends at the
-first bad member where one dropped member and a note serve the user better. What it refuses is refused here.
+The standard library's extraction filter is not used: Debian 12's Python (3.11.2) does not have it, and it stops at the
+first bad member, while dropping that member with a note serves the user better. Everything that the filter refuses is
+refused here too.
 """
 
 import os
@@ -28,7 +29,7 @@ class _Unpacking:
     size: int = 0
 
     def place(self, name: str) -> Path | None:
-        """Where a member goes, its folders made; None (and a note) for a name that must not be used."""
+        """The path for a member, with its folders made; None (and a note) for a forbidden name."""
         self.members += 1
         if self.members > MAX_MEMBERS:
             raise SourceError(f"the archive has more than {MAX_MEMBERS} members")
@@ -38,7 +39,7 @@ class _Unpacking:
             self.drop(name, "leaves the tree or hides in .git")
             return None
         if len(parts) < 2:
-            return None  # the one top folder itself, or a stray file beside it (pax headers)
+            return None  # the top folder itself, or a stray file beside it (pax headers)
         path = self.target.joinpath(*parts[1:])
         try:
             if any(folder.is_symlink() for folder in path.parents if folder != self.target):
@@ -67,9 +68,9 @@ class _Unpacking:
 
 
 def unpack(archive: Path, target: Path) -> list[str]:
-    """Unpack a `.tar.*` or `.zip` sdist into `target`, less its one top folder; returns notes on what was dropped.
+    """Unpack a `.tar.*` or `.zip` sdist into `target`, without its single top folder; returns notes on dropped members.
 
-    Raises `SourceError` for a file that is no such archive or that exceeds the caps.
+    Raises `SourceError` for a file that is not such an archive or that exceeds the caps.
     """
     target.mkdir(parents=True, exist_ok=True)
     unpacking = _Unpacking(target.resolve())
@@ -104,7 +105,7 @@ def _untar(archive: Path, unpacking: _Unpacking) -> None:
 
 
 def _drop_links_that_lead_out(links: dict[Path, str], unpacking: _Unpacking) -> None:
-    """Links that stay inside each by its own text may still lead out through one another."""
+    """Drop links that stay inside by their own text but lead outside through other links."""
     for path, name in links.items():
         if not Path(os.path.realpath(path)).is_relative_to(unpacking.target):
             path.unlink()

@@ -1,7 +1,7 @@
-"""The folder where built things are kept, one folder per content key, complete or absent.
+"""The cache of built things: one folder per content key, complete or absent.
 
-A builder holds the key's file lock, works in a staging folder beside the final one, and renames it into place; what a
-kill leaves behind is a staging folder, which the next builder of that key removes.
+A builder holds the key's file lock, works in a staging folder beside the final one, and renames it into place. A kill
+leaves only a staging folder, which the next builder of that key removes.
 """
 
 import contextlib
@@ -20,7 +20,8 @@ from selfplay.repository.errors import CacheError
 
 
 def default_cache() -> Path:
-    """`$SELFPLAY_CACHE`, else the user's cache folder; for root the machine's, since sandboxes drop root's rights."""
+    """`$SELFPLAY_CACHE`, else the user's cache folder; for root the machine's, since sandboxes drop root's
+    privileges."""
     if chosen := os.environ.get(VARIABLE):
         return Path(chosen).expanduser().absolute()
     return platformdirs.site_cache_path("selfplay") if os.geteuid() == 0 else platformdirs.user_cache_path("selfplay")
@@ -33,14 +34,14 @@ def check_cache(cache: Path) -> None:
         with tempfile.TemporaryFile(dir=cache):
             pass
     except OSError as error:
-        plain = OSError(error.errno, error.strerror, os.fspath(cache))  # what was being made there is no matter
+        plain = OSError(error.errno, error.strerror, os.fspath(cache))  # drops the name of the temporary file
         told = cache_error(plain, cache)
         hint = told.hint if told else f"Set {VARIABLE} to a folder you can write to."
         raise CacheError(f"the cache folder {str(cache)[:300]} cannot be used: {error.strerror}", hint) from error
 
 
 def build_once(final: Path, build: Callable[[Path], None], waiting: Callable[[str], None]) -> Path:
-    """`final`, built by `build(staging)` if it is not there; one builder at a time, others wait for it."""
+    """`final`, built by `build(staging)` if it does not exist; one process builds, the others wait for it."""
     if final.is_dir():
         return final
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +73,7 @@ def _locked(path: Path, waiting: Callable[[str], None]) -> Iterator[None]:
 
 
 def give(folder: Path, owner: tuple[int, int]) -> None:
-    """Give a folder and all in it to a sandbox's identity; links are never followed."""
+    """Give a folder and its contents to a sandbox's identity; links are never followed."""
     if os.geteuid() != 0:
         return
     for here, names, files in os.walk(folder):
@@ -82,7 +83,7 @@ def give(folder: Path, owner: tuple[int, int]) -> None:
 
 
 def copy_regular(source: Path, target: Path) -> None:
-    """Copy the regular files under `source` into `target`; links, devices and what lies behind links are skipped."""
+    """Copy the regular files under `source` into `target`; links, devices and files behind links are skipped."""
     for here, _, files in os.walk(source):
         for name in files:
             path = Path(here, name)

@@ -1,7 +1,7 @@
-"""What a tree is written in and what its tests need, read from its files as data: nothing is executed.
+"""A tree's language and what its tests need, read from its files as data: nothing is executed.
 
-Requirements come in tiers: what is named for tests wins over what is named for development, and hints (tox, plugin
-fixtures) only fill in; a `requirements.txt` counts when the project declares nothing installable itself.
+Requirements come in tiers: those declared for tests win over those for development, and hints (tox, plugin fixtures)
+only add to them; a `requirements.txt` counts when the project declares nothing installable itself.
 """
 
 import re
@@ -38,19 +38,20 @@ FIXTURES = {
     "httpserver": "pytest-httpserver",
     "subtests": "pytest-subtests",
 }
-"""Arguments of tests -> the plugin that gives them."""
+"""Test arguments (fixtures) -> the plugin that provides them."""
 _ARGUMENTS = re.compile(r"def test_\w+\(([^)]*)")
 MAX_SCANNED = 400
 MAX_SCANNED_BYTES = 1 << 20
-"""Of a file no more is looked at."""
+"""Only this much of a file is read."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """How to build an environment for a tree.
 
-    `project`: it can be installed itself, with `extras` and dependency `groups`. `requirement_files` and `packages`
-    are installed beside it. `roots`: folders its modules are imported from, for a tree that cannot be installed.
+    `project`: the tree itself can be installed, with `extras` and dependency `groups`. `requirement_files` and
+    `packages` are installed in addition. `roots`: folders its modules are imported from, for a tree that cannot be
+    installed.
     """
 
     language: str
@@ -98,7 +99,7 @@ def _language(tree: Path, metadata: Metadata) -> str:
 def _requirements(
     tree: Path, metadata: Metadata
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """(extras, groups, requirement files, packages) of the first tier that names anything."""
+    """(extras, groups, requirement files, packages) of the first tier that is not empty."""
     plugins = _plugins(tree)
     for names in (TEST_NAMES, DEV_NAMES):
         extras = _named(metadata.extras, names)
@@ -113,7 +114,7 @@ def _requirements(
 
 
 def _named(available: Iterable[str], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of `available` that are called like one of `names`, alone or as a word of theirs (`unit-tests`)."""
+    """Those of `available` that match one of `names`, as a whole or as one of their words (`unit-tests`)."""
     return tuple(name for name in available if set(re.split(r"[-_. ]", name.lower())) & set(names))
 
 
@@ -143,7 +144,7 @@ def _plugins(tree: Path) -> tuple[str, ...]:
 
 
 def plugins_in(text: str) -> list[str]:
-    """The pytest plugins that a file of tests or of settings uses."""
+    """The pytest plugins that a test file or a settings file uses."""
     named = [plugin for plugin, use in PLUGINS.items() if re.search(use, text, re.MULTILINE)]
     words = {word for arguments in _ARGUMENTS.findall(text) for word in re.findall(r"\w+", arguments)}
     return named + [plugin for fixture, plugin in FIXTURES.items() if fixture in words]

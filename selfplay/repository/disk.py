@@ -1,4 +1,4 @@
-"""When what is wrong is a disk, and neither a source nor the network: told apart, named, and with what to do."""
+"""Recognises failures of a disk (not of a source or the network), names the folder, and says what to do."""
 
 import errno
 import os
@@ -13,13 +13,14 @@ VARIABLE = "SELFPLAY_CACHE"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 OF_WRITING = (*FULL, errno.EROFS)
-"""What only writing can fail with: a program that says it means the folder that we gave it."""
+"""Errors that only writing can cause: when a program reports one, it means the folder that we gave it."""
 NEARLY_FULL = 64 << 20
-"""Free bytes below which a sandbox's "no space left" is the host's."""
+"""With fewer free bytes than this, a sandbox's "no space left" is the host's."""
 
 
 def cache_error(error: OSError, folder: Path) -> CacheError | None:
-    """What a user is told of this failure of the system while `folder`, of the cache, was in use; None of another."""
+    """The error shown to a user for this system failure while `folder`, in the cache, was in use; None for other
+    failures."""
     place = Path(os.fsdecode(error.filename2 or error.filename or folder))
     ours = place.is_relative_to(folder) or folder.is_relative_to(place)
     hints = dict.fromkeys(FULL, "Free some space there" + (f", or set {VARIABLE} to another disk." if ours else "."))
@@ -35,7 +36,7 @@ def cache_error(error: OSError, folder: Path) -> CacheError | None:
 
 @contextmanager
 def named(folder: Path) -> Iterator[None]:
-    """Failures of the disk become a `CacheError`; others stay what they are."""
+    """Failures of the disk become a `CacheError`; other errors pass unchanged."""
     try:
         yield
     except OSError as error:
@@ -45,13 +46,13 @@ def named(folder: Path) -> Iterator[None]:
 
 
 def raise_mentioned(output: str, folder: Path) -> None:
-    """Raises the `OSError` that a program which wrote to `folder` speaks of, if it does."""
+    """Raises the `OSError` that the output of a program which wrote to `folder` mentions, if any."""
     for code in OF_WRITING:
         if os.strerror(code) in output:
             raise OSError(code, os.strerror(code), os.fspath(folder))
 
 
 def raise_if_full(output: str, folder: Path) -> None:
-    """As `raise_mentioned`, for a program in a sandbox, whose own disk may be full instead."""
+    """As `raise_mentioned`, for a program in a sandbox; there the sandbox's own disk may be full instead."""
     if shutil.disk_usage(folder).free < NEARLY_FULL:
         raise_mentioned(output, folder)

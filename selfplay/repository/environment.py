@@ -1,7 +1,7 @@
 """Build a tree's environment once, in a sandbox with network, and keep it under its content key.
 
-The project's own modules must be importable from `/testbed` only: copies of them are taken out. Nothing inside
-depends on where the cache lies: the environment is always seen at `/env`, the tools at `/tools`.
+The project's own modules must be importable from `/testbed` only: copies of them are removed. Nothing inside depends on
+the location of the cache: the environment is always at `/env`, the tools at `/tools`.
 """
 
 import json
@@ -25,7 +25,8 @@ SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def build(staging: Path, request: Request, backend: Backend, progress: Progress) -> None:
-    """Fill `staging` (whose `tree` is checked out) with env, tools, bytecode, lock and record. Raises `BuildFailed`."""
+    """Fill `staging` (which has a checked-out `tree`) with env, tools, bytecode, lock and record. Raises
+    `BuildFailed`."""
     for name in ("env", "tools", "out", "bytecode"):
         (staging / name).mkdir()
     for name in ("tree", "env", "tools", "out"):
@@ -71,7 +72,7 @@ def _uv() -> Path:
 
 
 def _after(building: Building) -> dict[str, list[str]]:
-    """Remove copies of the project, move generated files out, and say what happened."""
+    """Remove copies of the project, move generated files out, and return the report."""
     request = building.request
     site = ""
     if request.interpreter is not None:
@@ -93,7 +94,8 @@ def _after(building: Building) -> dict[str, list[str]]:
 
 
 def _report(data: bytes) -> dict[str, list[str]]:
-    """The checking program's lists of paths. Its interpreter was the project's to change: trust the form of nothing."""
+    """The checking program's lists of paths. The project could change its interpreter, so the format is checked
+    strictly."""
     try:
         value = json.loads(data)
         return {name: [str(path) for path in value[name]] for name in ("changed", "generated", "removed", "strays")}
@@ -102,7 +104,7 @@ def _report(data: bytes) -> dict[str, list[str]]:
 
 
 def _merge(staging: Path, report: dict[str, list[str]], building: Building) -> None:
-    """Generated files become part of the tree; changes to tracked ones were left in the sandbox."""
+    """Make generated files part of the tree; changes to tracked files stay in the sandbox."""
     if (staging / "out" / "new").is_dir() and not (staging / "out" / "new").is_symlink():
         copy_regular(staging / "out" / "new", staging / "tree")
     changed = [path for path in report["changed"] if ".egg-info/" not in path]
@@ -121,7 +123,8 @@ def _merge(staging: Path, report: dict[str, list[str]], building: Building) -> N
 
 
 def _compile(staging: Path, request: Request, backend: Backend, building: Building) -> list[str]:
-    """Byte-code of the environment and, in a layer of its own, of the tree and its rewritten tests; the lock."""
+    """Compile byte-code for the environment and, as a separate layer, for the tree and its rewritten tests; write the
+    lock."""
     assert request.interpreter is not None
     building.progress("compiling")
     prefix = staging / "out" / "bytecode"
@@ -148,7 +151,7 @@ def _compile(staging: Path, request: Request, backend: Backend, building: Buildi
 
 
 def _layer(prefixed: Path, layer: Path) -> None:
-    """From `PYTHONPYCACHEPREFIX`'s layout to `__pycache__` folders that lie over the tree."""
+    """Convert the layout of `PYTHONPYCACHEPREFIX` to `__pycache__` folders that lie over the tree."""
     for here, _, files in os.walk(prefixed):
         for name in files:
             path = Path(here, name)

@@ -1,4 +1,4 @@
-"""What can go wrong between a SOURCE and a measured suite, as errors a user can act on."""
+"""Errors between a SOURCE and a measured suite, which tell the user what to do."""
 
 from selfplay.errors import SelfplayError
 
@@ -12,7 +12,7 @@ class SourceError(RepositoryError):
 
 
 class CacheError(RepositoryError):
-    """The folder that holds built environments, or another that is written to, cannot be used."""
+    """The folder of built environments, or another folder that is written to, cannot be used."""
 
 
 class NoInterpreter(RepositoryError):

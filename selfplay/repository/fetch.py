@@ -1,4 +1,4 @@
-"""A source -> one commit with its past in a store of ours. Nothing of the source's code or configuration runs."""
+"""A source -> one commit with its history, in a store of ours. Nothing of the source's code or configuration runs."""
 
 import os
 import shutil
@@ -15,17 +15,17 @@ from selfplay.repository.gitdir import GitDir, GitError, failure, require_commit
 from selfplay.repository.source import GitSource, PathSource, PypiSource, Source
 
 DEPTH = 200
-"""How many commits of the past are kept behind HEAD."""
+"""How many commits of history are kept behind HEAD."""
 CACHES = {"__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", "node_modules"}
 Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Checkout:
-    """What was fetched: `commit` in `store` with its past, `revision` as a person names it.
+    """The result of a fetch: `commit` in `store` with its history, and the `revision` as a person names it.
 
-    `version` is the release the tree claims to be (for tools that read it from tags), None when unknown.
-    `local` is the folder a path source came from; `url` where submodules with relative URLs are looked up.
+    `version`: the release that the tree claims to be (for tools that read it from tags), None when unknown. `local`:
+    the folder of a path source; `url`: the base for submodules with relative URLs.
     """
 
     store: GitDir
@@ -68,7 +68,7 @@ def fetch_git(source: GitSource, store: GitDir) -> Checkout:
 
 
 def _fetch_everything(source: GitSource, store: GitDir) -> str:
-    """The way to an abbreviated commit, which no server looks up: fetch all branches and tags, then resolve here."""
+    """For an abbreviated commit, which no server looks up: fetch all branches and tags, then resolve it here."""
     try:
         _fetch(store, source.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
     except GitError as error:
@@ -85,7 +85,7 @@ def _fetch(store: GitDir, url: str, *refspecs: str, depth: int | None = None) ->
 
 
 def _version_from_tags(store: GitDir, url: str, commit: str) -> str | None:
-    """The newest release tagged on the fetched past of `commit`, else the newest tagged at all."""
+    """The newest release tagged in the fetched history of `commit`, else the newest tagged at all."""
     try:
         tags_of = ["ls-remote", "--tags", *trusting(url), "--end-of-options", url]
         listing = os.fsdecode(store.run(*tags_of, user_config=True))
@@ -111,7 +111,7 @@ def _tag_version(name: str) -> Version | None:
 
 
 def fetch_path(source: PathSource, store: GitDir) -> Checkout:
-    """HEAD of the checkout at a path, or the folder as one commit. Uncommitted changes are noted, not taken."""
+    """HEAD of the checkout at a path, or the folder as one commit. Uncommitted changes are noted, but not included."""
     path = source.path
     root = _enclosing_repository(path)
     if root is None:
@@ -137,7 +137,7 @@ def fetch_path(source: PathSource, store: GitDir) -> Checkout:
 
 
 def _enclosing_repository(path: Path) -> Path | None:
-    """The nearest folder at or above `path` that holds a `.git`; found by looking, so no configuration is read."""
+    """The nearest folder at or above `path` with a `.git`; found by looking, so that no configuration is read."""
     for folder in (path, *path.parents):
         try:
             if (folder / ".git").exists() or _is_bare(folder):
@@ -211,7 +211,7 @@ def _plain_folder(path: Path, store: GitDir, notes: tuple[str, ...]) -> Checkout
 
 
 def _copy_plain(source: Path, target: Path) -> list[str]:
-    """Copy files and links, never following a link; returns what could not be taken."""
+    """Copy files and links without following links; returns what could not be copied."""
     left_out = []
     for folder, names, files in os.walk(source):
         names[:] = sorted(name for name in names if name.lower() != ".git" and name not in CACHES)

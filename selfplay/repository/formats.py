@@ -1,8 +1,8 @@
 """TOML and INI files of a repository, read as data: bounded, in linear time, and empty when malformed.
 
-The standard library's readers are quadratic in a few things that no honest file holds: `tomllib` in the parts of one
-dotted key, which are counted here first; `configparser` in the blanks of a line and in the lines that are no option,
-so INI files are read here.
+The standard library's readers take quadratic time for input that no honest file has: `tomllib` in the parts of a dotted
+key, which are counted here first; `configparser` in the blanks of a line and in lines without an option, so INI files
+are read here.
 """
 
 import re
@@ -12,19 +12,19 @@ from typing import Any
 
 MAX_BYTES = 1 << 20
 MAX_DOTS = 200
-"""In a line, before a `=`: a key of more parts than any project has."""
+"""Dots in a line, before a `=`: more key parts than any project has."""
 _OPTION = re.compile(r"([^=:]+)[=:](.*)", re.DOTALL)
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a regular file that is no larger than `MAX_BYTES`; None of anything else."""
+    """The text of a regular file that is not larger than `MAX_BYTES`; None for anything else."""
     if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
         return None
     return path.read_text(encoding="utf-8", errors="replace")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The document; empty when there is none that can be read."""
+    """The document; empty when the file is missing or unreadable."""
     text = read_text(path)
     if text is None or any(part.count(".") > MAX_DOTS for line in text.split("\n") for part in line.split("=")):
         return {}
@@ -35,7 +35,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_ini(path: Path) -> dict[str, dict[str, str]]:
-    """Section -> option in lower case -> value, as `configparser` has them, less blank lines; empty when malformed."""
+    """Section -> option in lower case -> value, like `configparser`'s, without blank lines; empty when malformed."""
     sections: dict[str, dict[str, list[str]]] = {}
     options, value = None, None
     for line in (read_text(path) or "").split("\n"):

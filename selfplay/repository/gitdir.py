@@ -1,7 +1,7 @@
-"""Git as this room uses it: bare object stores on the host, with nothing of a repository's configuration obeyed.
+"""Git as this package uses it: bare object stores on the host, which ignore all configuration of a repository.
 
-Hooks, filters, fsmonitor, external transports and the user's own configuration are off: a source is data. Content
-is taken byte for byte (`info/attributes` overrides any `.gitattributes`), so a tree is the same on every machine.
+Hooks, filters, fsmonitor, external transports and the user's own configuration are off: a source is data. Content is
+read byte for byte (`info/attributes` overrides any `.gitattributes`), so a tree is the same on every machine.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ EPOCH = 946_684_800  # 2000-01-01T00:00:00Z: commits made here are dated from it
 
 
 def settings_env(settings: Mapping[str, str]) -> dict[str, str]:
-    """Git settings as the environment variables git reads before any file."""
+    """Git settings as the environment variables that git reads before any file."""
     env = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (key, value) in enumerate(settings.items()):
         env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
@@ -51,18 +51,18 @@ def settings_env(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def trusting(url: str) -> list[str]:
-    """The option of a `fetch` or `ls-remote` by which git reads a repository of this machine whoever owns it: this one
-    alone, and for this command alone. None for other URLs.
+    """The option of `fetch` or `ls-remote` that makes git read a local repository of any owner: only this repository,
+    and only in this command. Empty for other URLs.
 
-    An option, because git drops settings given by environment before it starts the serving side of a local fetch.
-    Which folder git looks at differs between its versions, and between a checkout, a work tree and a bare repository.
+    It is an option because git drops settings from the environment before it starts the serving side of a local fetch.
+    Git versions differ in which folder they check, and so do a checkout, a work tree and a bare repository.
     """
     parts = urlsplit(url)
     if parts.scheme != "file":
         return []
     folder = Path(unquote(parts.path))
     folders = [folder, folder / ".git"]
-    with contextlib.suppress(OSError):  # a folder, or closed: git will say which
+    with contextlib.suppress(OSError):  # a folder, or not readable: git will report it
         link = os.fsdecode((folder / ".git").read_bytes()).removeprefix("gitdir:").strip()
         folders += [folder / link] if len(link) <= MAX_PATH and "\0" not in link else []
     known = dict.fromkeys(str(path) for one in folders for path in (one, one.resolve()))
@@ -126,7 +126,7 @@ class GitDir:
             variables["GIT_SSH_COMMAND"] = "ssh -oBatchMode=yes -oConnectTimeout=30 -oServerAliveInterval=15"
         options = [] if args[0] == "init" else [f"--git-dir={os.fspath(self.path)}"]
         if work_tree is not None:
-            work_tree = work_tree.absolute()  # git reads it from its own folder, not from ours
+            work_tree = work_tree.absolute()  # git resolves it from its own folder, not from ours
             options.append(f"--work-tree={os.fspath(work_tree)}")
         if index is not None:
             variables["GIT_INDEX_FILE"] = os.fspath(index)
@@ -142,7 +142,7 @@ class GitDir:
         return os.fsdecode(self.run(*args, **kwargs)).strip()  # type: ignore[arg-type]
 
     def resolve(self, revision: str) -> str | None:
-        """The commit `revision` names here, or None."""
+        """The commit that `revision` names here, or None."""
         try:
             return self.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         except GitError:
@@ -175,7 +175,8 @@ class GitDir:
         return self.line("commit-tree", *flags, tree, stdin=message.encode(), env=env)
 
     def write_folder(self, folder: Path, *, ignored: bool = True) -> str:
-        """The tree id of a folder's files, stored here; with `ignored` also those its `.gitignore` names."""
+        """The tree id of a folder's files, which are stored here; with `ignored` including files that its `.gitignore`
+        names."""
         with scratch() as own:
             index = own / "index"
             force = ["--force"] if ignored else []
@@ -208,7 +209,7 @@ def _execute(command: list[str], cwd: Path, stdin: bytes, env: Mapping[str, str]
 
 
 def failure(error: GitError) -> str:
-    """The first telling line git wrote."""
+    """The first informative line that git wrote."""
     lines = [line.strip() for line in error.stderr.splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", "ERROR:"))]
     return (telling or lines or [f"git exited {error.status}"])[0]

@@ -1,7 +1,7 @@
-"""From a fetched commit to the two layers a sandbox sees: the tree, and a folder holding only its `.git`.
+"""From a fetched commit to the two layers a sandbox sees: the tree, and a folder with only its `.git`.
 
-The commit is tidied first: submodules become plain folders (or a note when they cannot be had) and links that leave
-the tree go. When that changes anything, one commit of ours lies on top, so that HEAD is exactly the tree.
+The commit is tidied first: submodules become plain folders (or a note when they are not available) and links that leave
+the tree are removed. If that changes anything, a commit of ours is added on top, so that HEAD is exactly the tree.
 """
 
 import os
@@ -40,7 +40,7 @@ CONFIG = """[core]
 
 @dataclass(frozen=True)
 class Tidied:
-    """`commit`: what HEAD will be; `tree_hash`: its tree; `tracked`: path -> blob id; `notes` as ever."""
+    """`commit`: the new HEAD; `tree_hash`: its tree; `tracked`: path -> blob id; `notes`: lines for the user."""
 
     commit: str
     tree_hash: str
@@ -49,7 +49,7 @@ class Tidied:
 
 
 def tidy(checkout: Checkout) -> Tidied:
-    """Submodules in, escaping links out; the store gains a commit when something changed."""
+    """Add submodules, remove escaping links; the store gains a commit if something changed."""
     store, commit = checkout.store, checkout.commit
     index = store.path / "tidy-index"
     store.run("read-tree", commit, index=index)
@@ -74,7 +74,7 @@ def _drop(store: GitDir, index: Path, paths: Iterable[str]) -> None:
 
 
 def _submodules(checkout: Checkout, index: Path) -> tuple[str, ...]:
-    """Replace each submodule entry of the index by the submodule's files, nested ones too."""
+    """Replace each submodule entry of the index by the submodule's files, including nested submodules."""
     store, notes = checkout.store, []
     for _ in range(MAX_NESTING):
         tree = store.line("write-tree", index=index)
@@ -102,7 +102,7 @@ def _graft(store: GitDir, index: Path, submodule: Entry) -> None:
 
 
 def _urls(store: GitDir, tree: str) -> dict[str, str]:
-    """Submodule path -> URL, from `.gitmodules` as data; none of a file that is missing or malformed."""
+    """Submodule path -> URL, from `.gitmodules` as data; empty for a file that is missing or malformed."""
     try:
         listing = store.run("config", "--blob", f"{tree}:.gitmodules", "--no-includes", "--null", "--list")
     except GitError:
@@ -117,10 +117,10 @@ def _urls(store: GitDir, tree: str) -> dict[str, str]:
 
 
 def _bring(checkout: Checkout, entry: Entry, urls: dict[str, str]) -> str | None:
-    """Fetch a submodule's commit into our store; the reason when it cannot be had.
+    """Fetch a submodule's commit into our store; returns the reason when that fails.
 
-    A local checkout's own copy is tried first. A URL out of `.gitmodules` is a stranger's: it may name another
-    repository of this machine only relative to a source that is itself local.
+    A local checkout's own copy is tried first. A URL in `.gitmodules` is untrusted: it may name another repository of
+    this machine only relative to a source that is itself local.
     """
     store = checkout.store
     candidates: list[tuple[str, bool]] = []
@@ -144,7 +144,7 @@ def _bring(checkout: Checkout, entry: Entry, urls: dict[str, str]) -> str | None
 
 
 def escaping_links(store: GitDir, tree: str) -> list[str]:
-    """Links whose target, followed through other links of the tree, is absolute or outside."""
+    """Links whose target, followed through other links of the tree, is absolute or outside the tree."""
     targets = {
         entry.path: os.fsdecode(store.run("cat-file", "blob", entry.oid))
         for entry in store.entries(tree) if entry.mode == LINK
@@ -153,8 +153,8 @@ def escaping_links(store: GitDir, tree: str) -> list[str]:
 
 
 def leaves(path: str, targets: Mapping[str, str]) -> bool:
-    """Whether resolving `path` part by part leaves the tree, or takes so long that nobody can say. `targets`: where
-    each link leads. More than `MAX_LINKS` in a row stay: Linux follows no more, so they lead nowhere."""
+    """Whether resolving `path` part by part leaves the tree, or takes too long to decide. `targets`: where each link
+    leads. Chains of more than `MAX_LINKS` stay: Linux does not follow them, so they lead nowhere."""
     pending, here, followed = deque(path.split("/")), "", 0
     for _ in range(MAX_STEPS):
         if not pending:
@@ -178,7 +178,7 @@ def leaves(path: str, targets: Mapping[str, str]) -> bool:
 
 
 def _pointers(store: GitDir, entries: list[Entry]) -> tuple[str, ...]:
-    """A note when files are kept elsewhere by Git LFS: their pointers are what is tested."""
+    """A note when Git LFS keeps files elsewhere: the tests then see the pointers."""
     try:
         attributes = next(entry.oid for entry in entries if entry.path == ".gitattributes")
     except StopIteration:
@@ -188,7 +188,7 @@ def _pointers(store: GitDir, entries: list[Entry]) -> tuple[str, ...]:
 
 
 def write_tree(store: GitDir, tree: str, folder: Path) -> None:
-    """Check the tree out into a new `folder`, every file dated the same so that byte-code stays valid."""
+    """Check the tree out into a new `folder`, with the same date for every file so that byte-code stays valid."""
     folder.mkdir()
     store.checkout(tree, folder)
     for here, names, files in os.walk(folder):
@@ -199,7 +199,7 @@ def write_tree(store: GitDir, tree: str, folder: Path) -> None:
 def write_history(store: GitDir, commit: str, tree: Path, generated: Iterable[str], folder: Path) -> None:
     """Fill `folder` with a `.git` whose HEAD is `commit`, at most `DEPTH` commits deep, clean over `tree`.
 
-    Generated files are excluded from `git status`; nothing of the source's configuration or hooks is in it.
+    Generated files are excluded from `git status`; the source's configuration and hooks are not included.
     """
     git = folder / ".git"
     target = GitDir.create(git)
@@ -218,7 +218,7 @@ def write_history(store: GitDir, commit: str, tree: Path, generated: Iterable[st
 
 
 def _serve_any(store: GitDir) -> dict[str, str]:
-    """Let the serving side of this local fetch hand out a commit no branch names."""
+    """Let the serving side of this local fetch return a commit that no branch names."""
     store.run("config", "uploadpack.allowAnySHA1InWant", "true")
     return {}
 

@@ -1,8 +1,9 @@
-"""A source that lies in a container image with its dependencies, as the paper assumes: found, copied out, not built.
+"""A source inside a container image, with its dependencies installed, as the paper assumes: found and copied out, not
+built.
 
-What the image's git knows becomes the tree and its past; what else lies there (built extensions, an egg-info) is kept
-beside it. The image is not trusted: its git directory is read without its settings and hooks, and its files are
-written by us, inside one folder.
+What the image's git tracks becomes the tree and its history; other files there (built extensions, an egg-info) are kept
+in addition. The image is not trusted: its git directory is read without its settings and hooks, and our code writes its
+files, inside one folder.
 """
 
 import os
@@ -29,7 +30,7 @@ class HoldsImage(Protocol):
 
     @property
     def image_id(self) -> str:
-        """The image; empty without one."""
+        """The image's id; empty without an image."""
         ...
 
     def source_places(self) -> tuple[str, ...]:
@@ -37,16 +38,16 @@ class HoldsImage(Protocol):
         ...
 
     def copy_out(self, place: str) -> IO[bytes] | None:
-        """A folder of the image as a tar archive, None when it has none there."""
+        """A folder of the image as a tar archive; None when the image has no such folder."""
         ...
 
     def hide(self, place: str) -> None:
-        """Let `place` lead to `/testbed` in every sandbox from now on: the image's own copy is not seen again."""
+        """From now on `place` is a link to `/testbed` in every sandbox, so the image's own copy is never visible."""
         ...
 
 
 def take_source(backend: Backend, path: str | None, folder: Path) -> str:
-    """Copy the source in the backend's image into `folder`; returns where it lay. Raises `SourceError`."""
+    """Copy the source in the backend's image into `folder`; returns its place in the image. Raises `SourceError`."""
     if not isinstance(backend, HoldsImage) or not backend.image_id:
         raise SourceError("the source is in an image, and none was given", "Add --sandbox docker --image NAME.")
     for place in (path,) if path else backend.source_places():
@@ -62,7 +63,7 @@ def take_source(backend: Backend, path: str | None, folder: Path) -> str:
 
 
 def unpack(stream: IO[bytes], folder: Path) -> None:
-    """Write the archive's one top folder's files, folders and links as `folder`."""
+    """Write the archive's single top folder, with its files, folders and links, as `folder`."""
     folder.mkdir(exist_ok=True)
     written = 0
     with tarfile.open(fileobj=stream, mode="r|") as tar:
@@ -88,7 +89,7 @@ def unpack(stream: IO[bytes], folder: Path) -> None:
 
 
 def wanted(name: str, folder: Path, path: Path) -> bool:
-    """Whether an archive's member may be written: inside, not behind a link, and of git only what is data."""
+    """Whether an archive's member may be written: inside, not behind a link, and only the data parts of git."""
     parts = name.split("/")
     if ".." in parts or any(above.is_symlink() for above in path.parents if above.is_relative_to(folder)):
         return False
@@ -98,7 +99,7 @@ def wanted(name: str, folder: Path, path: Path) -> bool:
 
 
 def keep_the_rest(source: Path, tree: Path, tracked: Mapping[str, str]) -> list[str]:
-    """Move what the image has beside the tracked files into the tree; returns those paths."""
+    """Move the image's untracked files into the tree; returns their paths."""
     kept = []
     for here, names, files in os.walk(source):
         names[:] = [name for name in names if name not in LEFT_OUT]

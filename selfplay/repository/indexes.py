@@ -1,8 +1,8 @@
-"""Which package indexes the user configured for pip or uv, read from where those tools read them.
+"""The package indexes that the user configured for pip or uv, read from the same places as those tools do.
 
-The environment wins over pip's configuration files, uv's variables over pip's. Without any, the tools' own default
-is used; no index is named here. Credentials inside an index URL reach the build sandbox, whose code could read
-them: use a token that can only read.
+The environment wins over pip's configuration files, uv's variables over pip's. Without any, the tools' own default is
+used; no index is named here. Credentials in an index URL reach the build sandbox, whose code could read them: use a
+read-only token.
 """
 
 import os
@@ -22,7 +22,7 @@ CA_INSIDE = "/build/ca.pem"
 
 @dataclass(frozen=True)
 class Indexes:
-    """`default`: the main index's URL (None: the tool's own); `extra`: further ones; `find_links`: flat folders."""
+    """`default`: the main index's URL (None: the tool's own); `extra`: additional ones; `find_links`: flat folders."""
 
     default: str | None = None
     extra: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ def _pip_files() -> dict[str, str]:
 
 
 def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
-    """uv's environment variables for these indexes, and the local folders and certificates it must see."""
+    """uv's environment variables for these indexes, and the local folders and certificates it needs to see."""
     env: dict[str, str] = {}
     mounts: dict[str, Mount] = {}
     extra, links = list(indexes.extra), list(indexes.find_links)
@@ -82,9 +82,9 @@ def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
 
 
 def _local(location: str) -> Path | None:
-    """The existing folder a file URL or a path names, else None.
+    """The existing folder that a file URL or a path names, else None.
 
-    An index's `simple` folder links to files beside it, so its parent is what must be seen.
+    An index's `simple` folder links to files beside it, so the parent folder must be visible.
     """
     parts = urlsplit(location)
     path = Path(unquote(parts.path) if parts.scheme == "file" else location)

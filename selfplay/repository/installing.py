@@ -1,4 +1,5 @@
-"""The installing steps of a build, each a command in its sandbox, with a ladder of fallbacks that leaves notes."""
+"""The installation steps of a build, each a command in its sandbox; a failed step falls back to the next and leaves a
+note."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,9 +19,9 @@ ENV, TOOLS = "/env", "/tools"
 STEP_SECONDS = 900.0
 MAX_REPAIRS = 12
 MAX_NAME = 200
-"""Of a longer name no variable is made: all variables of a command share one space."""
+"""A longer name gets no variable: all variables of a command share limited space."""
 MAX_MISSING = 50
-"""Modules that are looked for: each costs an installation, and it is the tests that name them."""
+"""How many missing modules are searched: each costs an installation, and the tests name them."""
 DISTRIBUTIONS = {
     "attr": "attrs", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "dateutil": "python-dateutil",
     "docutils": "docutils", "git": "GitPython", "google.protobuf": "protobuf", "jwt": "PyJWT", "OpenSSL": "pyOpenSSL",
@@ -35,8 +36,8 @@ Progress = Callable[[str], None]
 class Request:
     """What to build: a plan, the interpreter, and what the user or an earlier build fixed.
 
-    `setup` replaces the installing steps; `version` is what tools that read versions from tags are told;
-    `constraints` are exact versions of an earlier build.
+    `setup` replaces the installation steps; `version`: what tools that read versions from tags are told; `constraints`:
+    exact versions from an earlier build.
     """
 
     plan: Plan
@@ -49,7 +50,7 @@ class Request:
 
 @dataclass
 class Building:
-    """The state of one build: its sandbox, log and notes, and what the last command wrote."""
+    """The state of one build: its sandbox, log and notes, and the output of the last command."""
 
     request: Request
     sandbox: Sandbox
@@ -79,7 +80,7 @@ class Building:
         return done
 
     def install(self, step: str, *arguments: str) -> bool:
-        """`uv pip install` into the environment; whether it worked."""
+        """Run `uv pip install` into the environment; returns whether it worked."""
         limited = ["--constraint", "/tmp/constraints.txt"] if self.request.constraints else []
         command = ["/build/uv", "pip", "install", "--python", f"{ENV}/bin/python", *limited, *arguments]
         done = self.run(step, command)
@@ -116,7 +117,7 @@ def steps(building: Building) -> None:
         "--python",
         str(request.interpreter.executable),
     ]
-    make += ["--seed"] if request.setup else []  # a user's own command will say `pip`
+    make += ["--seed"] if request.setup else []  # a user's own command may use `pip`
     building.must("making the environment", make)
     if request.setup:
         building.progress("running the setup command")
@@ -135,7 +136,7 @@ def steps(building: Building) -> None:
 
 
 def install_project(building: Building) -> None:
-    """The project itself, editable: with its test extras, without, then only what it depends on."""
+    """Install the project itself, editable: with its test extras, else without, else only its dependencies."""
     plan = building.request.plan
     if not plan.project:
         if plan.dependencies:
@@ -172,7 +173,7 @@ def install_requirements(building: Building) -> None:
 
 
 def each(building: Building, what: str, wanted: list[list[str]]) -> None:
-    """Install all at once, else one by one, noting those that do not install."""
+    """Install all at once, else one by one, with a note for those that fail."""
     if building.install(f"installing {what}", *(word for words in wanted for word in words)):
         return
     for words in wanted:
@@ -181,7 +182,7 @@ def each(building: Building, what: str, wanted: list[list[str]]) -> None:
 
 
 def repair(building: Building) -> None:
-    """Install distributions of modules that collecting the tests does not find, as long as that helps."""
+    """Install the distributions of modules that test collection does not find, as long as that helps."""
     own = own_modules(building.request)
     tried: set[str] = set()
     for _ in range(MAX_REPAIRS):
@@ -200,7 +201,7 @@ def repair(building: Building) -> None:
 
 
 def missing_modules(log: str) -> list[str]:
-    """The modules that a log of pytest says are missing."""
+    """The modules that a pytest log reports as missing."""
     return re.findall(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)", log)[:MAX_MISSING]
 
 
@@ -210,7 +211,7 @@ def collect() -> str:
 
 
 def own_modules(request: Request) -> set[str]:
-    """Names the tree itself defines at any of its import roots."""
+    """Names that the tree itself defines at its import roots."""
     names = set()
     for path in request.tracked:
         for root in {*request.plan.roots, "."}:
@@ -220,7 +221,7 @@ def own_modules(request: Request) -> set[str]:
 
 
 def pretend(request: Request) -> dict[str, str]:
-    """The variables by which tools that read the version from tags are told it, there being no tags inside."""
+    """The variables that tell the version to tools that read it from tags, since there are no tags inside."""
     version = request.version or "0.0.0"
     names = ["SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION", "UV_DYNAMIC_VERSIONING_BYPASS"]
     names += ["POETRY_DYNAMIC_VERSIONING_BYPASS", "VERSIONINGIT_FOR_PACKAGE_VERSION"]

@@ -1,6 +1,6 @@
 """The Pythons on this machine, and the one a project gets.
 
-One under /usr is preferred: every sandbox sees it, and every user of the machine can run it.
+A Python under /usr is preferred: every sandbox sees it, and every user of the machine can run it.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ MANAGED = (".pyenv/versions/*/bin/python3", ".local/share/uv/python/*/bin/python
 
 @dataclass(frozen=True)
 class Interpreter:
-    """`prefix` is None for one under /usr, else the folder a sandbox must be shown, at the same place."""
+    """`prefix` is None for one under /usr, else the folder that a sandbox must be shown, at the same place."""
 
     version: str
     executable: Path
@@ -35,9 +35,10 @@ class Interpreter:
 def choose(
     requires: str | None, wanted: str | None = None, available: tuple[Interpreter, ...] | None = None
 ) -> Interpreter:
-    """An interpreter that satisfies `requires`; `wanted` (a version like 3.12, or a path) overrides.
+    """An interpreter that satisfies `requires`; `wanted` (a version like 3.12, or a path) overrides it.
 
-    `available`: of these instead of the machine's. Raises `NoInterpreter` naming what was looked for and what there is.
+    `available`: choose among these instead of the machine's. Raises `NoInterpreter` naming what was wanted and what
+    exists.
     """
     if wanted and "/" in wanted and available is None:
         if (found := query(Path(wanted))) is None:
@@ -85,7 +86,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def query(path: Path) -> Interpreter | None:
-    """The interpreter at `path`, asked what it is; None when it does not run."""
+    """The interpreter at `path`, described by itself; None when it does not run."""
     try:
         answer = subprocess.run(
             [path, "-I", "-S", "-c", QUERY], capture_output=True, timeout=10, check=True, stdin=subprocess.DEVNULL
@@ -99,7 +100,8 @@ def query(path: Path) -> Interpreter | None:
 
 
 def found_inside(backend: Backend) -> tuple[Interpreter, ...]:
-    """The Pythons of the image a backend runs, asked one by one; the one first on its path comes first."""
+    """The Pythons of the image that a backend runs, each asked to describe itself; the first on its path comes
+    first."""
     found: dict[str, Interpreter] = {}
     with backend.open(World()) as sandbox:
         listed = sandbox.run("command -v python python3; ls -d /usr/{local/,}bin/python3.*[0-9]", timeout=30).stdout

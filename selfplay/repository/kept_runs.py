@@ -1,4 +1,4 @@
-"""The runs of a measurement, kept one by one until it is whole: a kill loses the run under way and no other."""
+"""The runs of a measurement, kept one by one until it is complete: a kill loses only the current run."""
 
 import base64
 import hashlib
@@ -18,13 +18,13 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class KeptRuns:
-    """The runs in `folder`, in the order they are asked for. A measurement that is repeated asks for the same ones."""
+    """The runs in `folder`, in the order of the requests. A repeated measurement requests the same runs."""
 
     folder: Path
     asked: int = 0
 
     def run(self, script: str, start: Callable[[], Completed]) -> Completed:
-        """What the next run did: read where it is kept and was one of `script`, else started and kept."""
+        """The result of the next run: read if it is kept and ran `script`, else started and kept."""
         place = self.folder / f"{self.asked}.json.zst"
         self.asked += 1
         name = hashlib.sha256(script.encode("utf-8", "surrogateescape")).hexdigest()
@@ -35,7 +35,7 @@ class KeptRuns:
         return done
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Delete all kept runs."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -50,7 +50,7 @@ def _read(place: Path, script: str) -> Completed | None:
 
 
 def _write(place: Path, script: str, done: Completed) -> None:
-    """Keep a run. Where that cannot be, a kill costs more, and nothing else."""
+    """Keep a run. If that fails, a kill costs more, and nothing else happens."""
     from selfplay.artifact.files import write_atomically  # brings pydantic, slow to import
 
     texts = {name: base64.b64encode(getattr(done, name)).decode() for name in ("stdout", "stderr")}

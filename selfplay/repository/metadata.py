@@ -1,5 +1,5 @@
-"""What a Python project declares, wherever it declares it: pyproject (PEP 621, 735, poetry, flit, hatch, pdm),
-setup.cfg, setup.py (parsed, not run), PKG-INFO of an sdist, tox.ini. Malformed files count as absent."""
+"""What a Python project declares, in any of its files: pyproject (PEP 621, 735, poetry, flit, hatch, pdm), setup.cfg,
+setup.py (parsed, not run), PKG-INFO of an sdist, tox.ini. Malformed files count as absent."""
 
 import ast
 import re
@@ -20,8 +20,8 @@ Ini = Mapping[str, Mapping[str, str]]
 class Metadata:
     """`declared`: some file says this is a Python project; `installable`: an installer can build it.
 
-    `extras` and `groups` are names an installer knows; `group_packages` holds those only we can read (poetry, hatch,
-    pdm), as requirements. `hints` are what tox would install.
+    `extras` and `groups` are names that an installer knows; `group_packages` holds the requirements of groups that only
+    our code can read (poetry, hatch, pdm). `hints` are what tox would install.
     """
 
     declared: bool = False
@@ -39,7 +39,7 @@ class Metadata:
 
 
 def read_metadata(tree: Path) -> Metadata:
-    """Everything the tree's files declare; what the first file says of a single value wins."""
+    """Everything the tree's files declare; for a single value the first file wins."""
     metadata = Metadata()
     _pyproject(read_toml(tree / "pyproject.toml"), metadata)
     _setup_cfg(read_ini(tree / "setup.cfg"), metadata)
@@ -149,14 +149,14 @@ def _setup_py(path: Path, metadata: Metadata) -> None:
 
 
 def _name_of(function: ast.expr) -> str:
-    """The last name of what is called; empty where that has none."""
+    """The last part of the called name; empty when there is no name."""
     return (
         function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
     )
 
 
 def _pkg_info(path: Path, metadata: Metadata) -> None:
-    """The metadata an sdist carries: the result of what setup.py would have computed."""
+    """The metadata in an sdist: the values that setup.py would have computed."""
     text = read_text(path)
     if text is None:
         return

@@ -1,7 +1,7 @@
-"""Poetry's own notation (`^1.2`, `~1.2`, `1.*`, alternatives after `||`) as the requirements every installer reads.
+"""Poetry's own notation (`^1.2`, `~1.2`, `1.*`, alternatives after `||`) as requirements that every installer reads.
 
-Its rules: https://python-poetry.org/docs/dependency-specification/. A requirement has no "or" between versions, so of
-several alternatives the last is taken, which by custom is the newest.
+Its rules: https://python-poetry.org/docs/dependency-specification/. A requirement has no "or" between versions, so the
+last of several alternatives is used, which by convention is the newest.
 """
 
 import re
@@ -17,7 +17,8 @@ _CLAUSE = re.compile(r"(~=|\^|~|[=!]=|[<>]=?|=)?v?([^\s^~=<>]+)")
 
 
 def requirements(table: Mapping[str, Any]) -> tuple[str, ...]:
-    """A table of dependencies as PEP 508 requirements; what lies elsewhere and what cannot be read are left out."""
+    """A table of dependencies as PEP 508 requirements; dependencies that are not on an index or not readable are left
+    out."""
     found = []
     for name, entry in table.items():
         for one in entry if isinstance(entry, list) else [entry]:
@@ -28,9 +29,10 @@ def requirements(table: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def python_range(constraint: str) -> str | None:
-    """Which Pythons a constraint allows, as a PEP 440 specifier; None for any, and for what cannot be read.
+    """The Pythons that a constraint allows, as a PEP 440 specifier; None for any Python, and for an unreadable
+    constraint.
 
-    An exact `3.11` means every 3.11.x: nobody's interpreter is called 3.11.0 alone.
+    An exact `3.11` means every 3.11.x: it is not meant to require exactly 3.11.0.
     """
     try:
         text = _alternatives(constraint)[-1]
@@ -50,7 +52,7 @@ def _requirement(name: str, fields: Mapping[str, Any]) -> str | None:
 
 
 def _markers(fields: Mapping[str, Any]) -> Iterator[str]:
-    """When the dependency is wanted, as parts of one PEP 508 marker."""
+    """The conditions of the dependency, as parts of one PEP 508 marker."""
     if own := fields.get("markers"):
         yield str(own)
     if python := fields.get("python"):
@@ -75,7 +77,7 @@ def _python_marker(specifier: str) -> str:
 
 
 def _alternatives(constraint: str) -> list[str]:
-    """Each alternative as a PEP 440 specifier, empty for any version. Raises `ValueError` for what is not one."""
+    """Each alternative as a PEP 440 specifier, empty for any version. Raises `ValueError` for an invalid one."""
     found = []
     for alternative in re.split(r"\|\|?", constraint):
         glued = re.sub(r"([\^~=<>!])\s+", r"\1", alternative)
@@ -98,7 +100,7 @@ def _clause(text: str) -> str:
 
 
 def _bound(operator: str, version: Version) -> str:
-    """The first version above the range: `^` holds the first number that is not 0, `~` the first two."""
+    """The first version above the range: `^` fixes the first non-zero number, `~` the first two numbers."""
     release = version.release
     held = next((place for place, number in enumerate(release) if number), len(release) - 1)
     if operator == "~":

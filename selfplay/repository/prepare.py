@@ -1,4 +1,4 @@
-"""The room's entry: SOURCE in, `Prepared` out. Fetch, tidy, check out, build or reuse, and describe."""
+"""The entry to this package: SOURCE in, `Prepared` out. Fetch, tidy, check out, build or reuse, and describe."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ from selfplay.sandbox import Backend, Mount
 from selfplay.sandbox.owners import scratch, sweep
 
 ROOM_VERSION = 1
-"""Raised whenever what this room builds changes, so that older environments are not taken for new ones."""
+"""Raised when what this package builds changes, so that older environments are not mistaken for new ones."""
 
 
 def prepare(
@@ -39,10 +39,10 @@ def prepare(
     python: str | None = None,
     progress: Progress = lambda line: None,
 ) -> Prepared:
-    """Fetch `source_text` and build its environment, or find it built.
+    """Fetch `source_text` and build its environment, or reuse a built one.
 
-    `setup` replaces the detected installing steps, `python` (a version or a path) the choice of interpreter.
-    Raises `SourceError`, `NoInterpreter`, `BuildFailed`, `CacheError`.
+    `setup` replaces the detected installation steps, `python` (a version or a path) the choice of interpreter. Raises
+    `SourceError`, `NoInterpreter`, `BuildFailed`, `CacheError`.
     """
     source = parse_source(source_text)
     with _workshop(cache) as (cache, store):
@@ -62,7 +62,7 @@ def rebuild(
     cache: Path | None = None,
     progress: Progress = lambda line: None,
 ) -> Prepared:
-    """The `Prepared` behind `DIR/original/`, a plain tree, with the setup `Prepared.recorded` kept.
+    """The `Prepared` for `DIR/original/`, a plain tree, using the setup that `Prepared.recorded` kept.
 
     Raises `SourceError` when the tree is not the recorded one.
     """
@@ -93,7 +93,7 @@ def write_original(prepared: Prepared, folder: Path) -> None:
 
 @contextmanager
 def _workshop(cache: Path | None) -> Iterator[tuple[Path, GitDir]]:
-    """The cache folder, checked, and a fresh git store beside it that is gone afterwards."""
+    """The cache folder, checked, and beside it a new git store that is removed afterwards."""
     folder = cache or default_cache()
     check_cache(folder)
     with named(folder):
@@ -114,7 +114,7 @@ def _prepare(
     progress: Progress,
     ready: Path | None = None,
 ) -> Prepared:
-    """`ready`: the source as it lies in the backend's image, which has its environment, so that none is built."""
+    """`ready`: the source from the backend's image; the image has its environment, so none is built."""
     tidied = tidy(checkout)
     store = checkout.store
     scratch = store.path / "checkout"
@@ -154,7 +154,7 @@ def _prepare(
 
 
 def _from_image(backend: Backend, path: str | None, store: GitDir) -> tuple[Path, str]:
-    """(the source copied out of the backend's image, where it lay)"""
+    """(the source copied out of the backend's image, its place there)"""
     ready = store.path.with_name("image")
     ready.mkdir()
     place = take_source(backend, path, ready)
@@ -166,14 +166,15 @@ def _interpreter(requires: str | None, python: str | None, backend: Backend, ima
 
 
 def take_over(staging: Path, ready: Path, tracked: Mapping[str, str], backend: Backend) -> None:
-    """An environment that is the image's own: only what lies beside the tracked files is added to the tree."""
+    """Use the image's own environment: only the untracked files are added to the tree."""
     generated = keep_the_rest(ready, staging / "tree", tracked)
     give(staging / "tree", backend.owner())
     (staging / "environment.json").write_text(json.dumps({"notes": [], "lock": [], "generated": generated}, indent=1))
 
 
 def _key(tree_hash: str, request: Request, image: str, ready: bool) -> str:
-    """The content key of an environment. Constraints are left out: they say what an equal build chose before."""
+    """The content key of an environment. Constraints are left out: they only record what an equal build chose
+    before."""
     parts = [
         ROOM_VERSION, tree_hash, asdict(request.plan), request.setup, request.version,
         [request.interpreter.version, str(request.interpreter.executable)] if request.interpreter else None,
@@ -184,7 +185,7 @@ def _key(tree_hash: str, request: Request, image: str, ready: bool) -> str:
 
 @contextmanager
 def _log_kept(staging: Path, log: Path) -> Iterator[None]:
-    """A failed build's log is saved outside the staging folder, and its error names it."""
+    """Save a failed build's log outside the staging folder, and name it in the error."""
     try:
         yield
     except BuildFailed as error:
@@ -208,8 +209,8 @@ def _history(
 
 
 def _environment(python: bool, ready: bool) -> dict[str, str]:
-    """The variables of every command on this repository; runs repeat, and git trusts `/testbed`. An image that is
-    `ready` has its own search path."""
+    """The variables of every command on this repository: they make runs repeatable, and make git trust `/testbed`. An
+    image that is `ready` keeps its own search path."""
     variables = {"LANG": "C.UTF-8", "TZ": "UTC", **settings_env({"safe.directory": "*"})}
     if ready:
         return variables | {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}

@@ -1,4 +1,4 @@
-"""What the repository room hands to every other room: a tree, its history, an environment, and its test suite."""
+"""What the rest of the package gets from `repository`: a tree, its history, an environment, and its test suite."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

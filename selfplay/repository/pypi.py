@@ -1,6 +1,6 @@
-"""`pypi:NAME[==VERSION]`: that release's sdist as HEAD, earlier releases' sdists behind it, one commit each.
+"""`pypi:NAME[==VERSION]`: that release's sdist as HEAD, sdists of earlier releases behind it, one commit each.
 
-Commits are dated from a fixed day, not from upload times, which not every index serves: the same releases give the
+Commits are dated from a fixed day, not from upload times, which not every index provides: the same releases give the
 same commit ids on every machine.
 """
 
@@ -28,7 +28,7 @@ ENDINGS = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")  # in order of pref
 
 
 def fetch_pypi(source: PypiSource, store: GitDir, *, downloads: Path, releases: int, progress: Progress) -> Checkout:
-    """The release's tree with up to `releases` earlier ones as its past. Raises `SourceError`."""
+    """The release's tree, with up to `releases` earlier ones as its history. Raises `SourceError`."""
     downloads.mkdir(parents=True, exist_ok=True)
     with _client() as client:
         sdists = list_sdists(client, source)
@@ -80,7 +80,7 @@ def list_sdists(client: PyPISimple, source: PypiSource) -> dict[Version, Distrib
 
 
 def choose(sdists: dict[Version, DistributionPackage], source: PypiSource) -> Version:
-    """The asked version, else the newest final one that was not yanked. Raises `SourceError`."""
+    """The requested version, else the newest final one that was not yanked. Raises `SourceError`."""
     if not sdists:
         raise SourceError(f"{source}: the package index has no sdist of {source.name!r}", "Name a git URL instead.")
     finals = sorted(version for version, package in sdists.items() if _final(version, package))
@@ -127,7 +127,7 @@ def _tree(client: PyPISimple, package: DistributionPackage, store: GitDir, downl
         return store.write_folder(folder), notes
     except SourceError as error:
         if isinstance(error.__cause__, OSError) and error.__cause__.errno in OF_WRITING:
-            raise error.__cause__ from None  # the archive is good: it is the disk that is full
+            raise error.__cause__ from None  # the archive is good: the disk is full
         raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,8 +1,8 @@
-"""The one place that knows how Python tests are run and reported: scripts out, records back in.
+"""The one place that knows how Python tests are run and reported: it renders scripts and reads their records.
 
-Scripts are portable: bash, relative paths, `python` on PATH, started in the repository root. They carry the small
-program that runs pytest and records each test (`inside/selfplay_tests.py`), so an artifact needs nothing of ours.
-Coverage, process pools and shuffling are switched off: a run measures outcomes, and must repeat.
+Scripts are portable: bash, relative paths, `python` on PATH, started in the repository root. They contain the small
+program that runs pytest and records each test (`inside/selfplay_tests.py`), so an artifact needs none of our files.
+Coverage, process pools and shuffling are switched off: a run measures outcomes, and must be repeatable.
 """
 
 import json
@@ -18,9 +18,9 @@ from selfplay.repository.prepared import Suite
 PARSER = text("test_parser.py")
 """`test_parser.py`: the raw log of a rendered script on stdin -> `{test id: "passed" | "failed"}` on stdout."""
 TEST_SECONDS = 10.0
-"""What one test may take before it is failed."""
+"""Seconds after which one test is failed."""
 MAX_TIMEOUTS = 3
-"""How many such tests stop a run: a change that makes everything hang is known by then."""
+"""How many such tests stop a run: by then it is clear that the change makes everything hang."""
 COVERAGE_TOOLS = "/tools/coverage"
 FALLBACK_PATTERNS = "python_files=test*.py *_test.py *_tests.py tests.py"
 _END = re.compile(rb"SELFPLAY-END exit=(\d{1,3})")
@@ -56,10 +56,10 @@ def render_script(
     test_seconds: float = TEST_SECONDS,
     max_timeouts: int = MAX_TIMEOUTS,
 ) -> str:
-    """`test_script.sh`: runs the tests of `files` less the `excluded` ids (with `only`: just those ids).
+    """`test_script.sh`: runs the tests of `files` without the `excluded` ids (with `only`: just those ids).
 
-    Files that are gone are skipped; with no `files`, pytest's own discovery decides. `options` go to pytest.
-    `command` replaces the call of pytest by the user's own, with the recording plugin injected by environment.
+    Missing files are skipped; with empty `files`, pytest's own discovery decides. `options` go to pytest. `command`
+    replaces the call of pytest by the user's own, with the recording plugin added through the environment.
     """
     selection = {
         "excluded": sorted(excluded),
@@ -154,7 +154,7 @@ def _json(line: str) -> Any:
 
 
 def finished(log: bytes) -> int | None:
-    """pytest's exit status, None when the script was killed before its end."""
+    """pytest's exit status; None when the script was killed before its end."""
     for line in reversed(log.rsplit(b"\n", 4)[1:]):
         if found := _END.fullmatch(line):
             return int(found[1])
@@ -179,7 +179,7 @@ def render_coverage(
 
 
 def parse_coverage(data: bytes) -> CoverageMap:
-    """The map a traced run wrote. Raises `ValueError` for anything else."""
+    """The map that a traced run wrote. Raises `ValueError` for anything else."""
     try:
         value = json.loads(data)
         sets = [frozenset(int(index) for index in members) for members in value["sets"]]

@@ -51,7 +51,7 @@ class PypiSource:
 
 @dataclass(frozen=True)
 class ImageSource:
-    """A folder of the image that sandboxes run; `path` None: it is looked for."""
+    """A folder of the image that sandboxes run; with `path` None it is searched."""
 
     path: str | None = None
 
@@ -63,7 +63,7 @@ Source = PathSource | GitSource | PypiSource | ImageSource
 
 
 def parse_source(text: str) -> Source:
-    """The source `text` names. Raises `SourceError` saying what is wrong with it; touches no network."""
+    """The source that `text` names. Raises `SourceError` saying what is wrong with it; does not use the network."""
     if not text.strip() or "\0" in text or "\n" in text:
         raise SourceError(f"{text!r} is not a source", FORMS)
     if text.startswith("pypi:"):

@@ -1,7 +1,7 @@
-"""Measure a repository's own tests at HEAD: which files, which pass every time, how long they take.
+"""Measure a repository's own tests at HEAD: which files, which tests pass every time, how long they take.
 
-Two runs in two fresh sandboxes; the second leaves out what failed in the first, as every later script does. A file
-that hangs or takes the process down is left out and the rest run again; a suite over the limit is cut to whole files.
+Two runs in two fresh sandboxes; the second leaves out what failed in the first, as every later script does. A file that
+hangs or crashes the process is left out and the rest run again; a suite over the time limit is cut to whole files.
 """
 
 import hashlib
@@ -25,9 +25,9 @@ from selfplay.words import count
 LIMITS = Limits(output_bytes=32 * MIB)
 COLLECT_SECONDS = 120.0
 ROOM = 0.8
-"""Share of the time limit a cut suite may fill, so that a slower moment does not exceed it."""
+"""Share of the time limit that a cut suite may use, so that a slower run does not exceed it."""
 MAX_CUTS = 3
-"""How often a suite that turns out slower than it was is cut again."""
+"""How often a suite is cut again if it turns out slower than measured."""
 MAX_MEASURING = 3
 """How many time limits the first measurement may take, over all its runs."""
 MEASURING_TEST_SECONDS = 15.0
@@ -47,7 +47,7 @@ class _Measurement:
     left_out: list[str] = field(default_factory=list)
 
     def run(self, script: str, timeout: float) -> Completed:
-        """One run in a fresh sandbox, or as it is kept. One killed at `timeout` has the records written until then."""
+        """One run in a fresh sandbox, or the kept one. A run killed at `timeout` has the records written until then."""
         return self.kept.run(script, lambda: self._run(script, timeout))
 
     def _run(self, script: str, timeout: float) -> Completed:
@@ -74,9 +74,9 @@ def measure_suite(
     progress: Progress | None = None,
 ) -> Suite:
     """The suite as it behaves at HEAD; kept beside the environment, so a second call is free. Its runs are kept as they
-    end, so that one that was stopped goes on.
+    finish, so that a stopped measurement can be resumed.
 
-    `time_limit`: seconds one run of a script may take. `command` replaces the call of pytest. Raises `NoTests` or
+    `time_limit`: seconds that one run of a script may take. `command` replaces the call of pytest. Raises `NoTests` or
     `NoPassingTests`, with the end of the log.
     """
     if prepared.language != "python":
@@ -91,7 +91,7 @@ def measure_suite(
     runs = KeptRuns(kept.with_suffix(".runs"))
     try:
         suite = _measure(_Measurement(prepared, backend, time_limit, command, runs), progress or (lambda line: None))
-    except RepositoryError:  # an answer too, that another try may change
+    except RepositoryError:  # this is a result too, and another try may change it
         runs.clear()
         raise
     with named(kept.parent):
@@ -170,7 +170,7 @@ def _discover_by_command(work: _Measurement) -> list[str]:
 def _first_run(work: _Measurement, files: list[str], progress: Progress) -> tuple[list[Record], float, bytes]:
     """Records of whole files, the seconds they took, and the last log.
 
-    Files that keep a run from its end are left out, and those not reached yet are run next.
+    Files that keep a run from finishing are left out, and the files not reached yet are run next.
     """
     remaining, known, seconds, log = list(files), list[Record](), 0.0, b""
     deadline = time.monotonic() + MAX_MEASURING * work.time_limit

@@ -1,1 +1,1 @@
-"""Learning as pure functions on numbers: rewards. Imports nothing of the other rooms, and no tensor library."""
+"""Learning as pure functions on numbers: rewards. Imports no other room of the package, and no tensor library."""

@@ -1,11 +1,11 @@
-"""What an episode is worth (SSR section 4), from what came of it."""
+"""The reward of an episode (SSR section 4), from its outcome."""
 
 
 def injector_reward(valid: bool, solved: int = 0, attempts: int = 0, alpha: float = 0.8) -> float:
-    """The injector's reward for an artifact: -1 when it is not valid; for a bug that `solved` of `attempts` attempts
+    """The injector's reward for an artifact: -1 when it is not valid. For a bug that `solved` of `attempts` attempts
     fully fix, with s = solved / attempts: -alpha at s = 0 and s = 1, else 1 - (1 + alpha) s.
 
-    Raises `ValueError` for a valid bug that nobody attempted, which has no reward, and for counts that cannot be.
+    Raises `ValueError` for a valid bug without attempts, which has no reward, and for impossible counts.
     """
     if not valid:
         return -1.0

@@ -1,1 +1,1 @@
-"""The roles that one policy plays: what each is told, which tools it has, what is collected from its episode."""
+"""The roles that one policy plays: the prompt of each, its tools, and what is collected from its episode."""

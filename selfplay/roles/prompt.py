@@ -1,4 +1,4 @@
-"""What every role is told before its task: where it is, its tools, its budget."""
+"""The part of the prompt that all roles share: where the model is, its tools, its budget."""
 
 from selfplay import prompts
 from selfplay.agent import call_format
@@ -9,7 +9,7 @@ from selfplay.sandbox import WORKDIR
 
 
 def opening(task: str, native: bool, toolset: Toolset = SSR_TOOLS) -> tuple[Message, ...]:
-    """The messages an episode begins with. `native`: the endpoint is told of the tools by itself."""
+    """The messages an episode begins with. `native`: the endpoint describes the tools to the model itself."""
     tools = [
         {
             "name": tool.name,

@@ -1,4 +1,4 @@
-"""What a role is, as a value: a new role is one of these, with a task and a prompt, in a small folder of its own."""
+"""A role as a value. A new role is one `Role`, with a task and a prompt, in a small folder of its own."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,11 +16,12 @@ Converse = Callable[[tuple[Message, ...]], Conversation]
 
 @dataclass(frozen=True)
 class Role(Generic[T]):
-    """A role whose task is a `T`. `hand_in`: the names of the files that a submission holds; none where the repository
-    itself is handed in. `prompt`: the task in words. `key`: a name of the task's episode that no other of a run has.
+    """A role whose task is a `T`. `hand_in`: the file names that a submission contains; empty when the repository
+    itself is submitted. `prompt`: the task in words. `key`: a name for the task's episode that is unique in the run.
 
-    `staged`: the role as a model plays it in several conversations, from its task, the policy's name, a way to begin a
-    conversation, and whether calls are native; None for a role that is always one conversation.
+    `staged`: makes the policy for a model that plays the role in several conversations. It takes the task, the policy's
+    name, a function that begins a conversation, and whether calls are native. None for a role that is always one
+    conversation.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""Many episodes: the loops that play roles in sandboxes, check what comes out and store it."""
+"""Many episodes: the loops that play roles in sandboxes, check what the episodes produce, and return it as rollouts."""

@@ -1,4 +1,4 @@
-"""What makes a bug this bug: its id, its record, and when two artifacts plant the same."""
+"""The identity of a bug: its id, its record, and when two artifacts plant the same bug."""
 
 import hashlib
 import platform
@@ -20,8 +20,8 @@ from selfplay.version import VERSION
 
 @dataclass(frozen=True)
 class Origin:
-    """What all bugs of one run have in common. `public_share`: how much of F2P solvers will be shown; `environment`:
-    what builds the repository's again."""
+    """What all bugs of one run have in common. `public_share`: the share of F2P that solvers will be shown;
+    `environment`: what is needed to build the repository's environment again."""
 
     prepared: Prepared
     thresholds: Thresholds
@@ -64,7 +64,8 @@ def source_name(prepared: Prepared) -> str:
 
 
 def tree_key(diff: str) -> str:
-    """Equal for equal trees made of one original: the diff's content without what a context line may vary in."""
+    """Equal for equal trees made from one original: the diff's content without the parts where context lines may
+    differ."""
     sections = sorted(
         "\n".join([str(p.paths), str(p.kind), str(p.new_mode), *p.binary_halves, *_changes(p)])
         for p in patches.parse(diff)

@@ -1,4 +1,4 @@
-"""Calibrations of bugs while a run goes on: whoever needs one first has it made, the others await it."""
+"""Calibrations of bugs during a run: the first episode that needs one makes it, the others wait for the result."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,28 +9,29 @@ from selfplay.sandbox.workers import Workers
 
 
 class Calibrations:
-    """Those that a run has asked for, by bug. Lives on one event loop."""
+    """The calibrations that a run has asked for, by bug. Lives on one event loop."""
 
     def __init__(self) -> None:
         self._known: dict[str, asyncio.Future[Calibration]] = {}
 
     async def get(self, bug: str, workers: Workers, make: Callable[[], Calibration]) -> Calibration:
-        """The calibration of `bug`; the first who asks calls `make` in a thread, the others await what it gives.
+        """The calibration of `bug`. The first caller runs `make` in a thread; the others wait for its result.
 
-        Raises what `make` raises. A maker that is cancelled or loses its sandbox leaves it to the next.
+        Raises what `make` raises. If the first caller is cancelled or loses its sandbox, the next one runs `make`
+        instead.
         """
         while (future := self._known.get(bug)) is not None:
             try:
                 return await asyncio.shield(future)
             except asyncio.CancelledError:
-                if not future.cancelled():  # it is who asks that was cancelled
+                if not future.cancelled():  # then the caller was cancelled, not the calibration
                     raise
         future = self._known[bug] = asyncio.get_running_loop().create_future()
         try:
             found = await workers.run(make)
         except OracleError as error:
             future.set_exception(error)
-            future.exception()  # seen: nobody else may be waiting
+            future.exception()  # marks it as retrieved: perhaps no other caller is waiting
             raise
         except BaseException:
             del self._known[bug]

@@ -1,6 +1,6 @@
-"""Two controls every curriculum must pass: the gold patch is resolved, the world as it is given is not.
+"""Two controls that every curriculum must pass: the gold patch is resolved, and the unchanged solver world is not.
 
-They are played by `selfplay solve --policy gold` and `--policy empty`, and stored as attempts of these names.
+`selfplay solve --policy gold` and `--policy empty` play them; they are stored as attempts under these names.
 """
 
 from typing import Literal, cast
@@ -17,12 +17,12 @@ CONTROLS = (GOLD, EMPTY)
 
 
 def control_named(name: str) -> Control | None:
-    """The control of this name, if it is one's."""
+    """The control of this name; None when the name is not a control's."""
     return cast(Control, name) if name in CONTROLS else None
 
 
 def gold_patch(backend: Backend, task: Task, limits: Limits = Limits()) -> str:
-    """The patch that undoes the failed attempt and the bug, as a solver would have handed it in: taken from the tree.
+    """The patch that undoes the failed attempt and the bug, taken from the tree as a solver's submission would be.
 
     Raises `WorldError`, `DoesNotApply`, `PredictionError`, `SandboxError`."""
     with open_world(backend, task, limits) as world:
@@ -33,7 +33,7 @@ def gold_patch(backend: Backend, task: Task, limits: Limits = Limits()) -> str:
 
 
 def play_control(name: Control, backend: Backend, task: Task, grader: Grader, limits: Limits) -> tuple[str, Grade]:
-    """(what was graded, its grade) of the control `name`. Raises as `gold_patch` and `Grader.grade` do."""
+    """(the graded diff, its grade) of the control `name`. Raises what `gold_patch` and `Grader.grade` raise."""
     if name == EMPTY:
         return "", grader.grade_untouched(backend)
     diff = gold_patch(backend, task, limits)

@@ -46,8 +46,8 @@ def mix_named(name: str) -> Mix:
 class InjectorRun:
     """Everything the injector episodes of one repository share. `repository`: its name in the pool.
 
-    `is_known`: whether a tree key is that of a bug in the pool; an artifact with one is a duplicate whatever the checks
-    say.
+    `is_known`: whether a bug with this tree key is in the pool already; such an artifact is a duplicate, even when all
+    checks pass.
     """
 
     repository: str
@@ -63,9 +63,10 @@ class InjectorRun:
 
 
 async def injector_rollout(run: InjectorRun, number: int) -> InjectorRollout:
-    """Play episode `number` and check what it hands in. What goes wrong in it is the outcome's status and reason.
+    """Play episode `number` and check the artifact it submits. A failure inside the episode becomes the outcome's
+    status and reason.
 
-    Raises `SandboxError` when no sandbox can be had, `ModelDown` when the model did not answer.
+    Raises `SandboxError` when no sandbox is available, `ModelDown` when the model did not answer.
     """
     started = time.monotonic()
     task = injector_task(run, number)
@@ -93,7 +94,7 @@ async def injector_rollout(run: InjectorRun, number: int) -> InjectorRollout:
 async def _outcome(
     run: InjectorRun, lease: Backend, task: InjectorTask, trajectory: Trajectory, artifact: Artifact | str
 ) -> InjectorOutcome:
-    """What came of the episode, its seconds still to be filled in."""
+    """The outcome of the episode; its seconds are filled in later."""
     if isinstance(artifact, str):
         gave_up = trajectory.submission is None and not trajectory.error
         return InjectorOutcome("gave_up" if gave_up else "failed", trajectory.last_words or artifact, 0.0)
@@ -104,7 +105,7 @@ async def _outcome(
 
 
 def injector_task(run: InjectorRun, number: int) -> InjectorTask:
-    """What the injector of episode `number` is told."""
+    """The injector's task of episode `number`."""
     thresholds, seed = run.origin.thresholds, run.origin.seed
     return InjectorTask(
         strategy=strategy_of(run.strategy, seed, number),
@@ -120,8 +121,8 @@ def injector_task(run: InjectorRun, number: int) -> InjectorTask:
 
 
 def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
-    """The strategy of an episode; under `mix` one of each pair removes and one reverts (the paper's best; 50/50 is
-    ours)."""
+    """The strategy of an episode. Under `mix`, one episode of each pair removes code and the other reverts history (the
+    paper's best mix; the ratio 50/50 is ours)."""
     if mix != "mix":
         return mix
     first_removes = random.Random(f"mix:{seed}:{number // 2}").random() < 0.5
@@ -129,7 +130,7 @@ def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
 
 
 def _collected(trajectory: Trajectory, sandbox: Sandbox) -> Artifact | str:
-    """The artifact that was handed in, or why there is none."""
+    """The submitted artifact, or why there is none."""
     try:
         return collect(trajectory, sandbox)
     except ArtifactError as error:
@@ -139,7 +140,7 @@ def _collected(trajectory: Trajectory, sandbox: Sandbox) -> Artifact | str:
 def _checked(
     run: InjectorRun, backend: Backend, task: InjectorTask, policy: str, artifact: Artifact
 ) -> InjectorOutcome:
-    """What the checks say of the artifact."""
+    """What the checks say about the artifact."""
     seconds = run.origin.thresholds.seconds
     bench = Workbench(
         backend, run.origin.prepared.world(), artifact, time_limit=seconds, limits=run.limits, shared=run.cache
@@ -164,7 +165,7 @@ def _checked(
 
 
 def _key_or_none(artifact: Artifact) -> str | None:
-    """The tree key; None for a diff that cannot be read, which is for the checks to say."""
+    """The tree key; None for a diff that cannot be read (the checks report that)."""
     try:
         return tree_key(artifact.bug_inject)
     except patches.PatchError:

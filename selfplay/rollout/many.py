@@ -1,8 +1,8 @@
-"""Many jobs at once on one event loop, their results one by one as they come.
+"""Many jobs at once on one event loop; their results come one by one, as they finish.
 
-A job that could not be played (its sandbox was lost, its model was down) says nothing of anybody: it is played again.
-Too many of these in a row end the run with the reason. Whoever stops early, by an error, Ctrl-C or leaving the loop,
-has what still runs cancelled and waited for; everything else goes on living.
+A job that could not be played (its sandbox was lost, its model was down) tells nothing about the policy, so it is
+played again. Too many such failures in a row end the run with the reason. When the caller stops early (an error,
+Ctrl-C, leaving the loop), the jobs that still run are cancelled and awaited; everything else stays alive.
 """
 
 import asyncio
@@ -24,11 +24,12 @@ log = logging.getLogger(__name__)
 J = TypeVar("J")
 R = TypeVar("R")
 LOST_SANDBOXES = 5
-"""Jobs in a row that lost their sandbox after which the work stops."""
+"""Jobs in a row that lost their sandbox before the run stops."""
 UNANSWERED = 8
-"""The same for those whose model did not answer."""
+"""The same for jobs whose model did not answer."""
 COLLECT = (50_000, 20, 50)
-"""New objects before a young collection, and these before older ones: 700, 10, 10 by default."""
+"""Thresholds of the garbage collector: new objects before a young collection, then young collections before each older
+one; Python's defaults are 700, 10, 10."""
 
 
 class RolloutError(SelfplayError):
@@ -36,16 +37,16 @@ class RolloutError(SelfplayError):
 
 
 class ModelDown(SelfplayError):
-    """An episode that its model ended, by not answering."""
+    """The model ended an episode by not answering."""
 
 
 def one_per_core(workers: int | None) -> int:
-    """How many jobs at a time, where nobody said it."""
+    """How many jobs run at a time when the user did not say."""
     return workers or os.cpu_count() or 1
 
 
 def each_of(jobs: Iterable[J]) -> Callable[[int], J | None]:
-    """These jobs one after another, as `many` asks for them."""
+    """These jobs one after another, in the form that `many` asks for."""
     waiting = deque(jobs)
     return lambda running: waiting.popleft() if waiting else None
 
@@ -53,11 +54,11 @@ def each_of(jobs: Iterable[J]) -> Callable[[int], J | None]:
 async def many(
     next_job: Callable[[int], J | None], play: Callable[[J], Awaitable[R]], places: int
 ) -> AsyncGenerator[tuple[J, R], None]:
-    """(job, result) as they come, at most `places` at a time, until nothing runs and `next_job` has nothing.
+    """(job, result) as they finish, at most `places` at a time, until nothing runs and `next_job` returns nothing.
 
-    `next_job`: the next one to start, given how many run; None for nothing at the moment. Raises what `play` raises;
-    lost sandboxes and silent models only once too many come in a row, as `RolloutError`. Iterate it within `aclosing`:
-    an error between two results must not leave the others running.
+    `next_job` takes the number of running jobs and returns the next job to start, or None for none at the moment.
+    Raises what `play` raises; lost sandboxes and silent models raise `RolloutError`, and only when too many come in a
+    row. Iterate within `aclosing`: an error between two results must not leave the other jobs running.
     """
     again: deque[J] = deque()
     running: dict[asyncio.Future[R], J] = {}
@@ -94,7 +95,7 @@ async def many(
 async def in_leases(
     jobs: Iterable[J], work: Callable[[J, Backend], R], pool: Pool, workers: Workers, limits: Limits = Limits()
 ) -> AsyncGenerator[tuple[J, R], None]:
-    """As `many`, for work that is not an episode: each job in a thread, with a lease of its own."""
+    """As `many`, for work that is not an episode: each job runs in a thread with its own lease."""
 
     async def play(job: J) -> R:
         async with pool.lease(limits) as lease:
@@ -106,7 +107,7 @@ async def in_leases(
 
 
 class _Failures:
-    """How many of each kind came in a row."""
+    """How many failures of each kind came in a row."""
 
     def __init__(self) -> None:
         self._counts: Counter[type] = Counter()
@@ -115,7 +116,7 @@ class _Failures:
         self._counts.clear()
 
     def count(self, error: SelfplayError) -> None:
-        """Raises `RolloutError` when it is one too many."""
+        """Raises `RolloutError` when this failure is one too many."""
         kind = ModelDown if isinstance(error, ModelDown) else SandboxError
         self._counts[kind] += 1
         count, hint = self._counts[kind], "The run can be resumed."
@@ -127,8 +128,8 @@ class _Failures:
 
 @contextmanager
 def rare_collections() -> Iterator[None]:
-    """Collect cyclic garbage seldom: episodes keep what they did until they end, so that the collector, which stops the
-    loop and every thread, would walk through all of it again and again and find nothing."""
+    """Collect cyclic garbage seldom. Episodes keep their data until they end, and the collector stops the loop and
+    every thread: it would scan the same data again and again and find nothing."""
     before = gc.get_threshold()
     gc.set_threshold(*COLLECT)
     try:

@@ -18,17 +18,17 @@ from selfplay.roles.role import Role
 Say = Callable[[str], None]
 T = TypeVar("T")
 FIRST_REPORT, SLOWEST_REPORT = 20.0, 600.0
-"""Seconds between two reports of how many messages came: the first, and the most that they grow to."""
+"""Seconds between two progress reports on the number of messages: the first interval, and the longest."""
 
 
 @dataclass(frozen=True)
 class PlayOptions:
-    """How a model plays. `episodes`: how many at a time; `tools`: the textual call format or the endpoint's own calls;
-    `staged`: the injector in three stages, each a conversation of its own; `calls` and `seconds` of one episode;
-    `max_tokens` of one message. `seeded`: every message is drawn with a seed of its own, fixed by the run's seed, the
-    episode and the turn; None: only in process, since endpoints may refuse a seed, and not by vLLM on CPU, where a
-    request cannot carry one: there the engine's own seed (`engine_seed`) is all there is, which fixes the messages of
-    one episode at a time, and `seeded=true` is refused."""
+    """How a model plays. `episodes`: how many at a time; `tools`: the textual call format or the endpoint's native
+    calls; `staged`: the injector plays in three stages, each in its own conversation; `calls` and `seconds` limit one
+    episode; `max_tokens` limits one message. `seeded`: every message is sampled with its own seed, fixed by the run's
+    seed, the episode and the turn. None means: only for models in process, since endpoints may refuse a seed, and not
+    for vLLM on CPU, whose requests cannot carry one. There only the engine's own seed (`engine_seed`) exists, which
+    fixes the messages only while one episode plays at a time, and `seeded=true` is refused."""
 
     episodes: Count = 8
     tools: Literal["text", "native"] = "text"
@@ -42,14 +42,14 @@ class PlayOptions:
     seeded: bool | None = None
 
     def style(self, episode: str) -> Style:
-        """How the model is asked in `episode`, a name that no other of the run has."""
+        """How the model is prompted in `episode`, a name that is unique in the run."""
         seed = zlib.crc32(episode.encode()) if self.seeded else None
         sampling = Sampling(self.temperature, self.top_p, self.max_tokens, seed)
         return Style(sampling, self.tools == "native", self.observation_chars)
 
 
 class Closable(Protocol):
-    """What holds connections, memory or processes."""
+    """Something that holds connections, memory or processes."""
 
     async def close(self) -> None:
         """Free it."""
@@ -66,14 +66,14 @@ class TokenEngine(TokenModel, Closable, Protocol):
 
 @dataclass(frozen=True)
 class TextSide:
-    """An opened model that is asked in messages."""
+    """An opened model that takes messages."""
 
     engine: TextEngine
 
 
 @dataclass(frozen=True)
 class TokenSide:
-    """An opened model that is asked in token ids, by its own chat template. `seeded`: each message by its own seed."""
+    """An opened model that takes token ids and uses its own chat template. `seeded`: each message has its own seed."""
 
     engine: TokenEngine
     chat: ChatFormat
@@ -84,7 +84,7 @@ Opened = TextSide | TokenSide
 
 
 class ModelPlayer:
-    """Plays every role with one model. Lives on the event loop that `open` is called on."""
+    """Plays every role with one model. Lives on the event loop that called `open`."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class ModelPlayer:
         options: PlayOptions,
         engine: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """`engine`: settings of the engine that change what the model says."""
+        """`engine`: the engine settings that change what the model generates."""
         self.name, self.options = name, options
         self.episodes = options.episodes
         self.limits = EpisodeLimits(options.calls, options.seconds)
@@ -105,7 +105,7 @@ class ModelPlayer:
         self._report: asyncio.Task[None] | None = None
 
     async def open(self, say: Say = lambda line: None) -> None:
-        """Open the model, and from now on report its progress. Raises `ModelError`."""
+        """Open the model and start reporting its progress. Raises `ModelError`."""
         say(f"opening {self.name}")
         self._opened = await self._open()
         if isinstance(self._opened, TokenSide):
@@ -134,7 +134,7 @@ class ModelPlayer:
         raise RuntimeError(f"{self.name} is not open")
 
     async def close(self) -> None:
-        """End the reports and free the model."""
+        """Stop the reports and free the model."""
         if self._report is not None:
             self._report.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -145,7 +145,8 @@ class ModelPlayer:
 
 
 async def report(count: MessageCount, say: Say, first: float = FIRST_REPORT) -> None:
-    """Say that a model is at work, which may not show for an hour: after `first` seconds and then ever less often."""
+    """Report that a model is at work, since results may take an hour: after `first` seconds, then less and less
+    often."""
     seconds = first
     while True:
         await asyncio.sleep(seconds)

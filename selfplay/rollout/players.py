@@ -1,4 +1,4 @@
-"""Who plays: a player gives every episode of a run its policy, for either role, by the name `--policy` takes."""
+"""Players: a player gives every episode of a run its policy, for either role. `--policy` takes a player's name."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,14 +25,14 @@ T = TypeVar("T")
 
 
 class UnknownPolicy(SelfplayError):
-    """A `--policy`, or an option of one, that names nothing."""
+    """A `--policy`, or an option of one, that does not exist."""
 
 
 class Player(Protocol):
-    """One for a whole run, shared by its episodes; each gets a policy of its own.
+    """One object for a whole run, shared by its episodes; each episode gets its own policy.
 
-    `limits`: what each episode may use. `episodes`: how many it likes to play at a time, 0 for as many as there are
-    workers. `settings`: plain values that fix how it plays; a run that is resumed with others would mix two policies.
+    `limits`: what each episode may use. `episodes`: how many it prefers to play at a time, 0 for one per worker.
+    `settings`: plain values that fix how it plays; resuming a run with other settings would mix two policies.
     """
 
     @property
@@ -48,7 +48,7 @@ class Player(Protocol):
     def episodes(self) -> int: ...
 
     async def open(self, say: Say) -> None:
-        """Make sure that it can play, and from now on say what it does for long. Raises `SelfplayError`."""
+        """Make sure that it can play, and from now on report long operations. Raises `SelfplayError`."""
         ...
 
     def policy(self, role: Role[T], task: T) -> Policy:
@@ -61,10 +61,11 @@ class Player(Protocol):
 
 
 class ScriptedPlayer:
-    """Plays the injector and the solver without a model. `survey`: what its injectors know of the repository.
+    """Plays the injector and the solver without a model. `survey`: what its injectors know about the repository.
 
-    Its attempts take turns: one searches for a repair, the next makes a shallow change, so that a bug it can solve is
-    solved sometimes and a bug it cannot leaves failed patches of both kinds. `search` and `naive` do only the one.
+    Its attempts alternate: one searches for a repair, the next makes a shallow change. So a bug it can solve is solved
+    sometimes, and a bug it cannot solve leaves failed patches of both kinds. `search` and `naive` do only one of the
+    two.
     """
 
     episodes = 0
@@ -76,7 +77,7 @@ class ScriptedPlayer:
         self._survey = survey
 
     async def open(self, say: Say) -> None:
-        """A script is always ready."""
+        """A script needs no preparation."""
 
     def policy(self, role: Role[T], task: T) -> Policy:
         if isinstance(task, InjectorTask):
@@ -89,14 +90,14 @@ class ScriptedPlayer:
         raise UnknownPolicy(f"the policy {self.name} does not play the role {role.name}", "Use a model's policy.")
 
     async def close(self) -> None:
-        """It holds nothing."""
+        """There is nothing to free."""
 
 
 SCRIPTED = ("scripted", "search", "naive")
 
 
 def player_named(name: str, options: Mapping[str, str] | None = None) -> Player:
-    """The player of this name: `scripted`, or `KIND:MODEL` with `options` by their names. Raises `UnknownPolicy`."""
+    """The player of this name: `scripted`, or `KIND:MODEL` with `options` by name. Raises `UnknownPolicy`."""
     options = options or {}
     if name in SCRIPTED:
         return _scripted(name, options)
@@ -150,8 +151,8 @@ def _in_process(
     load: Callable[[str, Any], Awaitable[Any]],
     why_no_seeds: Callable[[], str] | None = None,
 ) -> Player:
-    """A player with a model of this process, which is asked in token ids. `why_no_seeds`: asked when the model is
-    opened, why requests cannot carry a seed, empty where they can; None for an engine whose requests always can."""
+    """A player with a model in this process, which takes token ids. `why_no_seeds` is called when the model is opened
+    and returns why requests cannot carry a seed, empty where they can; None for an engine whose requests always can."""
     from selfplay.agent.chat_format import ChatFormat
     from selfplay.policies.tokenizer import load_tokenizer
     from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TokenSide
@@ -164,7 +165,7 @@ def _in_process(
         play = replace(play, seeded=_seeded(play.seeded, ""))
 
     async def open_model() -> TokenSide:
-        seeded = _seeded(play.seeded, why_no_seeds() if why_no_seeds else "")  # before the weights, which take longer
+        seeded = _seeded(play.seeded, why_no_seeds() if why_no_seeds else "")  # fails before the weights load
         chat = ChatFormat(load_tokenizer(model))
         return TokenSide(await load(model, wanted), chat, seeded)
 
@@ -173,7 +174,7 @@ def _in_process(
 
 
 def _seeded(wanted: bool | None, why_not: str) -> bool:
-    """Whether each message is drawn by a seed of its own. Raises `ModelError` where that is asked for and cannot be."""
+    """Whether each message is sampled with its own seed. Raises `ModelError` when that is asked for but impossible."""
     if wanted and why_not:
         raise ModelError(f"seeded=true cannot be kept: {why_not}", "Leave it out: the engine has a seed (engine_seed).")
     if wanted is None and why_not:
@@ -182,7 +183,7 @@ def _seeded(wanted: bool | None, why_not: str) -> bool:
 
 
 def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:
-    """`options` as one value of each of `kinds`, dataclasses with defaults. Raises `UnknownPolicy`."""
+    """`options` as one value of each of `kinds` (dataclasses with defaults). Raises `UnknownPolicy`."""
     known = {field.name: kind for kind in kinds for field in fields(kind)}
     assert len(known) == sum(len(fields(kind)) for kind in kinds), "two options of one name"
     strange = [name for name in options if name not in known]

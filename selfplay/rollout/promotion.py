@@ -1,9 +1,10 @@
 """Failed attempts become second-order bugs (SSR section 5): the buggy tree plus a failed patch is the next task.
 
-Defaults the paper leaves open, as in the specification: an attempt that is empty, does not apply, was refused by the
-oracle, touches only tests or changes no code is dropped; the failing set must not be empty, and some test must still
-pass; no tree twice; order 2 at most; at most `per_parent` children a bug. Specification, script, parser and file list
-are inherited; F2P and P2P are measured anew, twice, and the new world is searched for leaks like any other.
+Rules that the paper leaves open, as in the specification: an attempt is dropped if it is empty, does not apply, was
+refused by the oracle, touches only tests or changes no code. The failing set must not be empty, and some test must
+still pass. No tree is used twice; the order is at most 2; a bug has at most `per_parent` children. Specification,
+script, parser and file list are inherited. F2P and P2P are measured again, twice, and the new world is searched for
+leaks like any other.
 """
 
 import hashlib
@@ -27,19 +28,19 @@ from selfplay.version import VERSION
 from selfplay.workbench import Workbench
 
 PER_PARENT = 4
-"""Second-order bugs made of one bug's failed attempts, at most."""
+"""At most so many second-order bugs per parent bug."""
 HONEST_FAILURES = ("failing-tests", "missing-tests")
-"""Reasons of grades that say only that the patch does not do: the others are no attempt at the task."""
+"""Grade reasons of an honest attempt that does not solve the bug; attempts with any other reason are not promoted."""
 
 
 Looked = list[tuple[Promotion, str]]
-"""What came of failed attempts, each with its diff."""
+"""Promotions, each with its diff."""
 
 
 def promote(
     ready: ReadyBug, attempts: Sequence[Attempt], most: int, known: Set[str], prepared: Prepared, backend: Backend
 ) -> Looked:
-    """Look at failed attempts at one bug, in order, until `most` are promoted. `known`: trees of other second-order
+    """Look at failed attempts at one bug, in order, until `most` are promoted. `known`: trees of the other second-order
     bugs. Raises `SandboxError`."""
     found: list[tuple[Promotion, str]] = []
     seen = set(known)
@@ -76,10 +77,10 @@ def _promotion(ready: ReadyBug, attempt: Attempt, seen: Set[str], prepared: Prep
 
 
 def _unfit(attempt: Attempt) -> str:
-    """Why an attempt cannot become a bug, told without running anything; empty when it may."""
+    """Why an attempt cannot become a bug, decided without running anything; empty when it can."""
     if attempt.reason not in HONEST_FAILURES:
         return attempt.reason
-    sections = parse(attempt.diff)  # what was graded can be read
+    sections = parse(attempt.diff)  # cannot fail: a graded diff is readable
     if not sections:
         return "empty"
     if all(is_test_file(path) for section in sections for path in section.paths):

@@ -1,4 +1,4 @@
-"""A rollout: one episode of a role from start to outcome, as a value. Whoever wants it stored stores it."""
+"""A rollout: one episode of a role from start to outcome, as a value. Storing it is the caller's job."""
 
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
@@ -8,12 +8,12 @@ from selfplay.artifact import Artifact, Bug
 from selfplay.curriculum.records import Status
 
 FORMAT = 1
-"""Of stored rollouts: raised when a field changes its meaning, not when one is added."""
+"""Format version of stored rollouts: raised when a field changes its meaning, not when one is added."""
 
 
 @dataclass(frozen=True)
 class InjectorKey:
-    """Which injector episode: the `number`th of a repository. With `seed` it fixes every random choice."""
+    """Names an injector episode: the `number`th of a repository. With `seed` it fixes every random choice."""
 
     repository: str
     strategy: str
@@ -24,13 +24,14 @@ class InjectorKey:
 
     @property
     def group(self) -> str:
-        """Equal for the episodes that are compared with each other in training: they were told the same."""
+        """Equal for the episodes that training compares with each other: same repository, strategy and seed
+        location."""
         return "/".join([self.repository, self.strategy, self.seed_location or ""])
 
 
 @dataclass(frozen=True)
 class SolverKey:
-    """Which attempt: the `number`th at a bug of those filed under `policy`."""
+    """Names an attempt: the `number`th attempt at a bug, filed under `policy`."""
 
     bug: str
     policy: str
@@ -45,8 +46,8 @@ class SolverKey:
 
 @dataclass(frozen=True)
 class InjectorOutcome:
-    """What came of an injector's episode. `seconds`: wall time of play and checks together; `suite_runs` and
-    `validation_seconds`: what the checks spent. `files`, `changed_lines` and `bug` are those of a valid one."""
+    """The outcome of an injector episode. `seconds`: wall time of play and checks together; `suite_runs` and
+    `validation_seconds`: what the checks spent. `files`, `changed_lines` and `bug` are set for a valid artifact."""
 
     status: Status
     reason: str
@@ -64,8 +65,8 @@ class InjectorOutcome:
 
 @dataclass(frozen=True)
 class SolverOutcome:
-    """What came of an attempt. `diff`: what was graded; `left_out`: changed paths that were not; `reason` and `detail`
-    of the grade; `changed_lines`: None where the diff cannot be read."""
+    """The outcome of an attempt. `diff`: what was graded; `left_out`: changed paths that were not graded; `reason` and
+    `detail` come from the grade; `changed_lines`: None where the diff cannot be read."""
 
     resolved: bool
     reason: str
@@ -84,7 +85,7 @@ Out = TypeVar("Out", InjectorOutcome, SolverOutcome)
 
 @dataclass(frozen=True)
 class Rollout(Generic[K, Out]):
-    """One episode (`trajectory`) of a `task`, compared with those of its `group`, and its `outcome`."""
+    """One episode (`trajectory`) of a `task`, its `outcome`, and the `group` of episodes it is compared with."""
 
     trajectory: Trajectory
     task: K

@@ -1,4 +1,4 @@
-"""What a buggy tree and a failed attempt at it, together, do to the tests: the measure of a second-order bug."""
+"""Measures a second-order bug: how the tests behave on a buggy tree plus a failed attempt at it."""
 
 from dataclasses import replace
 
@@ -6,18 +6,19 @@ from selfplay.artifact import Bug, Verdict
 from selfplay.workbench import Workbench
 
 MEASURES = 2
-"""Runs: what differs between them is flaky."""
+"""Number of runs; tests that differ between them are flaky."""
 Measured = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], Verdict]
 
 
 def measure_second_order(bench: Workbench, bug: Bug, diff: str) -> Measured | str:
-    """(F2P, P2P, flaky, verdict) of the buggy tree plus `diff`, or why it is no bug. Two runs: what differs is flaky.
+    """(F2P, P2P, flaky, verdict) of the buggy tree plus `diff`, or why it is not a bug. Tests that differ between the
+    runs are flaky.
 
-    `bug` is the parent, or the second-order bug itself: its ids are those that pass on the original. `bench` is its
-    artifact's."""
+    `bug` is the parent, or the second-order bug itself; only its F2P and P2P ids, which pass on the original, count.
+    `bench` is the workbench of its artifact."""
     wanted, artifact = frozenset((*bug.fail_to_pass, *bug.pass_to_pass)), bench.artifact
     before = replace(bench.meter)
-    limit = 10 * bench.run().seconds + 10  # as for the first-order bug: one that hangs is none
+    limit = 10 * bench.run().seconds + 10  # as for a first-order bug: a tree that hangs is rejected
     diffs = (artifact.bug_inject, artifact.test_weaken, diff)
     runs = [
         bench.run(diffs, repeat=repeat, restore=artifact.test_files, time_limit=limit) for repeat in range(MEASURES)

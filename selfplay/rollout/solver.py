@@ -1,6 +1,7 @@
-"""One solver rollout (SSR section 6): an episode in the stripped world, its patch graded in a fresh sandbox.
+"""One solver rollout (SSR section 6): an episode in the stripped world; its patch is graded in a fresh sandbox.
 
-Deviation from the paper: attempts are filed by policy, so that bugs can be put to several models and compared.
+Deviation from the paper: attempts are filed by policy, so that several models can attempt the same bugs and be
+compared.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ from selfplay.workbench import RunCache
 
 @dataclass(frozen=True)
 class SolverRun:
-    """What the attempts of one run share. `policy`: the name they are filed under."""
+    """What the attempts of one run share. `policy`: the name under which they are filed."""
 
     prepared: Prepared
     policy: str
@@ -50,8 +51,8 @@ class SolverRun:
 
 @dataclass(frozen=True)
 class ReadyBug:
-    """A stored bug, ready to be attempted: the `task` a solver faces, the `specification` it is told, and what grades
-    it (`graded`: the same task with the compiled caches of the original). `seconds`: what its script may take."""
+    """A stored bug, ready to be attempted: the `task` a solver faces, the `specification` its prompt shows, and what
+    grades it (`graded`: the same task with the original's compiled caches). `seconds`: the time limit of its script."""
 
     folder: Path
     bug: Bug
@@ -65,7 +66,7 @@ class ReadyBug:
 
 
 def make_ready(folder: Path, prepared: Prepared) -> ReadyBug:
-    """Read the bug in `folder`. Raises `ArtifactError` for one that is damaged."""
+    """Read the bug in `folder`. Raises `ArtifactError` for a damaged bug."""
     bug, artifact, thresholds = read_bug(folder)
     graded = task_of(folder, bug, artifact, prepared.world())
     told = specification(artifact.test_weaken, original_texts(graded.world, artifact.test_files), bug.hidden)
@@ -74,14 +75,14 @@ def make_ready(folder: Path, prepared: Prepared) -> ReadyBug:
 
 
 def search_world(ready: ReadyBug, backend: Backend, limits: Limits = Limits()) -> Audit:
-    """Search the world a solver would see for copies of the answer. Raises as `audit_task` does."""
+    """Search the world a solver would see for copies of the answer. Raises what `audit_task` raises."""
     return audit_task(backend, ready.task, limits)
 
 
 async def solver_rollout(run: SolverRun, ready: ReadyBug, number: int) -> SolverRollout:
-    """One attempt, graded.
+    """Play one attempt and grade it.
 
-    Raises `SandboxError` when no sandbox can be had, `ModelDown` when the model did not answer, `OracleError` for a
+    Raises `SandboxError` when no sandbox is available, `ModelDown` when the model did not answer, `OracleError` for a
     bug that cannot be graded.
     """
     started = time.monotonic()
@@ -106,7 +107,7 @@ async def solver_rollout(run: SolverRun, ready: ReadyBug, number: int) -> Solver
 
 
 async def _graded(run: SolverRun, ready: ReadyBug, lease: Backend, changes: Changes | HandIn) -> tuple[HandIn, Grade]:
-    """What was handed in, and its grade."""
+    """The submission and its grade."""
     if isinstance(changes, HandIn):
         return changes, Grade(False, "nothing-handed-in", changes.reason)
     restored = ready.artifact.test_files
@@ -121,7 +122,7 @@ async def _graded(run: SolverRun, ready: ReadyBug, lease: Backend, changes: Chan
 
 
 async def calibrated(run: SolverRun, ready: ReadyBug, lease: Backend) -> Calibration:
-    """The bug's calibration, made with this lease where nobody has made it. Raises `OracleError`."""
+    """The bug's calibration, made with this lease when it does not exist yet. Raises `OracleError`."""
     return await run.calibrations.get(
         ready.bug.id,
         run.workers,
@@ -132,7 +133,7 @@ async def calibrated(run: SolverRun, ready: ReadyBug, lease: Backend) -> Calibra
 
 
 def grader_of(run: SolverRun, ready: ReadyBug, calibration: Calibration) -> Grader:
-    """What grades attempts at the bug."""
+    """The grader for attempts at the bug."""
     return Grader(ready.graded, ready.oracle, run.limits, calibration, counterfactual=run.counterfactual)
 
 

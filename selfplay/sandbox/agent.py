@@ -1,13 +1,14 @@
-"""The process inside a sandbox: pid 1 of its namespace, one request after another over one stream.
+"""The process inside a sandbox: pid 1 of its namespace; it answers one request after another over one stream.
 
-Requests come on descriptor 0 and answers leave on 1: one socket under bubblewrap, two pipes of the engine under Docker.
-It runs on a bare interpreter (`-I -S`) with a few modules handed over with it, so it imports only what starts
-in microseconds: `posix` for `os`, and no `json`, which alone would double the start time. The supervisor does not
-import it.
+Requests arrive on descriptor 0 and answers leave on 1: one socket under bubblewrap, two pipes of the engine under
+Docker. It runs on a bare interpreter (`-I -S`) with a few modules that come with it, so it imports only what starts in
+microseconds: `posix` for `os`, and no `json`, which alone would double the start time. The supervisor does not import
+it.
 
-Being pid 1 makes three promises cheap: no signal from inside can kill or stop it, `kill(-1)` reaches every process a
+Being pid 1 makes three guarantees cheap: no signal from inside can kill or stop it, `kill(-1)` reaches every process a
 command left behind, and `wait` reports each of them. It is not dumpable, so commands (which share its uid) cannot read
-its memory or its socket through `/proc` and forge an answer. One that is not asked for a while rests (`resting.py`).
+its memory or its socket through `/proc` and forge an answer. An agent without requests for a while rests
+(`resting.py`).
 """
 
 import _ctypes
@@ -44,7 +45,7 @@ def set_dumpable(value: int) -> None:
 
 
 def restrict(processes: int, file_bytes: int, data_bytes: int) -> None:
-    """Ceilings of this process, which every command inherits and none can raise."""
+    """Resource limits of this process, which every command inherits and cannot raise."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
     ceilings = {resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: files, resource.RLIMIT_FSIZE: file_bytes}
@@ -57,10 +58,10 @@ def restrict(processes: int, file_bytes: int, data_bytes: int) -> None:
 
 
 def spawn(argv: list[bytes], env: dict[bytes, bytes], cwd: bytes, streams: "Streams", first_killed: int) -> int:
-    """The pid of a new command. Raises OSError for a folder or program that is not there.
+    """The pid of a new command. Raises OSError for a folder or program that does not exist.
 
-    `posix_spawn` does not copy this process as a fork would; in exchange, what it cannot set is set here and
-    inherited: the folder, the search path, and a place at the head of the kernel's out-of-memory queue.
+    `posix_spawn` does not copy this process as a fork would; in exchange, what it cannot set is set here and inherited:
+    the folder, the search path, and a place at the head of the kernel's out-of-memory queue.
     """
     dup2 = [(posix.POSIX_SPAWN_DUP2, end, target) for target, end in enumerate(streams.ends)]
     posix.putenv(b"PATH", env.get(b"PATH", b"/usr/bin:/bin"))
@@ -91,7 +92,7 @@ def kill_all() -> float:
 
 
 def run(first_killed: int, command: bytes, env: bytes, cwd: bytes, stdin: bytes, settings: bytes) -> list[bytes]:
-    """One command, from its start until nothing of it is left."""
+    """Run one command, from its start until all of its processes are gone."""
     timeout, cap, merge = RUN.unpack(settings)
     argv = command.split(b"\0")
     variables = dict(entry.split(b"=", 1) for entry in env.split(b"\0") if entry)
@@ -114,7 +115,7 @@ def run(first_killed: int, command: bytes, env: bytes, cwd: bytes, stdin: bytes,
 
 
 def could_not_start(error: OSError, streams: Streams) -> int:
-    """The wait status a shell would have given: 127 for a program that is not there, 126 for one that will not run."""
+    """The wait status a shell would have given: 127 for a program that does not exist, 126 for one that cannot run."""
     kept = streams.out if streams.merged else streams.err
     kept.add(b"%s: %s\n" % (error.filename or b"?", (error.strerror or "failed").encode()))
     return (127 if error.errno == ENOENT else 126) << 8
@@ -147,7 +148,8 @@ def wait(child: int, streams: Streams, deadline: float) -> "tuple[int | None, fl
 
 
 def handle(child: int) -> int:
-    """A descriptor that is readable once `child` ended; -1 where the kernel, or an old engine's filter, has none."""
+    """A descriptor that is readable once `child` ended; -1 where the kernel, or an old engine's filter, does not offer
+    one."""
     try:
         return posix.pidfd_open(child)
     except OSError:
@@ -165,7 +167,7 @@ def read_file(path: bytes, limit: bytes) -> list[bytes]:
 
 
 def make_folders(path: bytes) -> None:
-    """Every folder that an absolute path goes through. A file in the way is for the opening to report."""
+    """Make every folder on an absolute path. A file in the way is reported by the later open."""
     names = path.split(b"/")
     for count in range(2, len(names)):
         try:
@@ -179,7 +181,7 @@ def write_file(path: bytes, permissions: bytes, data: bytes) -> list[bytes]:
     make_folders(path)
     flags = posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_NONBLOCK | posix.O_NOCTTY
     with open(posix.open(path, flags, 0o600), "wb") as stream:
-        if not S_ISREG(posix.fstat(stream.fileno()).st_mode):  # but a link to our own answers, for one
+        if not S_ISREG(posix.fstat(stream.fileno()).st_mode):  # for example a link to our own answers
             return [b"refused", b"is not a regular file"]
         stream.write(data)
         stream.flush()
@@ -188,12 +190,13 @@ def write_file(path: bytes, permissions: bytes, data: bytes) -> list[bytes]:
 
 
 def next_request(requests: "BufferedReader", woken: bool, idle: float, kept: tuple[int, ...]) -> list[bytes]:
-    """Waits for it, at rest after `idle` seconds. `woken`: its first byte was read by the shell. Raises EOFError."""
+    """Wait for the next request, at rest after `idle` seconds. `woken`: the shell read its first byte. Raises
+    EOFError."""
     if not woken:
         arrival = select.poll()
         arrival.register(REQUESTS, select.POLLIN)
         while idle and not arrival.poll(idle * 1000):
-            kill_all()  # nothing should run any more; a process that did could open what the shell inherits
+            kill_all()  # nothing should run any more; such a process could open what the shell inherits
             rest(kept)
         if exactly(requests, 1) != WAKE:
             raise EOFError

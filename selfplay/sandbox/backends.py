@@ -6,10 +6,10 @@ BACKENDS = ("bubblewrap", "docker")
 
 
 def open_backend(name: str = "bubblewrap", image: str | None = None, runtime: str | None = None) -> Backend:
-    """The backend of that name, made and probed once per process and shared from then on.
+    """The backend of that name, made and probed once per process, then shared.
 
-    `image` and `runtime` are for `docker`: an image of the user's, and a runtime such as `runsc`.
-    Raises `IsolationUnavailable` naming what this machine lacks and how to get it.
+    `image` and `runtime` are for `docker`: the user's image, and a runtime such as `runsc`. Raises
+    `IsolationUnavailable` naming what this machine lacks and how to get it.
     """
     if name == "docker":
         from selfplay.sandbox.docker.backend import (

@@ -21,14 +21,14 @@ from selfplay.sandbox.programs import find_programs, version
 from selfplay.sandbox.protocol import IsolationUnavailable, Limits, Sandbox, World
 
 REST_SECONDS = 5.0
-"""Longer than what passes between two commands of a script; waking takes about as long as a model's first token."""
+"""Longer than the pause between two commands of a script; waking takes about as long as a model's first token."""
 
 
 class BubblewrapBackend:
     """Starts sandboxes through one launcher process, from any number of threads.
 
-    This one is not probed; `open_backend` gives one that is. An agent rests after `rest_seconds` without a request,
-    never when that is 0.
+    This class does not probe itself; `open_backend` returns a probed one. An agent rests after `rest_seconds` without a
+    request, never if that is 0.
     """
 
     name = "bubblewrap"
@@ -48,11 +48,12 @@ class BubblewrapBackend:
         return self.identity.uid, self.identity.gid
 
     def versions(self) -> dict[str, str]:
-        """What isolates, and its version."""
+        """The isolating program and its version."""
         return {"bwrap": ".".join(map(str, version(self.programs.bwrap))), "path": str(self.programs.bwrap)}
 
     def enforcement(self) -> dict[str, str]:
-        """What holds each limit on this machine: a control group for the whole sandbox, or less where none can be."""
+        """What enforces each limit on this machine: a control group for the whole sandbox, or less where none can be
+        made."""
         folders = self.cgroups.folders if self.cgroups else {}
         group = f"control group v{self.cgroups.version}" if self.cgroups else ""
         return {
@@ -82,7 +83,7 @@ class BubblewrapBackend:
         return limits.disk_bytes
 
     def remedy(self) -> str:
-        """What to do when no sandbox can be had."""
+        """What to do when no sandbox can be started."""
         return namespace_remedy()
 
     @contextlib.contextmanager

@@ -1,7 +1,7 @@
-"""Runs inside a sandbox, on the agent's bare interpreter, and tries what must not work. Prints `name=value` lines.
+"""Runs inside a sandbox, on the agent's bare interpreter, and tries forbidden things. Prints `name=value` lines.
 
-It opens things but writes nothing, whatever it finds open. Arguments: the host's loopback port, the name of the host's
-abstract socket, the path of a file on the host that must not be seen.
+It opens things but never writes, even if something is open. Arguments: the host's loopback port, the name of the host's
+abstract socket, the path of a file on the host that must not be visible.
 """
 
 import _ctypes
@@ -46,7 +46,7 @@ def unshare() -> None:
 
 
 def count_forks(most: int) -> int:
-    """How many processes can be started at once; each waits for the end of a pipe."""
+    """How many processes can be started at once; each waits until a pipe is closed."""
     reader, writer = os.pipe()
     children = []
     for _ in range(most):
@@ -87,7 +87,7 @@ def look(port: int, abstract: bytes, secret: str) -> None:
 
 
 def overlay() -> list[str]:
-    """A folder of the tree is removed and made again: it must be empty. Returns what is in it."""
+    """Remove a folder of the tree and make it again: it must be empty. Returns what is in it."""
     os.unlink("/testbed/folder/file")
     os.rmdir("/testbed/folder")
     os.mkdir("/testbed/folder")
@@ -95,7 +95,7 @@ def overlay() -> list[str]:
 
 
 def linger() -> None:
-    """Leave a process that has left the session twice over, holding a lock that the host can see, and wait for ever."""
+    """Leave a process that has left its session twice, holding a lock that the host can see, and wait for ever."""
     if os.fork() == 0:
         os.setsid()
         if os.fork():

@@ -1,7 +1,6 @@
-"""What this shell allows a process to have open and to start, held against what sandboxes need of it.
+"""Checks what this shell allows a process to open and start against what sandboxes need.
 
-A sandbox that fails for want of a descriptor fails with whatever error comes first; asked for beforehand, the limit
-itself can be named.
+A sandbox that runs out of descriptors fails with an arbitrary error; checked beforehand, the limit itself can be named.
 """
 
 import resource
@@ -24,7 +23,7 @@ class Ceiling:
 
 CEILINGS = (
     Ceiling(resource.RLIMIT_NOFILE, "open files", "-n", 256, 1024, "nofile"),
-    # what a sandbox may start is set inside it and can be no more than this, and we count besides
+    # a sandbox's own process limit cannot exceed this, and our processes count too
     Ceiling(resource.RLIMIT_NPROC, "processes", "-u", Limits().processes + 64, 4096, "nproc"),
 )
 

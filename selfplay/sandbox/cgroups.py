@@ -1,9 +1,9 @@
 """Control groups, v1 and v2, where this process may make them: memory, processes and CPU of a whole sandbox.
 
-Where it may not (an ordinary user without delegation), `find` returns None and limits hold for each process's private
-memory only; the backend says so. A group is a folder under one that names this process and its pid namespace, so that
-what a killed supervisor left behind is recognised and removed by the next one there: elsewhere nobody can tell whether
-it lives.
+Where it may not (an ordinary user without delegation), `find` returns None and limits hold only for each process's
+private memory; the backend reports that. A group is a folder under one that names this process and its pid namespace.
+So the next supervisor in that namespace recognises and removes what a killed one left; from another namespace it is not
+possible to know whether a process is alive.
 """
 
 import contextlib
@@ -26,14 +26,14 @@ GONE_SECONDS = 2.0
 
 @dataclass
 class Cgroups:
-    """Folders in which a sandbox's groups are made, by controller; under v2 it is one and the same."""
+    """Folders in which a sandbox's groups are made, by controller; under v2 all controllers share one."""
 
     version: int
     folders: dict[str, Path]
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def create(self, limits: Limits) -> "Group":
-        """A new group with these limits. Raises `SandboxError` naming the file that refused."""
+        """A new group with these limits. Raises `SandboxError` naming the file that could not be written."""
         name = str(next(self._numbers))
         folders = tuple(sorted({folder / name for folder in self.folders.values()}))
         entry_file = "tasks" if self.version == 1 else "cgroup.procs"
@@ -51,7 +51,7 @@ class Cgroups:
         return group
 
     def keep(self, folder: Path) -> None:
-        """Make our own folder again if somebody took it for a leftover."""
+        """Make our own folder again if another supervisor removed it as a leftover."""
         if not folder.exists():
             folder.mkdir(exist_ok=True)
             if self.version == 2:
@@ -76,7 +76,7 @@ class Cgroups:
         return {controller: files for controller, files in wanted.items() if controller in self.folders}
 
     def mismatch(self, group: "Group", limits: Limits, pid: int) -> str:
-        """How `group` is not what was asked for: a limit, or `pid` not in it. Empty when all holds."""
+        """How `group` differs from the request: a limit, or `pid` is not in it. Empty when all is as requested."""
         for controller, files in self.settings(limits).items():
             folder = next(path for path in group.folders if path.parent == self.folders[controller])
             for file, value in files.items():
@@ -100,8 +100,8 @@ class Group:
     folders: tuple[Path, ...]
 
     entry_files: tuple[str, ...]
-    """A process enters the group by writing `0` into each. Under v1 they are the per-thread ones, which spare the
-    kernel a lock that costs 15 ms."""
+    """A process enters the group by writing `0` into each. Under v1 these are the per-thread files, which avoid a
+    kernel lock that costs 15 ms."""
 
     def close(self) -> None:
         """Remove the group; its processes are dead, though the kernel may take a moment to notice."""
@@ -129,7 +129,7 @@ def write(path: Path, value: str) -> None:
 
 
 def find() -> Cgroups | None:
-    """The groups this process may make, None where it may not limit memory. Removes what dead supervisors left."""
+    """The groups this process may make; None if it may not limit memory. Removes what dead supervisors left."""
     memberships = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     own = {controller: path for _, names, path in memberships for controller in names.split(",")}
     mounted = mounts()
@@ -164,7 +164,8 @@ def mounts() -> dict[str, tuple[Path, str]]:
 
 
 def usable(mounted: tuple[Path, str], own: str, name: str, controller: str) -> Path | None:
-    """A folder of ours in our own group or the nearest ancestor that lets us; v2 when `controller` must be enabled."""
+    """A folder of ours in our own group or the nearest ancestor that allows it; v2 when `controller` must be
+    enabled."""
     place, root = mounted
     if own != root and not own.startswith(root.rstrip("/") + "/"):
         return None
@@ -197,7 +198,8 @@ def claim(base: Path, name: str, controller: str) -> Path:
 
 
 def enable(folder: Path, needed: str) -> None:
-    """Let the children of a v2 group be limited. Raises OSError when `needed` cannot be; the others are welcome."""
+    """Let the children of a v2 group be limited. Raises OSError when `needed` is not possible; the others are
+    optional."""
     control = folder / "cgroup.subtree_control"
     for controller in CONTROLLERS:
         if controller in control.read_text().split():
@@ -210,7 +212,7 @@ def enable(folder: Path, needed: str) -> None:
 
 
 def sweep(base: Path) -> None:
-    """End what supervisors that no longer live left in their groups, and remove these."""
+    """Kill what dead supervisors left in their groups, and remove the groups."""
     for folder in left_in(base):
         with contextlib.suppress(OSError):
             for group in folder.iterdir():
@@ -221,7 +223,8 @@ def sweep(base: Path) -> None:
 
 
 def kill(group: Path) -> None:
-    """Its processes die with their supervisor, but not at once: who starts right after it need not wait for them."""
+    """Kill its processes. They die with their supervisor too, but not at once; killing them saves the next one a
+    wait."""
     for pid in (group / "cgroup.procs").read_text().split():
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Core seconds of commands whose processes are not below ours: a container's belong to the engine."""
+"""Core seconds of commands that are not our descendants: a container's processes belong to the engine."""
 
 import threading
 
@@ -7,12 +7,13 @@ _seconds = 0.0
 
 
 def add(seconds: float) -> None:
-    """A command that ran elsewhere used so many core seconds."""
+    """Add the core seconds of a command that ran elsewhere."""
     global _seconds
     with _lock:
         _seconds += seconds
 
 
 def cpu_seconds() -> float:
-    """All of them since this process began; what engine and containers themselves used is not known."""
+    """Their sum since this process began; the core seconds of the engine and of the containers themselves are
+    unknown."""
     return _seconds

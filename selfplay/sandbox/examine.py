@@ -1,4 +1,4 @@
-"""What this machine can isolate: each backend tried as it would be used, its probe's every promise, what is missing."""
+"""What this machine can isolate: tries each backend in its real use, with every promise of the probe."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -9,7 +9,8 @@ from selfplay.sandbox.protocol import SandboxError
 
 @dataclass(frozen=True)
 class Examined:
-    """One backend. `promises` held, in words; `problem` is the first that did not, or why none could be tried."""
+    """One backend. `promises`: those that held, in words; `problem`: the first that did not, or why none could be
+    tried."""
 
     name: str
     works: bool

@@ -1,8 +1,8 @@
-"""Which user of the host a sandbox runs as: under root an unused uid, else the user who runs this.
+"""The host user that a sandbox runs as: for root an unused uid, otherwise the current user.
 
-One uid serves all sandboxes. Processes are counted per user *namespace* since Linux 5.14, so sandboxes do not share
-their `Limits.processes` (the probe checks it), and pid namespaces keep them from seeing or signalling each other. Other
-counts per user (inotify instances, for one) they do share.
+One uid serves all sandboxes. Since Linux 5.14 processes are counted per user *namespace*, so sandboxes do not share
+their `Limits.processes` (the probe checks it), and pid namespaces keep them from seeing or signalling each other. They
+do share other per-user counts (for example inotify instances).
 """
 
 import os
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from selfplay.sandbox.protocol import IsolationUnavailable
 
 DEDICATED_ID, LAST_ID = 64200, 64999
-"""Debian policy leaves 60000-64999 to be allocated on demand; nothing else should own files so."""
+"""Debian policy leaves 60000-64999 for dynamic allocation; no other files should have such an owner."""
 
 
 @dataclass(frozen=True)

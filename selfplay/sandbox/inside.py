@@ -1,8 +1,8 @@
 """What a sandbox sees: the system part, the same for all, and one bwrap command line for the rest.
 
-Programs, libraries and certificates are the host's, read-only. Of `/etc` only what programs need to run is shown,
-nothing that names the host's people or holds its secrets. Every writable place (`/testbed`, `/tmp`, `/dev/shm`, the
-home) lies on one tmpfs of `Limits.disk_bytes`.
+Programs, libraries and certificates are the host's, read-only. Of `/etc` only what programs need is shown, and nothing
+that names the host's users or holds its secrets. Every writable place (`/testbed`, `/tmp`, `/dev/shm`, the home) lies
+on one tmpfs of `Limits.disk_bytes`.
 """
 
 import itertools
@@ -56,7 +56,7 @@ def check(world: World) -> None:
 
 
 def system_part(programs: Programs) -> dict[str, dict[str, str]]:
-    """What the launcher puts together once: place -> host path to bind or to copy, text to write, or link target."""
+    """What the launcher assembles once: place -> host path to bind or to copy, text to write, or link target."""
     roots = [Path("/", name) for name in ROOTS]
     shown = [Path("/usr"), *(path for path in roots if path.is_dir() and not path.is_symlink())]
     binds = {str(path): str(path) for path in (*shown, Path("/proc"), Path("/dev"))}
@@ -70,7 +70,7 @@ def system_part(programs: Programs) -> dict[str, dict[str, str]]:
 
 
 def sources(world: World) -> dict[str, str]:
-    """Name on the shelf -> host path, free of symbolic links, of what this world shows."""
+    """Name on the shelf -> host path without symbolic links, for everything this world shows."""
     paths = {f"tree.{i}": path for i, path in enumerate(world.tree)}
     paths |= {f"mount.{i}": mount.source for i, mount in enumerate(world.mounts)}
     if world.network and Path("/etc/resolv.conf").exists():
@@ -79,7 +79,7 @@ def sources(world: World) -> dict[str, str]:
 
 
 def environment(world: World) -> dict[str, str]:
-    """The world's environment over the three variables no program does without."""
+    """The world's environment, on top of the three variables that every program needs."""
     return {"PATH": PATH, "HOME": HOME, "LANG": "C.UTF-8", **world.env}
 
 
@@ -120,14 +120,14 @@ def read_only_system(programs: Programs) -> list[str]:
 
 
 def writable() -> list[str]:
-    """Every writable place but the tree, all on the sized tmpfs."""
+    """Every writable place except the tree, all on the sized tmpfs."""
     places = {"shm": "/dev/shm", "tmp": "/tmp", "home": HOME}
     line = [word for name, place in places.items() for word in ("--bind", f"{SHELF}/{name}", place)]
     return [*line, "--remount-ro", "/dev"]
 
 
 def tree(layers: int) -> list[str]:
-    """`/testbed`: the layers under a private upper one, or an empty folder when there are none."""
+    """`/testbed`: the layers under a private upper layer, or an empty folder when there are no layers."""
     if layers == 0:
         return ["--bind", f"{SHELF}/upper", WORKDIR]
     lower = [word for i in range(layers) for word in ("--overlay-src", f"{SHELF}/tree.{i}")]

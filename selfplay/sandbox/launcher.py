@@ -41,7 +41,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def call(name: str, *arguments: object) -> None:
-    """One C library call. Raises OSError naming it."""
+    """One C library call. Raises OSError naming the call."""
     if getattr(libc, name)(*arguments) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")
@@ -57,7 +57,7 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
 
 
 def bind(source: str, target: str) -> None:
-    """Show `source`, a folder or a file, at `target`, which is made."""
+    """Show `source`, a folder or a file, at `target`, which is created."""
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
     else:
@@ -76,7 +76,7 @@ def user_namespace() -> None:
 
 
 def move_into_own_root(system: dict[str, Any]) -> None:
-    """Build the system part on a tmpfs, as `system` says, and make it this process's root."""
+    """Assemble the system part on a tmpfs, as `system` says, and make it this process's root."""
     if os.geteuid() == 0:
         call("unshare", CLONE_NEWNS)
         mount("none", "/", "", MS_SLAVE | MS_REC)
@@ -108,7 +108,7 @@ def write(path: str, data: bytes) -> None:
 
 
 def drop(uid: int, gid: int) -> None:
-    """Give up root for good."""
+    """Give up root privileges permanently."""
     os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
@@ -117,7 +117,7 @@ def drop(uid: int, gid: int) -> None:
 
 
 def prepare(request: dict[str, Any]) -> None:
-    """Everything between the fork and bwrap, in the order that the loss of privilege demands."""
+    """Everything between the fork and bwrap, in the order required by the loss of privileges."""
     os.umask(0o022)
     for door in request["groups"]:
         write(HOST + door, b"0")
@@ -144,7 +144,8 @@ def prepare(request: dict[str, Any]) -> None:
 
 
 def start(request: dict[str, Any], descriptors: list[int], seccomp: int, agent: int) -> None:
-    """Fork, prepare and become bwrap. The answer is the agent's: its first message, or the end of its socket."""
+    """Fork, prepare and become bwrap. The agent itself answers the supervisor: with its first message, or a closed
+    socket."""
     if os.fork():
         return
     try:
@@ -164,7 +165,7 @@ def start(request: dict[str, Any], descriptors: list[int], seccomp: int, agent: 
 
 
 def filled(name: str, data: bytes) -> int:
-    """A memory file holding `data`, for good: every sandbox is shown the same, and keeps it."""
+    """A sealed memory file with `data`: every sandbox is shown the same file and cannot change it."""
     descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.write(descriptor, data)
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
@@ -181,13 +182,13 @@ def reap(*_: object) -> None:
 
 
 def receive(requests: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """One request and the descriptors that came with it; empty when the supervisor hung up."""
+    """One request and the descriptors sent with it; empty when the supervisor closed the connection."""
     message, descriptors, _, _ = socket.recv_fds(requests, 1 << 20, 2, socket.MSG_CMSG_CLOEXEC)
     return json.loads(message or b"{}"), descriptors
 
 
 def main() -> None:
-    """Serve the supervisor whose pid is the second argument over the socket that is the first, until it ends."""
+    """Serve the supervisor until it ends: the first argument is the socket, the second the supervisor's pid."""
     requests = socket.socket(fileno=int(sys.argv[1]))
     requests.set_inheritable(False)
     supervisor = int(sys.argv[2])
@@ -203,7 +204,7 @@ def main() -> None:
     except OSError as error:
         sys.exit(str(error))
     gc.disable()
-    gc.freeze()  # what was made so far is shared with every child for good
+    gc.freeze()  # memory allocated so far stays shared with every child
     watched: list[Any] = [requests, alive]
     while alive not in select.select(watched, [], [])[0]:
         request, descriptors = receive(requests)

@@ -1,4 +1,4 @@
-"""The supervisor's end of the launcher process: starts it, sends it requests, says why one failed."""
+"""The supervisor's side of the launcher process: starts it, sends it requests, reports why one failed."""
 
 import contextlib
 import importlib.util
@@ -24,14 +24,14 @@ CREDENTIALS = struct.Struct("iII")
 
 @dataclass(frozen=True)
 class Hello:
-    """Who the agent is on the host, as the kernel states it: nothing inside can forge it."""
+    """The agent's identity on the host, as the kernel states it: nothing inside can forge it."""
 
     pid: int
     uid: int
 
 
 class Launcher:
-    """One launcher process, started when first needed and again when it died. Serves many threads."""
+    """One launcher process, started when first needed and restarted if it died. Serves many threads."""
 
     def __init__(self, programs: Programs) -> None:
         self._programs = programs
@@ -41,7 +41,7 @@ class Launcher:
         self._errors = os.memfd_create("launcher-errors", os.MFD_CLOEXEC)
 
     def launch(self, request: dict[str, Any]) -> tuple[socket.socket, Hello]:
-        """A socket to the agent of a new sandbox. Raises `SandboxError` with what bwrap or the kernel said."""
+        """A socket to the agent of a new sandbox. Raises `SandboxError` with the message of bwrap or the kernel."""
         ours, theirs = socket.socketpair()
         errors = os.memfd_create("errors", os.MFD_CLOEXEC)
         try:
@@ -110,7 +110,7 @@ class Launcher:
 
 
 def text(descriptor: int) -> str:
-    """The last of what a memory file holds."""
+    """The end of a memory file's content."""
     size = os.fstat(descriptor).st_size
     return os.pread(descriptor, 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
 
@@ -118,7 +118,7 @@ def text(descriptor: int) -> str:
 def compiled_agent() -> bytes:
     """The agent and its modules as one `.pyc`: the interpreter inside has our version, so nothing is compiled there.
 
-    The modules are put where `import` looks first; no package and no file is needed inside.
+    The modules are put where `import` looks first, so no package and no file is needed inside.
     """
     parts = {module.__name__: code(Path(module.__file__ or "")) for module in (messages, streams, resting)}
     preamble = (

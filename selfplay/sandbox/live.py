@@ -1,6 +1,6 @@
-"""One live sandbox, as the supervisor holds it: a stream to the agent inside and a way to kill all of it.
+"""One live sandbox, on the supervisor's side: a stream to the agent inside and a means to kill everything in it.
 
-What is asked and answered is the same whatever isolates; a backend says what the stream is and how the end is made
+Requests and answers are the same for every backend; a backend defines what the stream is and how the end is made
 certain.
 """
 
@@ -30,7 +30,7 @@ FILE = (b"data", b"refused", b"errno")
 
 
 class Link(Protocol):
-    """A stream to the agent: as much of a socket as is needed."""
+    """A stream to the agent: the part of a socket's interface that is needed."""
 
     def settimeout(self, value: float | None, /) -> None: ...
     def sendall(self, data: bytes, /) -> None: ...
@@ -48,11 +48,11 @@ class LiveSandbox:
         self._ended = False
 
     def _kill(self) -> None:
-        """End everything inside, wait until it is gone, free what held it. Called once."""
+        """Kill everything inside, wait until it is gone, free its resources. Called once."""
         raise NotImplementedError
 
     def _death(self, error: Exception) -> SandboxError:
-        """Why the stream to the agent broke, asked before the rest is cleaned up."""
+        """Why the stream to the agent broke; called before the rest is cleaned up."""
         return SandboxError(f"the sandbox died: {error}")
 
     def run(
@@ -93,8 +93,8 @@ class LiveSandbox:
         self._file(path, self._ask([b"write", inside(path), messages.COUNT.pack(mode), data], FILE_SECONDS, SLACK))
 
     def close(self) -> None:
-        """Kill everything inside, wait until the last process is gone, free it all. Safe to call twice, and while a
-        command runs in another thread: that one raises `SandboxError`."""
+        """Kill everything inside, wait until the last process is gone, free all resources. Safe to call twice, and
+        while a command runs in another thread: that command raises `SandboxError`."""
         self._end()
         with self._asking:
             self._link.close()
@@ -117,7 +117,7 @@ class LiveSandbox:
         raise file_error(path, number, text, self._limits)
 
     def _ask(self, request: list[bytes], seconds: float, most: int, kinds: tuple[bytes, ...] = FILE) -> list[bytes]:
-        """One request and its answer. A sandbox that does not answer in time, or nonsense, is killed."""
+        """Send one request and read its answer. A sandbox that answers too late, or invalidly, is killed."""
         with self._asking:
             if self._ended:
                 raise SandboxError("the sandbox is closed")
@@ -132,13 +132,13 @@ class LiveSandbox:
                 reason = self._death(error)
                 self.close()
                 raise reason from error
-            except BaseException:  # Ctrl-C, too, leaves half a message: no later answer could be trusted
+            except BaseException:  # Ctrl-C too may leave half a message: no later answer could be trusted
                 self.close()
                 raise
 
 
 class BubblewrapSandbox(LiveSandbox):
-    """The agent is a process of this machine: a handle on it is enough to end the whole namespace."""
+    """The agent is a process of this machine: killing it ends the whole namespace."""
 
     def __init__(self, link: Link, hello: Hello, env: Mapping[str, str], limits: Limits, group: Group | None) -> None:
         super().__init__(link, env, limits)
@@ -170,7 +170,8 @@ def receive(link: Link, size: int) -> bytes:
 
 
 def inside(path: str) -> bytes:
-    """A path as the agent wants it: absolute, from `/testbed` when it is relative. `SandboxError`: a null byte."""
+    """A path in the agent's form: absolute; a relative one starts at `/testbed`. Raises `SandboxError` for a null
+    byte."""
     if "\0" in path:
         raise SandboxError(f"{path!r} holds a null byte: there can be no such file")
     return os.fsencode(posixpath.join(WORKDIR, path))

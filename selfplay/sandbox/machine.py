@@ -12,7 +12,7 @@ import psutil
 from selfplay.sandbox.protocol import MIB, Limits, SandboxError
 
 SHARE = 0.9
-"""Of the memory, what sandboxes may have: the rest is the supervisor's and the system's."""
+"""The share of the memory that sandboxes may use: the rest is for the supervisor and the system."""
 
 
 class LimitsTooLarge(SandboxError):
@@ -78,7 +78,7 @@ def fitting(limits: Limits) -> Limits:
 
 
 def free_disk_bytes(folder: Path) -> int:
-    """What can still be written below `folder`, or the nearest folder above it that there is."""
+    """How many bytes can still be written below `folder`, or below its nearest existing parent."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free
@@ -92,14 +92,14 @@ def distribution() -> str:
 
 
 def cgroup_version() -> str:
-    """2 for the unified hierarchy, 1 where controllers have their own, none where nothing is mounted."""
+    """2 for the unified hierarchy, 1 if controllers have their own hierarchies, none if nothing is mounted."""
     if Path("/sys/fs/cgroup/cgroup.controllers").exists():
         return "2"
     return "1" if Path("/sys/fs/cgroup/memory").exists() else "none"
 
 
 def memory_ceilings() -> list[int]:
-    """What a control group around this process sets, as seen from inside it."""
+    """The memory limits of the control groups around this process, as seen from inside."""
     found = []
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         path = Path(name)

@@ -1,6 +1,7 @@
-"""What supervisor and agent say to each other: a message is a list of byte strings, their number and lengths first.
+"""Messages between supervisor and agent: a message is a list of byte strings, preceded by their number and lengths.
 
-Nothing from inside is ever unpickled, evaluated or used as a path outside. Imported by the agent: nothing but `struct`.
+Nothing from inside is ever unpickled, evaluated or used as a path outside. The agent imports this module, so it needs
+only `struct`.
 """
 
 import struct
@@ -21,14 +22,14 @@ FILE, FOLDER, LINK, END = range(4)  # kinds of entries of a tree that is sent ah
 MOST_PARTS = 16
 FRESH, WOKEN = "fresh", "woken"  # the last argument of an agent that starts, and of one that rested
 WAKE = b"\n"
-"""Before every request: an agent that is awake skips it, the shell that an agent rests as ends its `read` with it."""
+"""Sent before every request: an awake agent skips it; for a resting agent, it ends the shell's `read`."""
 SHAPES: "dict[bytes, tuple[int | None, ...]]" = {
     b"done": (DONE.size, None, None),  # and stdout, stderr
     b"data": (None,),
     b"refused": (None,),  # why
     b"errno": (LENGTH.size, None),  # and the error's text
 }
-"""What an answer may be: its kind and the sizes of its parts, None for any."""
+"""The possible answers: kind and sizes of the parts, None for any size."""
 
 
 def pack(parts: "Sequence[bytes]") -> bytes:

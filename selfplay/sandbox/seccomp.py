@@ -1,12 +1,13 @@
-"""The system-call filter: it refuses what no build, test or model command needs, and so the kernel bugs behind it.
+"""The system-call filter: it refuses calls that no build, test or model command needs, and thereby blocks kernel bugs
+in them.
 
-Assembled here as classic BPF; `system_calls` says which calls, and why libseccomp is not used.
+Assembled here as classic BPF; `system_calls` lists the calls, and says why libseccomp is not used.
 
-A denied call answers EPERM, so programs that probe for it go on; `clone3` answers ENOSYS, because its flags lie in
-memory that a filter cannot read and the C library then falls back to `clone`, whose flags it can. Another
-architecture's calls (32-bit ones, for instance) would have other numbers, so they kill the process.
+A denied call returns EPERM, so programs that probe for it continue. `clone3` returns ENOSYS: its flags lie in memory
+that a filter cannot read, and the C library then falls back to `clone`, whose flags it can read. Calls of another
+architecture (32-bit ones, for instance) would have other numbers, so they kill the process.
 
-Sockets are allowed by family, not denied: vsock, for one, is not held by a network namespace and reaches a
+Sockets are allowed by family, not denied: vsock, for example, is not confined by a network namespace and reaches a
 hypervisor.
 """
 
@@ -22,7 +23,7 @@ LOAD, JUMP_EQUAL, JUMP_SET, JUMP_AT_LEAST, RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24  # offsets in struct seccomp_data, little endian
 NAMESPACE_FLAGS = 0x7E020080  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET,TIME}
-TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into somebody's terminal
+TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX can type into the user's terminal
 FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
 X32 = 0x40000000
 
@@ -57,7 +58,8 @@ def if_argument(offset: int, denied: tuple[int, ...], number: int) -> list[bytes
 
 
 def program(machine_name: str | None = None) -> bytes:
-    """The filter for this machine, as `bwrap --seccomp` reads it. Raises `IsolationUnavailable` for an unknown one."""
+    """The filter for this machine, as `bwrap --seccomp` reads it. Raises `IsolationUnavailable` for an unknown
+    machine."""
     name = machine_name or platform.machine()
     if name not in AUDIT:
         raise IsolationUnavailable(
@@ -75,7 +77,7 @@ def program(machine_name: str | None = None) -> bytes:
         *on_call(call["socket"], unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
         *on_call(call["socketpair"], unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
         *on_call(call["ioctl"], if_argument(SECOND_ARGUMENT, TERMINAL_INPUT, errno.EPERM)),
-        # Only a process's own limits: pid 1's are set once, by nobody inside.
+        # Only a process's own limits: those of pid 1 are set once, from outside.
         *on_call(call["prlimit64"], unless_argument(FIRST_ARGUMENT, (0,), errno.EPERM)),
         *on_call(
             call["clone"],

@@ -1,4 +1,4 @@
-"""The pipes of one command, as the agent holds them: fed and emptied without blocking, kept in bounded memory."""
+"""The pipes of one command, on the agent's side: fed and emptied without blocking, kept in bounded memory."""
 
 import posix
 import select

@@ -1,8 +1,8 @@
-"""Numbers of system calls by name, as the kernel's tables have them (x86's `syscall_64.tbl`, `asm-generic/unistd.h`).
+"""Numbers of system calls by name, from the kernel's tables (x86's `syscall_64.tbl`, `asm-generic/unistd.h`).
 
 A table, and not libseccomp at run time: its package on the index (pyseccomp, one file of January 2021) loads a shared
-library that a machine need not have and that a user without root cannot install. Where there is a libseccomp,
-`tests/sandbox/test_seccomp.py` asks it about every number. A number never changes once given.
+library that a machine may lack and that a user without root cannot install. If there is a libseccomp,
+`tests/sandbox/test_seccomp.py` asks it about every number. A number never changes once assigned.
 """
 
 MACHINES = ("x86_64", "aarch64")

@@ -1,4 +1,4 @@
-"""A policy without a model: a generator that yields calls and receives observations, played as any other policy."""
+"""A policy without a model: a generator that yields calls and receives observations, played like any other policy."""
 
 import asyncio
 from collections.abc import Generator
@@ -24,11 +24,11 @@ class ScriptedPolicy:
         self._script = script
 
     async def act(self, observation: Observation | None) -> Turn:
-        """The script's next call. It is worked out in a thread, since parsing sources takes a while."""
+        """The script's next call, computed in a thread, since parsing sources takes a while."""
         return await asyncio.to_thread(self._step, observation)
 
     def record(self) -> Record:
-        """A script says nothing beyond its calls."""
+        """An empty record: a script has only its calls."""
         return Record()
 
     def _step(self, observation: Observation | None) -> Turn:

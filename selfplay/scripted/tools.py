@@ -1,4 +1,4 @@
-"""What any scripted role says through the tools: small scripts that yield calls and return what they learn."""
+"""Tool calls that all scripted roles use: small scripts that yield calls and return what they learn."""
 
 import base64
 import shlex
@@ -9,9 +9,9 @@ from selfplay.scripted.edits.cuts import Change, Cut, line_end, split_lines
 from selfplay.scripted.policy import Script, Stuck
 
 PAGE = 120_000
-"""Characters read at once: under the cap of one observation."""
+"""Characters read at once: fewer than the cap of one observation."""
 MOST_EDITS = 6
-"""Places of one file edited one by one; with more the file is written anew."""
+"""How many places of one file are edited one by one; with more the whole file is written."""
 MAX_UNPACKED = 256 * 1024 * 1024
 
 
@@ -38,7 +38,7 @@ def read(path: str) -> Script[str]:
 
 
 def packed(command: str) -> Script[str]:
-    """What a command writes to standard output, whole, however long: packed inside, read page by page."""
+    """The complete standard output of a command, of any length: packed inside, read page by page."""
     done = yield from bash(f"set -o pipefail; ( {command} ) | gzip -6 | base64 -w0 > /tmp/packed")
     if not done.ok:
         raise Stuck(done.output[-2000:])
@@ -55,7 +55,7 @@ def unpack(packed: str) -> str:
 
 
 def make_change(change: Change) -> Script[None]:
-    """Make `change` in the repository: an edit per cut where its place is unmistakable, else the whole file."""
+    """Make `change` in the repository: one edit per cut if its old text is unique, else the whole file."""
     if change.after is None:
         yield from bash(f"rm -- {shlex.quote(change.path)}")
         return

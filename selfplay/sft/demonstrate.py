@@ -1,7 +1,7 @@
-"""A stored bug shown in the staged injector, as if a model had made it: lessons that fit into small contexts.
+"""A stored bug demonstrated in the staged injector, as if a model had made it: lessons that fit into small contexts.
 
-The bug is planted and hidden once more, in a sandbox, through the same harness that a model plays in; its
-observations are real. What the harness does not take, or what makes another tree than the bug's, is no lesson.
+The bug is planted and hidden once more, in a sandbox, through the same harness that a model plays in; its observations
+are real. A demonstration that the harness rejects, or that makes another tree than the bug's, does not become a lesson.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,7 +43,7 @@ class StoredBug:
 
 
 async def demonstrate_bug(stored: StoredBug, pool: Pool, workers: Workers) -> Demonstrated:
-    """Play one demonstration. Raises `SandboxError` when no sandbox can be had."""
+    """Play one demonstration. Raises `SandboxError` when no sandbox is available."""
     try:
         bug, artifact, thresholds = read_bug(stored.folder)
         stages = demonstration(stored.suite, artifact, lambda path: original_texts(stored.world, [path]).get(path))
@@ -67,14 +67,14 @@ async def demonstrate_bug(stored: StoredBug, pool: Pool, workers: Workers) -> De
 
 
 def injector_task_of(bug: Bug, number: int, suite: Suite) -> InjectorTask:
-    """The task whose episode `number` made this bug, as far as its record tells."""
+    """The task of episode `number`, which made this bug, as far as its record tells."""
     least = {name: bug.thresholds[name] for name in ("min_passing_tests", "min_changed_files", "min_failing_tests")}
     strategy: Any = bug.strategy
     return InjectorTask(strategy, bug.seed, number, suite, **least)
 
 
 def _otherwise(trajectory: Trajectory, artifact: Artifact, sandbox: Sandbox) -> str:
-    """Why an episode does not show this bug."""
+    """Why an episode does not reproduce this bug; empty when it does."""
     if trajectory.finish != Finish.SUBMITTED:
         talks = trajectory.record.conversations
         heard = [message.content for talk in talks[-1:] for message in talk if message.role == "user"]
@@ -90,7 +90,7 @@ def _otherwise(trajectory: Trajectory, artifact: Artifact, sandbox: Sandbox) -> 
 
 
 class _Said:
-    """A model that says what it was given to say."""
+    """A model that sends the messages it was given."""
 
     name = NAME
 
@@ -100,15 +100,15 @@ class _Said:
     async def reply(
         self, messages: Sequence[Message], sampling: Sampling, tools: Sequence[Mapping[str, Any]] = ()
     ) -> Reply:
-        """The next message; once all are said, words without a call."""
+        """The next message; once all are sent, a text without a call."""
         return Reply(next(self._messages, "I know no more."))
 
     async def close(self) -> None:
-        """It holds nothing."""
+        """There is nothing to free."""
 
 
 def _policy(task: InjectorTask, stages: Iterable[Sequence[str]]) -> StagedInjector:
-    """The staged injector, each stage with a model that says what it was given to say."""
+    """The staged injector; each stage has a model that sends the messages it was given."""
     models = map(_Said, stages)
     return StagedInjector(
         task,

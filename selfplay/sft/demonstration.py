@@ -1,8 +1,8 @@
 """How a verified bug would be made in the staged injector, message by message: what a small model can imitate.
 
-A script's own episode is no such lesson: it surveys the whole repository and writes long programs, more than a small
-model's context holds. Here the bug is known, and only the way to it is shown: run the tests, read the place, edit it,
-see what fails, edit the tests that see it. Ours; the paper trains a model that needs no cold start.
+A script's own episode is not suited for that: it surveys the whole repository and writes long programs, more than fits
+into a small model's context. Here the bug is known, and only the steps to it are shown: run the tests, read the place,
+edit it, see what fails, edit the tests that see it. Ours; the paper trains a model that needs no cold start.
 """
 
 import shlex
@@ -21,7 +21,7 @@ from selfplay.sandbox import WORKDIR
 AROUND = 12
 """Lines shown before and after a place."""
 MOST_CONTEXT = 40
-"""Lines of context an edit may need until it stands in the file once."""
+"""The most lines of context an edit may need before its old text is unique in the file."""
 Original = Callable[[str], str | None]
 
 PARSER = r"""import json
@@ -39,7 +39,7 @@ for test in LEFT_OUT:
     outcomes.pop(test, None)
 print(json.dumps(outcomes))
 """
-"""Of what `pytest -rA` prints at its end; `LEFT_OUT`: what cannot even be collected has a line, too."""
+"""Words of the summary that `pytest -rA` prints; `LEFT_OUT`: a test file that cannot be collected has a line, too."""
 _RUN = f"bash {SUBMISSION}/test_script.sh 2>&1 | python3 {SUBMISSION}/test_parser.py"
 _FAILING = """python3 -c 'import json, sys
 for test, outcome in json.load(sys.stdin).items():
@@ -50,13 +50,14 @@ print(collections.Counter(json.load(sys.stdin).values()))'"""
 
 
 class Undemonstrable(Exception):
-    """Why a bug cannot be shown in this way."""
+    """Why a bug cannot be demonstrated with edits."""
 
 
 def demonstration(suite: Suite, artifact: Artifact, original: Original) -> tuple[tuple[str, ...], ...]:
-    """The messages of the three stages: discover, plant, weaken. `original`: a file's text, None where there is none.
+    """The messages of the three stages: discover, plant, weaken. `original`: a file's text, None where there is no such
+    file.
 
-    Raises `Undemonstrable` for a suite that is not run by pytest, and changes that no edit can say."""
+    Raises `Undemonstrable` for a suite that is not run by pytest, and for changes that edits cannot express."""
     if suite.command:
         raise Undemonstrable("its tests are run by a command of their own")
     look = f"{_RUN} | {_FAILING}"
@@ -86,14 +87,14 @@ def _discover(suite: Suite) -> Iterator[str]:
 
 
 def parser(left_out: Sequence[str]) -> str:
-    """The parser of a script whose tests are pytest's, but these."""
+    """The parser of a script that runs pytest; it leaves out the tests `left_out`."""
     if not left_out:
         return PARSER.replace("for test in LEFT_OUT:\n    outcomes.pop(test, None)\n", "")
     return PARSER.replace("\noutcomes = {}", f"\nLEFT_OUT = {list(left_out)!r}\noutcomes = {{}}", 1)
 
 
 def _edits(diff: str, original: Original, what: str) -> Iterator[str]:
-    """Reading and changing each place that `diff` changes."""
+    """Messages that read and change each place that `diff` changes."""
     for section in patches.parse(diff):
         path = section.path
         if section.kind == "deleted":
@@ -126,8 +127,8 @@ def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[str]:
 
 
 def _replacement(lines: Sequence[str], hunk: Hunk, moved: int, path: str) -> tuple[int, list[str], list[str]]:
-    """(index, old lines, new lines) of a hunk, with as much context as makes the old lines unmistakable."""
-    body = [line or " " for line in hunk.lines]  # some write an empty line of context so
+    """(index, old lines, new lines) of a hunk, with enough context to make the old lines unique."""
+    body = [line or " " for line in hunk.lines]  # some tools write an empty context line like this
     old, new = ([line[1:] for line in body if line[0] in marks] for marks in (" -", " +"))
     head = next(n for n, line in enumerate(body) if line[0] != " ")
     tail = next(n for n, line in enumerate(reversed(body)) if line[0] != " ")
@@ -151,7 +152,7 @@ def _bash(thought: str, command: str) -> str:
 
 
 def _said(thought: str, call: Call) -> str:
-    """A message with one call. Raises `Undemonstrable` where the textual format cannot say it."""
+    """A message with one call. Raises `Undemonstrable` when the textual format cannot express it."""
     try:
         message = f"{thought}\n\n{call_format.write(call, SSR_TOOLS)}".strip()
     except call_format.Unspeakable as error:

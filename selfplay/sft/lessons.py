@@ -1,8 +1,8 @@
-"""Teacher data: successful episodes of any policy as supervised examples, the cold start of a small model.
+"""Teacher data: successful episodes of any policy as supervised examples, for the cold start of a small model.
 
-A success is an injector's episode whose bug is in the pool, or a resolved attempt. A model's episode is what it was
-told and said; a script's is what a model would have been told, and its calls in the textual format. A script's bug
-that was demonstrated (`demonstrating.py`) is taught by its demonstration alone, which is shorter by far. Malformed
+A success is an injector episode whose bug is in the pool, or a resolved attempt. A model's episode becomes the messages
+it read and wrote; a script's becomes the messages a model would have read, and its calls in the textual format. If a
+script's bug has a demonstration (`demonstrate.py`), only the demonstration is used, which is much shorter. Malformed
 calls stay in the conversation, so that the repair after them makes sense, but are not imitated (`train` false, mask 0).
 """
 
@@ -35,12 +35,12 @@ from selfplay.sft.demonstrate import injector_task_of
 
 Role = Literal["injector", "solver"]
 FAREWELL = "I have submitted, and there is nothing to improve."
-"""How a script's episode ends in words: a model must learn to stop."""
+"""The last message of a script's episode: a model must learn to stop."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """One example. `messages` end with one of the model's; those that are `malformed` are not to be imitated."""
+    """One example. `messages` end with one of the model's; `malformed` ones are not to be imitated."""
 
     id: str
     role: Role
@@ -49,7 +49,7 @@ class Lesson:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What was told and said, without what came back: equal for lessons that teach the same."""
+        """What was told and said, without the observations: equal for lessons that teach the same."""
         return tuple(m.content for at, m in enumerate(self.messages) if at < 2 or m.role == "assistant")
 
     def to_json(self, chat: ChatFormat | None) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Success:
-    """A stored episode that succeeded, and what its role was told."""
+    """A stored successful episode, and its role's prompt."""
 
     path: Path
     role: Role
@@ -93,8 +93,8 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
 
 
 def lessons(success: Success, observation_chars: int) -> list[Lesson]:
-    """The examples of an episode: one, or one for each stage of a staged injector. None for a script whose calls the
-    textual format cannot say. Raises `TrajectoryError`."""
+    """The examples of an episode: one, or one per stage of a staged injector. Empty for a script whose calls the
+    textual format cannot express. Raises `TrajectoryError`."""
     trajectory = load(success.path)
     name = success.path.name.removesuffix(".jsonl.zst")
     talks = _ended(trajectory) or _spoken(trajectory, success.told, observation_chars)
@@ -106,7 +106,7 @@ def lessons(success: Success, observation_chars: int) -> list[Lesson]:
 
 
 def tokens(messages: tuple[Message, ...], chat: ChatFormat) -> dict[str, list[int]]:
-    """The ids of a conversation as an episode of this tokenizer would hold them; `mask`: 1 where to learn."""
+    """The ids of a conversation as an episode with this tokenizer would hold them; `mask`: 1 where to learn."""
     first = next(at for at, message in enumerate(messages) if message.role == "assistant")
     ids = chat.opening(messages[:first])
     mask = [0] * len(ids)
@@ -131,7 +131,7 @@ def _solver_told(folder: Path) -> str:
         bug, artifact, _ = read_bug(folder)
         original = World(tree=(folder.parent.parent / "original",))
         known = original_texts(original, artifact.test_files) if bug.hidden else {}
-        if bug.hidden and not known:  # what is to stay hidden could not be told from the rest
+        if bug.hidden and not known:  # the hidden part could not be separated
             return ""
         told = specification(artifact.test_weaken, known, bug.hidden)
     except (SelfplayError, ValueError):
@@ -140,7 +140,7 @@ def _solver_told(folder: Path) -> str:
 
 
 def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[tuple[Message, ...], ...]:
-    """A script's episode in words; none where a call cannot be said."""
+    """A script's episode as messages; empty when a call cannot be expressed."""
     messages = list(opening(told, native=False))
     try:
         for step in trajectory.steps:
@@ -157,7 +157,7 @@ def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[
 
 
 def _ended(trajectory: Trajectory) -> tuple[tuple[Message, ...], ...]:
-    """The conversations, without the last message where the episode was ended: nobody answered its call."""
+    """The conversations, without the last message if the episode was cut short: its call was never answered."""
     talks = trajectory.record.conversations
     if trajectory.finish == Finish.SUBMITTED or not talks or talks[-1][-1].role != "assistant":
         return talks
@@ -165,7 +165,7 @@ def _ended(trajectory: Trajectory) -> tuple[tuple[Message, ...], ...]:
 
 
 def _rounded(call: Call) -> Call:
-    """A script computes its time limits to the digit; nobody would say them so."""
+    """Round the time limits, which a script computes to the digit; a model would not write them like that."""
     seconds = call.arguments.get("timeout")
     if not isinstance(seconds, float):
         return call
@@ -173,8 +173,8 @@ def _rounded(call: Call) -> Call:
 
 
 def _textual(talk: tuple[Message, ...]) -> tuple[Message, ...]:
-    """A conversation in the textual format. Of one with native calls, the tools are described in words; what several
-    calls at once were answered with is said once."""
+    """A conversation in the textual format. For one with native calls, the tools are described in the prompt; when
+    several calls in one message got the same answer, it is written once."""
     native = any(message.calls for message in talk)
     system = opening("", native=False)[0]
     kept = [
@@ -202,6 +202,6 @@ def _in_text(message: Message) -> Message:
 
 
 def _until_last_answer(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The conversation up to the last message that is worth imitating; nothing without one."""
+    """The conversation up to the last message that is worth imitating; empty without one."""
     good = [at for at, message in enumerate(messages) if message.role == "assistant" and not message.malformed]
     return messages[: good[-1] + 1] if good else ()

@@ -1,4 +1,4 @@
-"""Runs that many artifacts share: the original, once per script. One thread runs, the others wait for it."""
+"""Runs that many artifacts share: the original, once per script. One thread runs it, the others wait for the result."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -9,7 +9,7 @@ from selfplay.workbench.result import TestRun
 
 
 class RunCache:
-    """Thread-safe, bounded; the entries used longest ago go first."""
+    """Thread-safe and bounded; the least recently used entries are dropped first."""
 
     def __init__(self, entries: int = 256) -> None:
         self._entries = entries

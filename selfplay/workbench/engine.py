@@ -1,9 +1,9 @@
-"""The one place where tests are run: stage a tree, run a script on it, look at what it left, parse its log.
+"""The one place that runs tests: stage a tree, run a script on it, look at the files it left, parse its log.
 
 Contract: `bash test_script.sh | python test_parser.py` from the repository root, so the log is the standard output
-alone. The script is mounted read-only outside the tree: the tests it runs cannot rewrite it. Diffs are applied by
-`git apply` inside the sandbox, outside any repository: inside one, paths that fall out of it are skipped silently.
-The checks' workbench and the oracle's trials both stand on this; it knows neither.
+alone. The script is mounted read-only outside the tree: the tests it runs cannot rewrite it. Diffs are applied by `git
+apply` inside the sandbox, outside any repository: inside a repository, git silently skips paths that fall outside it.
+Both the checks' workbench and the oracle's trials use this engine; it knows neither.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,19 +19,19 @@ from selfplay.workbench.result import TestRun
 from selfplay.workbench.staging import DoesNotApply, apply_diffs, original_mounts, restore_files
 
 ORACLE = "/oracle"
-"""Where the script lies, and the files mounted beside it."""
+"""The folder of the script and of the files mounted beside it."""
 TAIL_CHARACTERS = 4000
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to run, in the order it is done.
+    """What to run, in the order in which it is done.
 
-    `diffs` are applied, then `optional` if it fits; `names` says what a diff is called that does not apply. The files
-    `restore` are put back as the original has them, `files` are written, with what they were `compiled` to. The script
-    gets `environment` beside the world's and `stdin`, has `seconds`, and sees the files `beside` it in `/oracle`.
-    Afterwards the files `watch` are compared with what they were before, the files `read` are read, and with
-    `keep_compiled` what the run compiled `files` to.
+    `diffs` are applied, then `optional` if it applies; `names` maps a diff to the name used when it does not apply. The
+    files in `restore` are put back as in the original; `files` are written, with their `compiled` forms. The script
+    gets `environment` in addition to the world's, `stdin`, and `seconds`; it sees the files `beside` it in `/oracle`.
+    Afterwards the files in `watch` are compared with their state before the run, the files in `read` are read, and with
+    `keep_compiled` the compiled forms of `files` are kept.
     """
 
     world: World
@@ -55,9 +55,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Run(TestRun):
-    """A test run with all that was asked for. `log` is what the parser read. `planted`: the optional diff did fit.
-    `rewritten`: watched files, and compiled forms of them, that are not what they were. `compiled`: what `files` were
-    compiled to. `found`: the content of the files to read that were there."""
+    """A test run with everything that was asked for. `log` is what the parser read. `planted`: the optional diff
+    applied. `rewritten`: watched files, and their compiled forms, that changed. `compiled`: the compiled forms of
+    `files`. `found`: the content of those files in `read` that exist."""
 
     log: bytes = b""
     planted: bool = False
@@ -66,14 +66,14 @@ class Run(TestRun):
     found: Mapping[str, bytes] = field(default_factory=dict)
 
     def summary(self) -> TestRun:
-        """The outcomes and what they cost, without the log and the files: small enough to be kept."""
+        """The outcomes and their cost, without the log and the files: small enough to be kept."""
         return TestRun(**{one.name: getattr(self, one.name) for one in fields(TestRun)})
 
 
 def run_tests(backend: Backend, request: Request) -> Run:
-    """Carry out a request in a fresh sandbox, and parse its log in another once the first is closed.
+    """Run a request in a fresh sandbox, and parse its log in another one after the first is closed.
 
-    Raises `SandboxError` when no sandbox can be had; what diffs, tests or parser do wrong is told by the `Run`."""
+    Raises `SandboxError` when no sandbox is available; errors of diffs, tests or parser are reported in the `Run`."""
     with scratch() as folder:
         world = _staged_world(folder, request)
         with backend.open(world, request.limits) as sandbox:
@@ -88,7 +88,7 @@ def run_tests(backend: Backend, request: Request) -> Run:
 
 
 def _staged_world(folder: Path, request: Request) -> World:
-    """The world with the script, what lies beside it, and the original's layers where files are to be restored."""
+    """The world with the script, the files beside it, and the original's layers when files must be restored."""
     folder.chmod(0o755)  # the sandbox's user must be able to read it
     for name, text in {"test_script.sh": request.script, **request.beside}.items():
         file = folder / name
@@ -100,7 +100,7 @@ def _staged_world(folder: Path, request: Request) -> World:
 
 
 def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
-    """Stage, run and look: each failing step ends the run with its reason."""
+    """Stage, run and look; a failing step ends the run with its reason."""
     try:
         planted = _stage(sandbox, request)
         watched = _with_compiled_forms(sandbox, request.watch)
@@ -126,7 +126,7 @@ def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
 
 
 def _stage(sandbox: Sandbox, request: Request) -> bool:
-    """Make the variant; returns whether the optional diff did fit."""
+    """Make the variant; returns whether the optional diff applied."""
     apply_diffs(sandbox, request.diffs, lambda diff: request.names.get(diff, "the diff"))
     planted = bool(request.optional) and _applied(sandbox, request.optional)
     restore_files(sandbox, request.restore, len(request.world.tree))
@@ -148,7 +148,7 @@ def _with_compiled_forms(sandbox: Sandbox, paths: Sequence[str]) -> list[str]:
 
 
 def _found(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
-    """The files that are there and can be read."""
+    """The files that exist and can be read."""
     found = {}
     for path in paths:
         try:

@@ -1,8 +1,8 @@
-"""Test files in a sandbox: written over, with the time and the compiled form that go with them, and compared.
+"""Test files in a sandbox: overwritten together with their time and compiled form, and compared afterwards.
 
-A file written anew would be compiled anew by every run, pytest's rewriting of assertions included, which costs more
-than most tests in it. So what one run compiled is kept and put beside the file again; the interpreter takes it only
-if size and time fit. Compiled forms are watched like the sources: a forged one would be run in a test's place.
+A rewritten file would be compiled again in every run, including pytest's assertion rewriting, which costs more than
+most tests in it. So the compiled form of one run is kept and put beside the file again; the interpreter accepts it only
+if size and time match. Compiled forms are watched like the sources: a forged one would run in place of a test.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ while IFS= read -r -d "" path; do
   for form in "$folder"__pycache__/"${name%.py}".*.pyc; do [ -f "$form" ] && printf '%s\0' "${form#./}"; done
 done
 """
-# one `rm`, and one `touch` a time: a process a file would cost as much as several tests
+# one `rm`, and one `touch` per time: one process per file would cost as much as several tests
 _FINISH = r"""
 set -e; shopt -s nullglob
 gone=(); same=(); last=""
@@ -63,14 +63,14 @@ def put(sandbox: Sandbox, files: Mapping[str, TestFile], compiled: Mapping[str, 
 
 
 def compiled_forms(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
-    """The compiled forms that lie beside the Python files among `paths`. Raises `SandboxError`."""
+    """The compiled forms that exist for the Python files among `paths`. Raises `SandboxError`."""
     python = b"".join(encode(path) + b"\0" for path in paths if path.endswith(".py"))
     listed = _bash(sandbox, _FORMS, python).split(b"\0") if python else []
     return tuple(sorted(decode(path) for path in listed if path))
 
 
 def read_compiled(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
-    """The content of those forms; of one too large to be kept, none. Raises `SandboxError`."""
+    """The content of those forms, without those too large to be kept. Raises `SandboxError`."""
     found = {}
     for path in compiled_forms(sandbox, paths):
         try:
@@ -81,7 +81,7 @@ def read_compiled(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
 
 
 def sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
-    """Path -> checksum of what it leads to; a path that cannot be read has none. Raises `SandboxError`."""
+    """Path -> checksum of the file it leads to; unreadable paths are missing. Raises `SandboxError`."""
     if not paths:
         return {}
     done = _prepared(sandbox, ["sha256sum", "-z", "--", *paths])

@@ -1,7 +1,7 @@
-"""From the raw log of a test script to outcomes: the artifact's parser in a sandbox of its own.
+"""From the raw log of a test script to outcomes: the artifact's parser runs in its own sandbox.
 
 The tests never share a sandbox with the parser, so they cannot change it; the parser sees the log and nothing of the
-repository. What it prints is read strictly: one JSON object, test id to "passed" or "failed", not empty.
+repository. Its output is read strictly: one JSON object, test id to "passed" or "failed", not empty.
 """
 
 import json
@@ -16,7 +16,7 @@ PARSER_SECONDS = 15.0
 
 
 class ParserError(Exception):
-    """Why a parser gave no outcomes; becomes the `error` of a run, never an error of the program."""
+    """Why a parser gave no outcomes; it becomes the `error` of a run and never leaves the workbench."""
 
 
 def parse_log(backend: Backend, world: World, limits: Limits, parser: str, log: bytes) -> dict[str, Outcome]:

@@ -1,4 +1,4 @@
-"""What one run of an artifact's oracle tests on one variant of the repository showed."""
+"""The result of one run of an artifact's oracle tests on one variant of the repository."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -46,7 +46,7 @@ class TestRun:
 
 @dataclass(frozen=True)
 class Inspection:
-    """`missing`: the files asked for that are not regular files (or links to such) of the original. `refusal`: why the
+    """`missing`: requested files that are not regular files of the original (nor links to such). `refusal`: why the
     diffs do not apply to it, in one line; empty when they do."""
 
     missing: tuple[str, ...] = ()

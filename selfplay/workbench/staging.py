@@ -1,6 +1,6 @@
-"""How a variant of the original is made inside a sandbox: diffs applied, files put back as the original has them.
+"""Makes a variant of the original inside a sandbox: diffs applied, files put back as in the original.
 
-Everything here runs before any code of the repository does, by programs of the system alone.
+Everything here runs before any code of the repository does, and uses only programs of the system.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ GIT_ENV = {
     "LC_ALL": "C.UTF-8",
 }
 _MISSING = 'while IFS= read -r -d "" path; do [ -f "$path" ] || printf "%s\\0" "$path"; done'
-# each file as the topmost layer has it; a link or file that stands where one of its folders belongs goes first. One
-# `rm` for all and one `cp` a layer: a process each would cost more than the copying
+# each file as the topmost layer has it; a link or file in the place of one of its folders is removed first. One `rm`
+# for all and one `cp` per layer: one process per file would cost more than the copying
 _RESTORE = r"""
 set -e -o pipefail
 here="$PWD"; paths=()
@@ -45,16 +45,16 @@ done
 
 
 class DoesNotApply(Exception):
-    """A diff `git apply` refuses, or a file that could not be restored; becomes the `error` of a run."""
+    """A diff that `git apply` refuses, or a file that could not be restored; becomes the `error` of a run."""
 
 
 def original_mounts(world: World) -> list[Mount]:
-    """The layers of the world where `restore_files` looks for them."""
+    """The layers of the world, mounted where `restore_files` looks for them."""
     return [Mount(layer, f"{ORIGINAL}/{index}") for index, layer in enumerate(world.tree)]
 
 
 def apply_diffs(sandbox: Sandbox, diffs: Sequence[str], name: Callable[[str], str] = lambda diff: "the diff") -> None:
-    """Apply `diffs` in order. Raises `DoesNotApply` naming (by `name`) the first that does not fit."""
+    """Apply `diffs` in order. Raises `DoesNotApply` with the name (from `name`) of the first that does not apply."""
     command = ["git", "apply", "--whitespace=nowarn", "-"]
     for diff in diffs:
         done = prepare(sandbox, command, encode(diff))
@@ -64,7 +64,7 @@ def apply_diffs(sandbox: Sandbox, diffs: Sequence[str], name: Callable[[str], st
 
 
 def restore_files(sandbox: Sandbox, paths: Sequence[str], layers: int) -> None:
-    """Put `paths` back as the topmost of the `layers` mounted by `original_mounts` has them. Raises `DoesNotApply`."""
+    """Put `paths` back as in the topmost of the `layers` mounted by `original_mounts`. Raises `DoesNotApply`."""
     if not paths:
         return
     mounted = [f"{ORIGINAL}/{index}" for index in reversed(range(layers))]
@@ -85,7 +85,7 @@ def missing_files(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def prepare(sandbox: Sandbox, command: list[str], stdin: bytes = b"") -> Completed:
-    """A step before the script; a sandbox that a diff filled or broke is the diff's failure."""
+    """Run a step before the script; if a diff filled or broke the sandbox, that counts as the diff's failure."""
     try:
         return sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=GIT_ENV)
     except SandboxError as error:

@@ -25,9 +25,9 @@ import zlib
 MOST_BYTES = 64 * 1024 * 1024
 DEPTH = 3
 MOST_UNPACKED = 1024 * 1024 * 1024
-"""Bytes that are read out of archives, of all files together: a small one may hold any number."""
+"""The most bytes read out of archives, over all files: a small archive may unpack to any size."""
 TELLING_CODE = 100
-"""Bytes of byte-code from which on two equal functions are copies and no coincidence."""
+"""Bytes of byte-code: above this size two equal functions are copies, not a coincidence."""
 DOCUMENTS = (".md", ".rst", ".txt", ".html", ".ipynb", ".adoc", ".tex", ".xml", ".json", ".csv", ".log", "")
 
 
@@ -36,7 +36,7 @@ AFTER = b"\"', "
 """What stands around a line of code in a listing: comment signs, places, numbers, quotes."""
 TAG = re.compile(rb"</?[a-zA-Z][^<>\n]*>")
 LEAST_TURNED, MOST_TURNED = 16, 4 * 1024 * 1024
-"""Bytes of a line that is looked for in other forms, and of what it is looked for in."""
+"""Bytes: the shortest line that is searched in other forms, and the largest content that it is searched in."""
 LETTERS = bytes(range(97, 123))
 ROT13 = bytes.maketrans(
     LETTERS + LETTERS.upper(), (LETTERS[13:] + LETTERS[:13]) + (LETTERS[13:] + LETTERS[:13]).upper()
@@ -47,7 +47,7 @@ MARSHALLED = re.compile(rb"[\xe3c](?:.\0\0\0){3}", re.DOTALL)
 MOST_MEMORY = 2 * 1024 * 1024 * 1024
 """Bytes that marshalled data may ask for: five of them can say that billions follow, and memory is taken at once."""
 ESCAPED = (b"\\t", b"\\n", b"\\r")
-"""A letter before a line that is none."""
+"""Escape sequences in a printed text: their letter stands directly before a line that it does not belong to."""
 CODED = re.compile(rb"[A-Za-z0-9+/\r\n]{160,}={0,2}")
 
 
@@ -147,12 +147,12 @@ class Search:
             self.found.append([where, "turned", sorted(others), len(self.context)])
 
     def compiled(self, where, data):
-        """Does compiled Python hold a function that was lost? A short one may be another program's: its path must
-        name the module then."""
+        """Does compiled Python hold a function that was lost? A short function may belong to another program: its path
+        must then name the module."""
         for start in (0,) if MARSHALLED.match(data) else (16, 12, 8):
             try:
                 found = functions(loaded(data[start:]), set()) & self.code.keys()
-            except Exception:  # no code, or such as no compiler makes
+            except Exception:  # not code, or code that no compiler makes
                 continue
             else:
                 return any(len(lost[1]) >= TELLING_CODE or self.code[lost] in where for lost in found)
@@ -195,7 +195,7 @@ def unpacked(data):
 
 
 def decoded(data):
-    """What stands in it as base64 or hexadecimal text, in a mail or as strings of a pickle."""
+    """The contents of base64 or hexadecimal text, of a mail, or of a pickle's strings."""
     if b"=3D" in data:
         yield binascii.a2b_qp(data)
     if data[:1] in (b"\x80", b"(", b"]") and data[-1:] == b"." and len(data) <= MOST_TURNED:
@@ -203,7 +203,7 @@ def decoded(data):
             texts = [found for _, found, _ in pickletools.genops(data) if isinstance(found, str)]
             yield "\n".join(texts).encode("utf-8", "surrogateescape")
         except Exception:
-            pass  # no pickle
+            pass  # not a pickle
     for found in itertools.islice(CODED.finditer(data), 100):
         text = b"".join(found[0].split()).decode()
         for decode in (base64.b64decode, bytes.fromhex):

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 OWN = 3
-"""So many roots are the tree and the solver's folders; the others are what is installed."""
+"""The first so many roots are the tree and the solver's folders; the others are installed packages."""
 STORED = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}|pack-[0-9a-f]+\.(?:pack|idx|rev)|multi-pack-index|commit-graph")
 """Files of a git store that git itself has read."""
 

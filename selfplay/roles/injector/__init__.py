@@ -1,6 +1,6 @@
-"""The injector: gets a repository with its history, plants a bug, hides it from the tests, and hands in five files.
+"""The injector: gets a repository with its history, plants a bug, hides it from the tests, and submits five files.
 
-`task.py` says what it is told as a value, `prompt.py` in words, `staged.py` plays it in three conversations, and
+`task.py` is its task as a value, `prompt.py` puts the task in words, `staged.py` plays it in three conversations, and
 `collect.py` takes the artifact out of its sandbox.
 """
 

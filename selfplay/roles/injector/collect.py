@@ -6,7 +6,7 @@ from selfplay.sandbox import Sandbox, SandboxError
 
 
 def collect(trajectory: Trajectory, sandbox: Sandbox) -> Artifact:
-    """The artifact of the last submission. Raises `ArtifactError` when there is none or it is not five good files."""
+    """The artifact of the last submission. Raises `ArtifactError` when there is none or it is not five valid files."""
     if trajectory.submission is None:
         raise ArtifactError(
             f"nothing was submitted ({trajectory.finish}{': ' * bool(trajectory.error)}{trajectory.error})"

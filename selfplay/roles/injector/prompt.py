@@ -1,4 +1,4 @@
-"""What the injector is told, in words."""
+"""The injector's prompt."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ HANDED_IN = tuple(FILE_NAMES.values())
 
 
 def injector_prompt(task: InjectorTask) -> str:
-    """The free-running injector's task."""
+    """The prompt of the free-running injector."""
     return prompts.render("injector", names=HANDED_IN, **variables(task))
 
 
 def variables(task: InjectorTask) -> dict[str, Any]:
-    """What the injector's templates are about."""
+    """The variables of the injector's templates."""
     return {
         "root": WORKDIR,
         "submission": SUBMISSION,

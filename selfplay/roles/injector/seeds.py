@@ -1,4 +1,4 @@
-"""Where a model's injector is told to begin: a source file drawn by seed and number, so that bugs differ (SSR 8)."""
+"""Where a model's injector is told to begin: a source file chosen by seed and number, so that bugs differ (SSR 8)."""
 
 import os
 import random
@@ -12,11 +12,12 @@ SOURCES = frozenset(
     | {".java", ".kt", ".scala", ".rb", ".php", ".swift", ".lua", ".pl", ".ex"}
 )
 SMALLEST = 200
-"""Bytes below which a file is too small for a bug."""
+"""Bytes; a smaller file is too small for a bug."""
 
 
 def seed_location(tree: Path, seed: int, number: int) -> str | None:
-    """The file episode `number` begins at: every file once before any comes again. None where there is no source."""
+    """The file where episode `number` begins: every file is used once before any repeats. None when there is no
+    source."""
     files = _sources(tree)
     if not files:
         return None

@@ -1,8 +1,9 @@
-"""A staged injector for small models: discover, plant, weaken, each a conversation of its own; the harness between.
+"""A staged injector for small models: discover, plant, weaken. Each stage is its own conversation, run by a harness.
 
-A model under 30B parameters hardly ever finishes the free-running injector, whose context fills up and whose diffs do
-not apply. Here a stage ends with the model's submit, which the harness checks by running the tests; what fails is
-said and the stage goes on. The harness takes the diffs and hands in. Its own calls are steps without words.
+A model under 30B parameters hardly ever finishes the free-running injector: its context fills up and its diffs do not
+apply. Here a stage ends with the model's submit, which the harness checks by running the tests. If the check fails, the
+model is told why and the stage goes on. The harness takes the diffs and submits. The harness's own calls are steps
+without messages.
 """
 
 import json
@@ -23,7 +24,7 @@ from selfplay.roles.prompt import opening
 SHOWN_FAILURES = 40
 LITTER = frozenset(["__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".coverage", "node_modules"])
 RUN = f"bash {SUBMISSION}/test_script.sh > /tmp/log 2>&1; python3 {SUBMISSION}/test_parser.py < /tmp/log"
-"""Prints the outcomes as the parser reads them, and the parser's own complaint where it fails."""
+"""Prints the outcomes as the parser reads them, and the parser's own error when it fails."""
 Turns = AsyncGenerator[Turn, Observation]
 
 
@@ -50,7 +51,7 @@ class StagedInjector:
             return None
 
     def record(self) -> Record:
-        """All stages' records in one."""
+        """The records of all stages in one."""
         records = [conversation.record() for conversation in self._conversations]
         return Record(
             tuple(messages for record in records for messages in record.conversations),
@@ -67,7 +68,7 @@ class StagedInjector:
         return conversation
 
     async def _play(self, conversation: Conversation) -> Turns:
-        """The three stages. An async generator cannot delegate, so each stage's turns are passed on by hand."""
+        """The three stages. An async generator cannot delegate, so the code passes each stage's turns on explicitly."""
         failing: list[str] = []
         bug = ""
         for stage in ("discover", "plant", "weaken"):
@@ -102,7 +103,7 @@ class StagedInjector:
         return {} if stage == "plant" else {"failing": failing[:SHOWN_FAILURES], "bug": bug.rstrip()}
 
     def _verdict(self, stage: str, ran: Observation, listed: str) -> str:
-        """What is wrong with a stage's work; nothing when it is done."""
+        """What is wrong with a stage's work; empty when it is done."""
         outcomes = _outcomes(ran.output)
         if not outcomes:
             return f"{RUN}\ndoes not print a JSON object of outcomes but\n{ran.output[-2000:]}"

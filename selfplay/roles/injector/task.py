@@ -1,4 +1,4 @@
-"""What the injector is told: everything a prompt would say, as a value."""
+"""The injector's task: everything its prompt says, as a value."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,16 +6,16 @@ from typing import Literal
 from selfplay.repository import Suite
 
 Strategy = Literal["removal", "history", "direct", "feature"]
-"""`feature` (breakage left behind by a new feature, as BugPilot's) needs a model."""
+"""`feature` (breakage left behind by a new feature, as in BugPilot) needs a model."""
 SUBMISSION = "/tmp/artifact"
 """Where the injector leaves the five files, outside the repository."""
 
 
 @dataclass(frozen=True)
 class InjectorTask:
-    """One episode's task. `number` counts the episodes of a run; with `seed` it fixes every random choice.
+    """The task of one episode. `number` counts the episodes of a run; with `seed` it fixes every random choice.
 
-    `commits`: how far back the history strategy looks. `seconds`: what a test script may take. `seed_location`: where a
+    `commits`: how far back the history strategy looks. `seconds`: time limit of a test script. `seed_location`: where a
     model is told to begin, so that bugs differ; a script spreads its bugs by itself.
     """
 

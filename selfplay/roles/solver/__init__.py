@@ -1,6 +1,7 @@
-"""The solver: gets a broken repository and the tests that say what is right, and hands in the repaired repository.
+"""The solver: gets a broken repository and the tests that define the right behaviour, and submits the repaired
+repository.
 
-`task.py` says what it is told as a value, `prompt.py` in words; `collect.py` takes the patch out of its world.
+`task.py` is its task as a value, `prompt.py` puts the task in words; `collect.py` takes the patch out of its world.
 """
 
 from selfplay.agent.tools import SSR_TOOLS

@@ -1,8 +1,8 @@
 """What is taken out of the solver's sandbox when its episode is over: the prediction.
 
-Deviation from the paper: a solver commonly applies its specification to see the tests fail. Those files are put back
-before grading whatever it did to them, so its changes to them are left out instead of having the oracle refuse the
-prediction for touching tests. Everything else it changed is handed in, and is the oracle's to judge.
+Deviation from the paper: a solver commonly applies its specification to see the tests fail. Those test files are
+restored before grading in any case. So its changes to them are left out, instead of having the oracle refuse the
+prediction for touching tests. Everything else it changed is submitted, and the oracle judges it.
 """
 
 from collections.abc import Collection
@@ -18,7 +18,7 @@ from selfplay.sandbox import Backend, Limits
 
 @dataclass(frozen=True)
 class HandIn:
-    """`diff` is what will be graded; `reason` why there is none. `left_out`: changed paths that are not in it."""
+    """`diff` is what will be graded; `reason`: why there is none. `left_out`: changed paths that are not in it."""
 
     diff: str = ""
     reason: str = ""
@@ -26,7 +26,7 @@ class HandIn:
 
 
 def collect(trajectory: Trajectory, world: SolverWorld) -> Changes | HandIn:
-    """What the solver changed, or why it hands nothing in. `hand_in` makes a patch of it once the world is closed."""
+    """What the solver changed, or why it submits nothing. `hand_in` makes a patch of it once the world is closed."""
     if trajectory.submission is None:
         error = f": {trajectory.error}" if trajectory.error else ""
         return HandIn(reason=f"nothing was submitted ({trajectory.finish}{error})")
@@ -37,8 +37,8 @@ def collect(trajectory: Trajectory, world: SolverWorld) -> Changes | HandIn:
 
 
 def hand_in(backend: Backend, task: Task, changes: Changes, restored: Collection[str], limits: Limits) -> HandIn:
-    """The changes as a diff, without those to the `restored` test files. Raises `SandboxError` when no sandbox can be
-    had."""
+    """The changes as a diff, without changes to the `restored` test files. Raises `SandboxError` when no sandbox is
+    available."""
     try:
         prediction = prediction_of(backend, task, changes, limits)
         sections = patches.parse(prediction.diff) if prediction.diff else ()

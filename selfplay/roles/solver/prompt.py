@@ -1,4 +1,4 @@
-"""What the solver is told, in words."""
+"""The solver's prompt."""
 
 from selfplay import prompts
 from selfplay.roles.solver.task import SolverTask

@@ -1,9 +1,10 @@
-"""The production backend: one hardened container a sandbox, the agent its first process, no command through the engine.
+"""The production backend: one hardened container per sandbox; the agent is its first process; commands bypass the
+engine.
 
-The agent is the container's own main process, not one `exec`ed beside an init: as pid 1 it cannot be killed or stopped
-from inside, it reaps what commands leave behind, and it ends when its input does. So a container lives exactly as long
-as somebody holds the other end: killing the supervisor with SIGKILL ends its containers too, and the engine removes
-them. What a crash leaves all the same is found by label when the next supervisor starts.
+The agent is the container's own main process, not started by `exec` beside an init. As pid 1 it cannot be killed or
+stopped from inside, it reaps what commands leave behind, and it ends when its input does. So a container lives exactly
+as long as the other end of the stream is open: killing the supervisor with SIGKILL ends its containers too, and the
+engine removes them. If a crash leaves a container all the same, the next supervisor finds it by its label.
 """
 
 import atexit
@@ -42,10 +43,11 @@ log = logging.getLogger(__name__)
 
 
 class DockerBackend:
-    """Starts containers, from any number of threads. This one is not probed; `open_backend` gives one that is.
+    """Starts containers, from any number of threads. This class does not probe itself; `open_backend` returns a probed
+    one.
 
-    `image_name`: a user's image instead of the machine's own programs. `runtime`: another than the engine's default,
-    such as gVisor's `runsc`.
+    `image_name`: a user's image instead of the machine's own programs. `runtime`: a runtime other than the engine's
+    default, such as gVisor's `runsc`.
     """
 
     name = "docker"
@@ -73,7 +75,7 @@ class DockerBackend:
         return self.identity.uid, self.identity.gid
 
     def versions(self) -> dict[str, str]:
-        """What isolates, and its version."""
+        """The isolating program and its version."""
         engine = self.engine
         return {
             "engine": engine.version,
@@ -85,7 +87,7 @@ class DockerBackend:
         }
 
     def enforcement(self) -> dict[str, str]:
-        """What holds each limit."""
+        """What enforces each limit."""
         group = f"control group v{self.engine.cgroup_version}, made by the engine"
         return {"memory": group, "processes": group, "cpus": group, "disk": "one tmpfs for each writable place"}
 
@@ -104,16 +106,16 @@ class DockerBackend:
         return image.source_places(self.engine, self.image)
 
     def copy_out(self, place: str) -> IO[bytes] | None:
-        """A folder of the image as a tar archive, None when it has none there."""
+        """A folder of the image as a tar archive; None when the image has no such folder."""
         return image.copy_out(self.engine, self.image, place)
 
     def hide(self, place: str) -> None:
-        """Let `place` lead to `/testbed` in every sandbox from now on: the image's own copy is not seen again."""
+        """From now on `place` is a link to `/testbed` in every sandbox, so the image's own copy is never visible."""
         if place != WORKDIR:
             self.image = image.hidden(self.engine, self.image, place, self.owner())
 
     def broken_outside(self, sandbox: DockerSandbox, limits: Limits) -> str:
-        """For the probe: what the engine says it made, which is not always what it was asked for."""
+        """For the probe: what the engine says it made, which may differ from the request."""
         with translated():
             said = self.engine.api.inspect_container(sandbox.id)
             warnings = self.engine.api.info().get("Warnings") or []
@@ -125,11 +127,11 @@ class DockerBackend:
         return f"the engine does not isolate as asked: {wrong[0]}" if wrong else ""
 
     def testbed_bytes(self, limits: Limits) -> int:
-        """The tmpfs of `/testbed`; the probe's tree is one page."""
+        """The size of the tmpfs of `/testbed`; the probe's tree is one page."""
         return int(limits.disk_bytes * container.SHARES[WORKDIR]) + PAGE
 
     def remedy(self) -> str:
-        """What to do when no container can be had."""
+        """What to do when no container can be started."""
         return "Look at the engine's log, or use `--sandbox bubblewrap`."
 
     @contextlib.contextmanager
@@ -198,7 +200,7 @@ class DockerBackend:
         return orphans
 
     def _enter(self, id: str, merged: MergedTree) -> AttachedLink:
-        """Start the container and send in the agent and the tree. Raises `SandboxError` with what it said."""
+        """Start the container and send the agent and the tree into it. Raises `SandboxError` with its output."""
         api = self.engine.api
         with translated(self._called):
             attached = api.attach_socket(id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
@@ -221,7 +223,7 @@ class DockerBackend:
         except TimeoutError as error:
             raise SandboxError(f"the sandbox did not start within {START_SECONDS:.0f} s") from error
         except OSError:
-            pass  # it ended: its last words follow
+            pass  # it ended: its last output follows
         try:
             if receive(link, len(expected)) == expected:
                 return
@@ -236,7 +238,7 @@ class DockerBackend:
 @functools.cache
 def docker_backend(image_name: str | None = None, runtime: str | None = None) -> DockerBackend:
     """This process's backend for that image and runtime, probed once. Raises `IsolationUnavailable` naming the promise
-    that does not hold, or what keeps the engine from being used."""
+    that does not hold, or why the engine cannot be used."""
     backend = DockerBackend(image_name, runtime)
     backend.promises = probe(backend)
     if image_name is not None:

@@ -1,6 +1,6 @@
 """What is sent into a container before its first request: the entry, the agent and their modules, as one program.
 
-As source for an image's own Python, whatever its version; as code objects for an interpreter of our version, which
+It is sent as source for an image's own Python of any version; as code objects for an interpreter of our version, which
 saves the compiling and most of the bytes.
 """
 

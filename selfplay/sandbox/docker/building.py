@@ -1,6 +1,6 @@
-"""An image with folders of this machine in it: a generated Dockerfile that copies and sets variables, and runs nothing.
+"""An image with folders of this machine: a generated Dockerfile that copies and sets variables, and runs nothing.
 
-What a repository's build runs, it ran before, in a sandbox; so no step of `docker build` executes anything hostile.
+The repository's build ran before, in a sandbox; so no step of `docker build` executes untrusted code.
 """
 
 import json
@@ -17,7 +17,7 @@ from selfplay.sandbox.protocol import WORKDIR
 
 @dataclass(frozen=True)
 class Recipe:
-    """`folders`: place in the image -> what is copied there, one over the other."""
+    """`folders`: place in the image -> the folders copied there, one over the other."""
 
     base: str
     folders: tuple[tuple[str, Path], ...]
@@ -57,7 +57,7 @@ def build(engine: Engine, recipe: Recipe, tag: str) -> str:
 
 
 def as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Owned by root, readable by all: the user of sandboxes owns nothing in it."""
+    """Owned by root, readable by all: the sandbox user owns nothing in it."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     if not entry.issym():

@@ -1,7 +1,7 @@
-"""The engine: found through `DOCKER_HOST` as every Docker client finds it, and its errors as ours.
+"""The engine: found through `DOCKER_HOST` like any Docker client finds it, with its errors translated into ours.
 
-What the engine refuses for good (a missing image, a full disk, no permission) is raised at once; only a connection
-that broke is tried again, because only that may be better a moment later.
+Permanent refusals of the engine (a missing image, a full disk, no permission) are raised at once. Only a broken
+connection is tried again, because only that may work a moment later.
 """
 
 import time
@@ -27,11 +27,11 @@ Value = TypeVar("Value")
 
 
 class EngineUnavailable(IsolationUnavailable):
-    """No engine answers, or it may not be used, or it is too old."""
+    """No engine answers, or this user may not use it, or it is too old."""
 
 
 class ImageUnusable(SandboxError):
-    """The image is not there, or lacks what every sandbox needs."""
+    """The image does not exist, or lacks what every sandbox needs."""
 
 
 class EngineDiskFull(SandboxError):
@@ -40,7 +40,7 @@ class EngineDiskFull(SandboxError):
 
 @dataclass(frozen=True)
 class Engine:
-    """A connection, and what the engine says of itself. `machine`: as `platform.machine` names it."""
+    """A connection, and what the engine reports about itself. `machine`: as `platform.machine` names it."""
 
     api: Any
     version: str
@@ -81,7 +81,7 @@ def connect() -> Engine:
 
 
 def unreachable(error: Exception) -> EngineUnavailable:
-    """Why no engine answers, from the innermost cause: the library wraps the kernel's word several times."""
+    """Why no engine answers, from the innermost cause: the library wraps the kernel's error several times."""
     cause: BaseException | None = error
     while cause is not None:
         reasons = [cause, *(argument for argument in cause.args if isinstance(argument, BaseException))]
@@ -96,7 +96,7 @@ def unreachable(error: Exception) -> EngineUnavailable:
 
 
 def innermost(error: BaseException) -> str:
-    """The shortest true sentence of a chain of wrapped errors."""
+    """The shortest correct sentence in a chain of wrapped errors."""
     while inner := error.__cause__ or error.__context__:
         error = inner
     return str(error) or type(error).__name__
@@ -131,7 +131,7 @@ def missing(image: str) -> ImageUnusable:
 
 
 def refused(error: APIError, image: str) -> SandboxError:
-    """What the engine said, as the error that names what to do."""
+    """The engine's error as one of ours that says what to do."""
     said = str(error.explanation or error)
     if "no space left on device" in said or ("read-only file system" in said and "mountpoint" not in said):
         return EngineDiskFull(f"the Docker engine cannot write: {said}", "Free its disk: `docker system prune`.")
@@ -159,7 +159,7 @@ def last_words(said: str) -> str:
 
 
 def patiently(action: Callable[[], Value]) -> Value:
-    """`action`, again after a moment when the connection to the engine broke. Raises what it raised the last time."""
+    """Run `action`, and repeat it after a moment if the connection to the engine broke. Raises the last error."""
     for left in reversed(range(TRIES)):
         try:
             return action()

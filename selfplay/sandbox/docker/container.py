@@ -1,6 +1,6 @@
-"""One container's settings, as the engine wants them: all the hardening there is, from a world and its limits.
+"""One container's settings, in the engine's form: full hardening, derived from a world and its limits.
 
-No init of the engine's: the agent is one, and what an init would start as its child any command could kill.
+The engine's init is not used: the agent is an init itself, and commands could kill any process that an init started.
 """
 
 from dataclasses import dataclass
@@ -17,21 +17,21 @@ from selfplay.sandbox.docker.layers import MergedTree
 from selfplay.sandbox.protocol import WORKDIR, Limits, Mount, World
 
 SHARES = {WORKDIR: 1 / 2, "/tmp": 1 / 4, "/dev/shm": 1 / 8, inside.HOME: 1 / 8}
-"""Each writable place is a tmpfs of its own (an engine cannot put several on one), and together they may hold
-`Limits.disk_bytes`; the tree that is copied into `/testbed` at the start does not count."""
+"""Each writable place is its own tmpfs (an engine cannot put several on one). Together they may hold
+`Limits.disk_bytes`, plus the tree that is copied into `/testbed` at the start."""
 HOSTS = Mount(Path(__file__).with_name("hosts.txt"), "/etc/hosts")
-"""The engine leaves that file empty where it makes no network."""
+"""The engine leaves that file empty when it makes no network."""
 STICKY = ("/tmp", "/dev/shm")
 MASKED = (
     *("/sys", "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
     *("/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats"),
 )
-"""What the engine hides by default, and all of `/sys`, which tells of the host and which bubblewrap does not show."""
+"""What the engine hides by default, and all of `/sys`, which describes the host and which bubblewrap does not show."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What one container is to be. `owner`: the uid and gid inside and outside; `merged`: what is sent into
+    """The description of one container. `owner`: the uid and gid inside and outside; `merged`: what is sent into
     `/testbed`; `version`: of the engine's API."""
 
     world: World
@@ -48,7 +48,7 @@ def settings(plan: Plan) -> dict[str, Any]:
     """Arguments of `create_container`."""
     limits, network = plan.limits, plan.world.network
     largest_file = limits.disk_bytes + plan.merged.disk_bytes
-    agent = messages.SETTINGS.pack(0, largest_file, 0, 0)  # the control group holds the rest; it never rests
+    agent = messages.SETTINGS.pack(0, largest_file, 0, 0)  # the control group limits the rest; the agent never rests
     return {
         "image": plan.image.name,
         "entrypoint": [plan.image.python, "-I", "-S", "-B", "-c", READER, agent.hex(), messages.FRESH],
@@ -57,7 +57,7 @@ def settings(plan: Plan) -> dict[str, Any]:
         "working_dir": WORKDIR,
         "hostname": None if network else "sandbox",
         "network_disabled": not network,  # beside mode none: without it the engine spends 95 ms on an empty one
-        "stdin_open": True,  # once: the agent ends when the supervisor, alive or not, lets go of its end
+        "stdin_open": True,  # once: the agent ends when the supervisor closes its end or dies
         "labels": plan.labels,
         "healthcheck": {"test": ["NONE"]},
         "host_config": host(plan),
@@ -103,7 +103,7 @@ def writable(plan: Plan) -> dict[str, str]:
 
 
 def volumes(plan: Plan) -> dict[str, str]:
-    """An empty tmpfs that nobody can write to over each volume that the image asks for: on disk it had no limit."""
+    """A read-only empty tmpfs over each volume that the image declares: on disk it would have no size limit."""
     shown = {mount.target for mount in plan.world.mounts}
     return {place: "ro,nosuid,nodev,size=4096,mode=755" for place in plan.image.volumes if place not in shown}
 

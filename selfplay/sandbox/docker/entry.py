@@ -1,7 +1,7 @@
-"""The first thing a container runs: unpacks the tree, takes on the system-call filter, then becomes the agent.
+"""The first code in a container: unpacks the tree, installs the system-call filter, then becomes the agent.
 
-It runs on the image's interpreter with nothing but what the supervisor sends over its standard input, so an image
-needs no file of ours. The filter is the same as bubblewrap's and comes on top of the engine's.
+It runs on the image's interpreter with nothing but what the supervisor sends over its standard input, so an image needs
+no file of ours. The filter is the same as bubblewrap's and is added to the engine's.
 """
 
 import _ctypes
@@ -19,7 +19,7 @@ INSTRUCTION_BYTES = 8
 OLDEST_PYTHON = (3, 9)
 
 
-# The Python half of ctypes has these three, and would cost 4 ms of every start.
+# The Python half of ctypes has these three, but importing it would cost 4 ms per start.
 class Short(_ctypes._SimpleCData):  # type: ignore[type-arg]
     _type_ = "H"
 
@@ -59,11 +59,11 @@ def make_folder(path: bytes) -> None:
     try:
         posix.mkdir(path, 0o700)
     except FileExistsError:
-        pass  # the root itself, or on the way to a mount inside it
+        pass  # the root itself, or a parent of a mount inside it
 
 
 def finish_folder(path: bytes, mode: int, mtime: int) -> None:
-    """A folder that only leads to a mount is the engine's, not ours to change."""
+    """Set mode and time of a folder. A folder that only leads to a mount belongs to the engine and stays unchanged."""
     try:
         posix.chmod(path, mode)
         posix.utime(path, ns=(mtime, mtime))
@@ -83,7 +83,7 @@ def write(path: bytes, mode: int, mtime: int, data: bytes) -> None:
 
 
 def take_filter(program: bytes) -> None:
-    """Take on a classic BPF program as this process's and its children's filter, for good."""
+    """Install a classic BPF program as the permanent filter of this process and its children."""
     prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
     described = Program(len(program) // INSTRUCTION_BYTES, program)
     for arguments in (

@@ -1,9 +1,9 @@
 """What a container is made of: the machine's own programs, or a user's image.
 
-Without an image of the user's, containers show what bubblewrap shows: the host's `/usr`, read-only, under a small
-`/etc` of ours. The image for that holds no program, is made in milliseconds and needs no registry; and the same
-programs mean the same answers from both backends. It needs an engine that sees this machine's files. A user's image
-(`--image`) brings its own programs, needs bash and a Python, and is what a cluster's nodes can share.
+Without a user's image, containers show what bubblewrap shows: the host's `/usr`, read-only, with a small `/etc` of
+ours. The image for that contains no program, is made in milliseconds and needs no registry; and the same programs give
+the same results with both backends. It needs an engine that sees this machine's files. A user's image (`--image`)
+brings its own programs, needs bash and a Python, and can be shared by the nodes of a cluster.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from selfplay.sandbox.protocol import WORKDIR, Mount, Sandbox
 
 SYSTEM, ADOPTED = "selfplay-system", "selfplay-adopted"
 ADOPTION = 2
-"""Raised whenever adopting does something else, so that older results are not taken for new ones."""
+"""Raised when adopting an image changes, so that older results are not mistaken for new ones."""
 PASSWD = b"sandbox:x:%%(uid)d:%%(gid)d:sandbox:%s:/bin/bash\n" % inside.HOME.encode()
 GROUP = b"sandbox:x:%(gid)d:\n"
 LARGEST_TEXT = 1 << 20
@@ -39,8 +39,9 @@ FOLDERS = ("usr", "etc", "proc", "dev", "sys", "tmp", "home", inside.HOME.strip(
 
 @dataclass(frozen=True)
 class Image:
-    """An image that the engine has. `env` is its own environment, `mounts` what every container of it is shown,
-    `volumes` places that it asks the engine to keep on the host's disk, `ours` whether its `python` has our version."""
+    """An image that the engine has. `env`: its own environment; `mounts`: what every container of it is shown;
+    `volumes`: places that it asks the engine to keep on the host's disk; `ours`: whether its `python` has our
+    version."""
 
     name: str
     id: str
@@ -52,9 +53,9 @@ class Image:
 
 
 def named(engine: Engine, name: str, owner: tuple[int, int]) -> Image:
-    """A user's image, under our name once it knows the user that its containers run as.
+    """A user's image under a name of ours, extended with the user that its containers run as.
 
-    Raises `ImageUnusable` when the engine has none of that name.
+    Raises `ImageUnusable` when the engine has no image of that name.
     """
     with translated(name):
         said = patiently(lambda: engine.api.inspect_image(name))
@@ -62,13 +63,13 @@ def named(engine: Engine, name: str, owner: tuple[int, int]) -> Image:
 
 
 def hidden(engine: Engine, image: Image, place: str, owner: tuple[int, int]) -> Image:
-    """The image with a link to `/testbed` where its source lay, so that no sandbox sees the original there."""
+    """The image with a link to `/testbed` in place of its source, so that no sandbox sees the original there."""
     with translated(image.name):
         return adopted(engine, engine.api.inspect_image(image.id), owner, place)
 
 
 def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place: str) -> Image:
-    """The image of which the engine said that, adopted once and found again by name."""
+    """The image that the engine's answer describes, adopted once and later found by name."""
     tag = hashlib.sha256(f"{said['Id']} {owner} {place} {ADOPTION}".encode()).hexdigest()[:12]
     if not engine.api.images(f"{ADOPTED}:{tag}"):
         adopt(engine, said["Id"], tag, owner, place)
@@ -79,7 +80,7 @@ def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place:
 
 def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str) -> None:
     """Commit the image with the sandbox's user in its `/etc/passwd` (many programs ask for their user's name) and a
-    link in `place`. Nothing of the image is run for it: the container is made, never started."""
+    link at `place`. Nothing in the image is run for that: the container is made, never started."""
     api = engine.api
     with unstarted(engine, id) as container:
         buffer = io.BytesIO()
@@ -92,13 +93,13 @@ def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str)
                 link.linkname = WORKDIR
                 tar.addfile(link)
         api.put_archive(container, "/", buffer.getvalue())
-        nobodys = " ".join(f'{name}=""' for name in labels())  # what a later container of the image inherits
+        nobodys = " ".join(f'{name}=""' for name in labels())  # a later container of the image would inherit them
         api.commit(container, repository=ADOPTED, tag=tag, changes=[f"LABEL {ADOPTED}={id} {nobodys}"])
 
 
 @contextmanager
 def unstarted(engine: Engine, id: str) -> Iterator[str]:
-    """A container of the image that is never started, removed when the context ends, or by the next supervisor."""
+    """A container of the image that is never started; removed when the context ends, or by the next supervisor."""
     container = engine.api.create_container(id, ["/none"], labels=labels())["Id"]
     try:
         yield container
@@ -107,7 +108,7 @@ def unstarted(engine: Engine, id: str) -> Iterator[str]:
 
 
 def source_places(engine: Engine, image: Image) -> tuple[str, ...]:
-    """Where a source may lie: as a label says, in the working directory, or where images usually have it."""
+    """Where a source may be: as a label says, in the working directory, or where images usually have it."""
     with translated(image.name):
         config = engine.api.inspect_image(image.id)["Config"]
     said = ((config.get("Labels") or {}).get(TREE_LABEL), config.get("WorkingDir"), *USUAL)
@@ -115,7 +116,7 @@ def source_places(engine: Engine, image: Image) -> tuple[str, ...]:
 
 
 def copy_out(engine: Engine, image: Image, place: str) -> IO[bytes] | None:
-    """A folder of the image as a tar archive in a temporary file, None when it has no folder there."""
+    """A folder of the image as a tar archive in a temporary file; None when it has no such folder."""
     with translated(image.name), unstarted(engine, image.id) as container:
         try:
             pieces, about = engine.api.get_archive(container, place)
@@ -145,7 +146,7 @@ def text_file(api: Any, container: str, path: str) -> bytes:
 
 
 def system(engine: Engine, owner: tuple[int, int]) -> Image:
-    """The image that shows this machine's programs, made when the engine does not have it yet."""
+    """The image that shows this machine's programs, made if the engine does not have it yet."""
     data = archive(owner)
     name = f"{SYSTEM}:{hashlib.sha256(data).hexdigest()[:12]}"
     with translated(name):
@@ -160,7 +161,7 @@ def system(engine: Engine, owner: tuple[int, int]) -> Image:
 
 
 def archive(owner: tuple[int, int]) -> bytes:
-    """The system image's files: the same bytes for the same machine, so that the name can be their hash."""
+    """The system image's files: identical bytes for the same machine, so that their hash can be the image's name."""
     uid, gid = owner
     files = {path: text.encode() for path, text in inside.FILES.items()}
     files |= {path: Path(path).resolve().read_bytes() for path in inside.COPIED if Path(path).is_file()}
@@ -193,7 +194,7 @@ def add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
 
 
 def require_programs(sandbox: Sandbox, name: str) -> None:
-    """Raises `ImageUnusable` naming what every run needs and the image lacks."""
+    """Raises `ImageUnusable` naming a program that every run needs and the image lacks."""
     for program in NEEDED:
         if sandbox.run(["bash", "-c", f"command -v {program}"], timeout=30).exit_code != 0:
             raise ImageUnusable(f"the image {name!r} has no {program}", f"An image needs {', '.join(NEEDED)}.")

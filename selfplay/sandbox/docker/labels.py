@@ -1,5 +1,5 @@
-"""Labels that say which process owns a container. No later process has the same ones, so the next start finds what a
-crash left behind."""
+"""Labels that say which process owns a container. They are unique to the process, so the next start finds what a crash
+left behind."""
 
 import functools
 import os
@@ -12,7 +12,7 @@ LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
 
 @functools.cache
 def host_identity() -> str:
-    """This machine since it booted, and the namespace in which its process numbers mean something."""
+    """This machine since its boot, and the namespace of its process numbers."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return f"{boot}-{namespace()}"
 

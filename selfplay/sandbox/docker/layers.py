@@ -1,9 +1,9 @@
 """The layers of a tree, merged and sent as one stream of files, which the agent unpacks before anything else runs.
 
 Under bubblewrap a sandbox has a copy-on-write view. A container without privileges cannot make one, the engine's own
-writable layer has no limit on most file systems, and layers mounted read-only somewhere would show a solver the
-original of what was broken. So the small part, the tree, is copied (`docs/architecture.md` has what that costs), and
-the large part, the environment, is a read-only mount.
+writable layer has no limit on most file systems, and read-only layers mounted elsewhere would show a solver the
+unbroken original. So the small part, the tree, is copied (`docs/architecture.md` gives the cost), and the large part,
+the environment, is a read-only mount.
 """
 
 import os
@@ -21,7 +21,7 @@ CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Entry:
-    """One file, folder or link. `path` is relative to the root, whose own is empty."""
+    """One file, folder or link. `path` is relative to the root; the root's own path is empty."""
 
     path: bytes
     kind: int
@@ -33,13 +33,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class MergedTree:
-    """What the layers show together, parents before what is in them."""
+    """The layers merged, parents before their contents."""
 
     entries: tuple[Entry, ...]
 
     @property
     def disk_bytes(self) -> int:
-        """What unpacking it takes, in whole pages."""
+        """The disk space that unpacking takes, in whole pages."""
         return sum(-(-entry.size // PAGE) * PAGE for entry in self.entries if entry.kind == FILE)
 
     def packed(self) -> Iterator[bytes]:
@@ -81,13 +81,13 @@ def merge(layers: Iterable[Path]) -> MergedTree:
 
 
 def forget(found: dict[bytes, Entry], path: bytes) -> None:
-    """Drop what lies below a path that changes between folder and file."""
+    """Drop everything below a path that changes between folder and file."""
     for below in [other for other in found if other.startswith(path + b"/")]:
         del found[below]
 
 
 def walk(place: str, path: bytes) -> Iterator[Entry]:
-    """Everything in a layer, links not followed. Raises `SandboxError` for what is neither file, folder nor link."""
+    """Everything in a layer, without following links. Raises `SandboxError` for special files."""
     yield described(place, path, os.lstat(place))
     with os.scandir(place) as listing:
         for item in listing:

@@ -1,4 +1,4 @@
-"""One live container, as the supervisor holds it."""
+"""One live container, on the supervisor's side."""
 
 from collections.abc import Callable, Mapping, Sequence
 

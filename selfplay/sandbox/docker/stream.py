@@ -1,7 +1,7 @@
 """The hijacked connection to a container's main process: raw bytes in, framed bytes out.
 
-The engine puts eight bytes before each piece of output: which stream it is of, and its length. Pieces of stdout are
-the agent's answers; of stderr, the last few kilobytes are kept, for they say why an agent did not start.
+The engine puts eight bytes before each piece of output: its stream and its length. Pieces of stdout are the agent's
+answers; of stderr the last few kilobytes are kept, because they say why an agent did not start.
 """
 
 import socket
@@ -17,7 +17,7 @@ class AttachedLink:
     """A `Link` to the agent in a container."""
 
     def __init__(self, attached: Any) -> None:
-        self._attached = attached  # its owner, kept: closing it by the garbage collector would end the connection
+        self._attached = attached  # keeps the owner alive: collecting it would close the connection
         self._socket: socket.socket = getattr(attached, "_sock", attached)
         self._left = 0
         self.errors = b""
@@ -29,7 +29,7 @@ class AttachedLink:
         self._socket.sendall(data)
 
     def recv_into(self, buffer: memoryview, /) -> int:
-        """Some bytes of the agent's answer; 0 when there will be no more."""
+        """Some bytes of the agent's answer; 0 at the end of the stream."""
         while self._left == 0:
             header = self._exactly(HEADER.size)
             if not header:

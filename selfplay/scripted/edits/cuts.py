@@ -1,4 +1,4 @@
-"""Edits of one source file as values: line ranges and what stands there afterwards."""
+"""Edits of one source file as values: line ranges and their replacement."""
 
 import ast
 import difflib
@@ -12,16 +12,16 @@ from selfplay.plain import syntax_tree
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `syntax_tree` raises for a text that this interpreter does not parse."""
 MOST_COMPARED = 1_000_000
-"""Pairs of lines that are compared; where there are more, all lines that differ are one cut."""
+"""The most pairs of lines that are compared; with more, all differing lines are one cut."""
 MOST_LINES, MOST_CHARACTERS, LONGEST_LINE = 1000, 50_000, 1000
-"""Of one function that is changed. Longer ones were written by programs, and cost more than in proportion."""
+"""Limit for a function that is changed. Longer functions were generated, and cost more than in proportion."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Lines `start`..`end` (1-based, inclusive) of a file replaced by `lines`; `what` says it in words.
+    """Lines `start`..`end` (1-based, inclusive) of a file replaced by `lines`; `what` describes it in words.
 
-    With `end == start - 1` nothing goes and `lines` come in before `start`.
+    With `end == start - 1` no line is removed and `lines` are inserted before `start`.
     """
 
     start: int
@@ -35,7 +35,7 @@ class Cut:
         return self.end - self.start + 1 + len(self.lines)
 
     def ended(self, end: str) -> list[str]:
-        """The new lines with their ends: `end`, unless a line taken from the file brought its CR along."""
+        """The new lines with their ends: `end`, unless a line taken from the file has a CR already."""
         return [f"{line}\n" if line.endswith("\r") else f"{line}{end}" for line in self.lines]
 
     def overlaps(self, other: "Cut") -> bool:
@@ -44,7 +44,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Change:
-    """What one file becomes: `after` is None when the file goes. `cuts` are in lines of `before`."""
+    """The new content of one file: `after` is None when the file is deleted. `cuts` are in lines of `before`."""
 
     path: str
     before: str
@@ -66,7 +66,7 @@ def apply_cuts(text: str, cuts: Iterable[Cut]) -> str:
 
 
 def line_end(text: str) -> str:
-    """How the lines of `text` end, told by the first."""
+    """The line end of `text`, taken from its first line."""
     return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
@@ -80,7 +80,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def change(path: str, text: str, cuts: Sequence[Cut]) -> Change | None:
-    """The change these cuts make, or None when what comes out does not parse or is the same program."""
+    """The change these cuts make; None when the result does not parse or is the same program."""
     after = apply_cuts(text, cuts)
     try:
         same = _program(after) == _program(text)
@@ -92,7 +92,7 @@ def change(path: str, text: str, cuts: Sequence[Cut]) -> Change | None:
 
 @functools.lru_cache(maxsize=64)
 def _program(text: str) -> bytes:
-    """A digest of what a source says to Python. Kept, because one file is changed in many ways."""
+    """A digest of the program in a source. Cached, because one file is changed in many forms."""
     return hashlib.sha256(ast.dump(syntax_tree(text)).encode("utf-8", "surrogatepass")).digest()
 
 
@@ -124,13 +124,13 @@ def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines two texts begin with alike."""
+    """The number of lines that two texts have in common at their beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def first_line(node: ast.stmt) -> int:
-    """The line a statement begins on: of a decorated definition its first decorator's."""
+    """The line a statement begins on; for a decorated definition that of its first decorator."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
@@ -140,9 +140,9 @@ def indent_of(line: str) -> str:
 
 
 def with_comments(lines: Sequence[str], start: int) -> int:
-    """The first line of the comment block standing right above line `start` at its indent (else `start`).
+    """The first line of the comment block directly above line `start` at the same indent (else `start`).
 
-    A comment that describes what was removed would tell where the bug is, so it goes with the code.
+    A comment that describes the removed code would show where the bug is, so it is removed with the code.
     """
     indent = indent_of(lines[start - 1])
     while start > 1 and lines[start - 2].startswith(indent + "#"):

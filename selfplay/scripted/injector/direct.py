@@ -65,7 +65,7 @@ def _constant(node: ast.Constant, text: str, lines: Sequence[str]) -> Iterator[C
 
 
 def _stands_for(literal: bytes, value: object) -> bool:
-    """Whether these bytes are that literal: inside an f-string, Python 3.11 misplaces what it parses."""
+    """Whether these bytes are that literal: inside an f-string, Python 3.11 reports wrong positions."""
     try:
         return bool(ast.literal_eval(literal.decode()) == value)
     except (ValueError, SyntaxError):
@@ -73,7 +73,7 @@ def _stands_for(literal: bytes, value: object) -> bool:
 
 
 def _between(left: ast.expr, right: ast.expr, old: str, new: str, what: str, lines: Sequence[str]) -> Iterator[Cut]:
-    """Replace the operator `old` between two operands that stand on one line."""
+    """Replace the operator `old` between two operands on one line."""
     if left.end_lineno != right.lineno or left.end_col_offset is None:
         return
     gap = lines[right.lineno - 1].encode()[left.end_col_offset : right.col_offset].decode("utf-8", "replace")

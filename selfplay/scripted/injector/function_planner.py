@@ -1,4 +1,4 @@
-"""The removal and the direct strategy: changes of single functions that tests run."""
+"""The removal and the direct strategy: change single functions that tests run."""
 
 import bisect
 import random
@@ -15,15 +15,15 @@ from selfplay.scripted.injector.survey import Survey, Target
 from selfplay.scripted.policy import Script
 
 NEIGHBOURS = 6
-"""Functions of one file one removal may touch."""
+"""Functions of one file that one removal may touch."""
 MOST_PARSED = 5_000_000
-"""Characters of changed files that are parsed in one try: the next try goes on with the functions that are left."""
+"""Characters of changed files that are parsed in one try; the next try continues with the remaining functions."""
 WHOLE_SHARE = 0.5
-"""How often a definition that can go as a whole goes as a whole."""
+"""How often a definition that can be removed whole is removed whole."""
 
 
 def in_turns(survey: Survey, seed: int) -> list[Target]:
-    """All targets, shuffled by `seed`, files taking turns; those that most of the suite runs come last."""
+    """All targets, shuffled by `seed`, alternating between files; those that most of the suite runs come last."""
     rng = random.Random(f"deal:{seed}")
     by_file: dict[str, list[Target]] = {}
     for target in survey.targets:
@@ -46,14 +46,14 @@ def reached_cuts(
 
 
 def whole_cuts(survey: Survey, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
-    """The whole definition, where the rest of the file can do without."""
+    """The whole definition, if the rest of the file can do without it."""
     function = survey.function_at(target)
     overriding = tuple(override_cuts(function, survey.index, lines))
     return overriding or tuple(helper_cuts(target.path, function, survey.index, lines))
 
 
 class FunctionPlanner(Planner):
-    """Removal and direct: one function after the other; with several files, companions other tests reach."""
+    """Removal and direct: one function after another; with several files, also functions that other tests reach."""
 
     def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random) -> None:
         super().__init__(task, survey, rng)
@@ -62,7 +62,7 @@ class FunctionPlanner(Planner):
         self.parsed = 0
 
     def propose(self) -> Script[tuple[Change, ...]]:
-        """The first targets from the episode's place on that offer something and were not tried before."""
+        """The first targets after the episode's starting place that offer a change and were not tried before."""
         yield from ()
         if not self.targets:
             return ()
@@ -96,7 +96,7 @@ class FunctionPlanner(Planner):
         return change(target.path, text, cuts)
 
     def _removal(self, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
-        """About the wanted size: cuts in the target, and where they are too small, in its nearest neighbours too."""
+        """Cuts in the target of about the wanted size; if they are too small, also in its nearest neighbours."""
         wanted = self.wanted()
         whole = whole_cuts(self.survey, target, lines)
         chosen = whole if whole and self.rng.random() < WHOLE_SHARE else ()
@@ -109,7 +109,7 @@ class FunctionPlanner(Planner):
         return chosen
 
     def _nearest(self, target: Target) -> list[Target]:
-        """The functions of its file that begin nearest to it, itself first."""
+        """The functions of its file, nearest first, starting with the target itself."""
         every = self.survey.by_file[target.path]
         at = bisect.bisect_left(every, target.start, key=lambda other: other.start)
         window = every[max(0, at - NEIGHBOURS) : at + NEIGHBOURS + 1]

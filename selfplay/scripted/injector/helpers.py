@@ -1,6 +1,6 @@
 """Removal of whole definitions: a helper whose callers are adapted, and a method that overrides another.
 
-Only within one file. Taking a helper or a module away from several files and adapting them all can never pass the
+Only within one file. Removing a helper or a module from several files and adapting all of them can never pass the
 inverse mutation check (SSR section 3, check 7): with one file restored alone, the others still do without it.
 """
 
@@ -14,7 +14,8 @@ from selfplay.scripted.injector.index import Index
 
 
 def override_cuts(function: Function, index: Index, lines: Sequence[str]) -> Iterator[Cut]:
-    """The method goes, and what it overrode answers: when a base class named in the file or elsewhere has it too."""
+    """Remove a method so that the overridden one is used: possible when a base class, in this file or another, has it
+    too."""
     owner = index.owners.get(id(function))
     if owner is None or len(owner.body) == 1 or function.name == "__init__":
         return
@@ -26,7 +27,7 @@ def override_cuts(function: Function, index: Index, lines: Sequence[str]) -> Ite
 
 
 def helper_cuts(path: str, function: Function, index: Index, lines: Sequence[str]) -> list[Cut]:
-    """The helper goes and each call of it becomes its first argument; nothing when it is used in any other way."""
+    """Remove the helper, and replace each call by its first argument; empty when it is used in any other way."""
     if id(function) not in index.at_top or function.decorator_list:
         return []
     if index.files_naming.get(function.name) != {path}:

@@ -1,9 +1,9 @@
 """The history strategy (SSR section 5): bring back what past commits replaced, by whole file or by some hunks.
 
-Two versions of a file meet: `new`, as a past commit left it, and the file at HEAD. The chosen hunks of that commit are
-turned back, each put where its lines and their context still stand in HEAD, or merged by `git merge-file` where the
-context has changed, so later work on other lines survives. Names that other files still take from the file are kept
-(`keep_defined`).
+Two versions of a file are involved: `new`, as a past commit left it, and the file at HEAD. The chosen hunks of that
+commit are reverted. Each is placed where its lines and their context still stand in HEAD, or merged by `git merge-file`
+where the context has changed, so later work on other lines survives. Names that other files still take from the file
+are kept (`keep_defined`).
 """
 
 import ast
@@ -20,7 +20,7 @@ from selfplay.scripted.edits.names import top_level_names
 
 @dataclass(frozen=True)
 class Revert:
-    """Hunks of one past commit to turn back: cuts of `base`, the file as the commit left it."""
+    """Hunks of one past commit to revert: cuts of `base`, the file as the commit left it."""
 
     base: str
     cuts: tuple[Cut, ...]
@@ -28,13 +28,13 @@ class Revert:
 
     @property
     def theirs(self) -> str:
-        """`base` with the hunks turned back."""
+        """`base` with the hunks reverted."""
         return apply_cuts(self.base, self.cuts)
 
 
 def reverts(diff: str, new: str, label: str, wanted: int, rng: random.Random) -> list[Revert]:
-    """The whole commit's change of a file back, and single or neighbouring hunks of it, those of about `wanted`
-    changed lines first.
+    """The reverted change of the whole commit in a file, and of single or neighbouring hunks; those with about `wanted`
+    changed lines come first.
 
     `diff`: git's diff of the commit for this file, without context; `new`: the file as the commit left it.
     """
@@ -56,7 +56,7 @@ def _size(group: Sequence[Cut]) -> int:
 
 
 def _turned_back(diff: str) -> Iterator[Cut]:
-    """Each hunk that changes code as the cut of `new` that undoes it."""
+    """For each hunk that changes code, the cut of `new` that undoes it."""
     try:
         sections = patches.parse(diff) if diff.strip() else ()
     except patches.PatchError:
@@ -71,13 +71,13 @@ def _turned_back(diff: str) -> Iterator[Cut]:
 
 
 def _matters(lines: Sequence[str]) -> bool:
-    """Whether lines are more than comments, blank lines and version numbers."""
+    """Whether the lines are more than comments, blank lines and version numbers."""
     code = [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
     return any("version" not in line.lower() for line in code)
 
 
 def carry(head: str, revert: Revert) -> tuple[Cut, ...] | None:
-    """The revert as cuts of HEAD, each where its lines stand exactly once; None when one is not found.
+    """The revert as cuts of HEAD, each where its lines occur exactly once; None when one has no such place.
 
     A merge without a tool call, for the usual case that HEAD still has those lines.
     """
@@ -93,8 +93,8 @@ def carry(head: str, revert: Revert) -> tuple[Cut, ...] | None:
 
 
 def _place(head: str, base: Sequence[str], i: int, j: int) -> int | None:
-    """The number of the line of `head` at which base[i:j] stands, told by up to three lines of context; None unless
-    there is one place."""
+    """The line number in `head` at which base[i:j] stands, identified with up to three lines of context; None unless
+    there is exactly one place."""
     for context in (3, 2, 1):
         start, end = max(0, i - context), min(len(base), j + context)
         found = _line_of("".join(base[start:end]), head)
@@ -104,9 +104,9 @@ def _place(head: str, base: Sequence[str], i: int, j: int) -> int | None:
 
 
 def _line_of(wanted: str, text: str) -> int | None:
-    """How many lines stand before the only place of whole lines where `wanted` stands in `text`; None where it stands
-    nowhere or more than once."""
-    if not wanted.endswith("\n"):  # a last line without its end can stand nowhere else
+    """How many lines precede the only place in `text` where `wanted` occurs as whole lines; None if it occurs nowhere
+    or more than once."""
+    if not wanted.endswith("\n"):  # a last line without a line end fits only at the end
         alone = wanted and f"\n{text}".endswith(f"\n{wanted}")
         return text.count("\n") - wanted.count("\n") if alone else None
     padded, wanted = f"\n{text}", f"\n{wanted}"
@@ -127,7 +127,7 @@ def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], wh
 
 
 class _Behaviour(ast.NodeTransformer):
-    """Leaves what a program does: no docstrings, no annotations, no imports for the sake of types."""
+    """Keeps only what a program does: removes docstrings, annotations, and imports that serve types only."""
 
     def visit(self, node: ast.AST) -> ast.AST | None:
         body = getattr(node, "body", None)
@@ -160,10 +160,10 @@ def _behaviour(text: str) -> str:
 
 
 def keep_defined(head: str, merged: str, needed: set[str]) -> str:
-    """`merged` with the top-level definitions and imports of HEAD put back that it lost and others need.
+    """`merged`, plus the top-level definitions and imports of HEAD that it lost and others need.
 
-    `needed`: names other files take from this one. Names the merged text itself reads are needed too. What was
-    lost is appended (definitions) or prepended after the docstring (imports).
+    `needed`: names that other files take from this one. Names that the merged text itself reads are needed too. Lost
+    definitions are appended, lost imports are inserted after the docstring.
     """
     try:
         head_tree, merged_tree = syntax_tree(head), syntax_tree(merged)

@@ -1,4 +1,4 @@
-"""The history strategy: past changes of code that tests run, brought back."""
+"""The history strategy: reverts past changes of code that tests run."""
 
 import random
 import shlex
@@ -13,13 +13,13 @@ from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.policy import Script
 
 PAIRS = 5
-"""Past changes of a file looked through in one try, per file the bug must touch."""
+"""Past changes of a file examined in one try, per file the bug must touch."""
 MOST_REVERTS = 8
 """Hunks and groups of hunks of one past change that are tried."""
 
 
 class HistoryPlanner(Planner):
-    """Past changes of code that tests reach, turned back onto HEAD."""
+    """Reverts past changes of code that tests reach, on top of HEAD."""
 
     def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random) -> None:
         super().__init__(task, survey, rng)
@@ -70,7 +70,7 @@ class HistoryPlanner(Planner):
         return (yield from self._merged(path, found[0])) if found else None
 
     def _made(self, path: str, merged: str, cuts: tuple[Cut, ...], what: str) -> Change | None:
-        """The change, if a fair number of tests run it; what it lost and others need is put back first."""
+        """The change, if a fair number of tests run it; names that it lost and others need are put back first."""
         if not 0 < len(self.survey.tests_of_cuts(path, cuts)) <= MOST_TESTS:
             return None
         head = self.survey.texts[path]
@@ -78,7 +78,7 @@ class HistoryPlanner(Planner):
         return reverted_change(path, head, repaired, cuts if repaired == merged else cuts_between(head, repaired), what)
 
     def _merged(self, path: str, revert: Revert) -> Script[Change | None]:
-        """The revert by a three-way merge, where HEAD has moved on too far for its context; None on a conflict."""
+        """The revert by a three-way merge, when HEAD has changed too much for its context; None on a conflict."""
         yield from tools.create("/tmp/base", revert.base)
         yield from tools.create("/tmp/theirs", revert.theirs)
         merged = yield from self._said(f"git merge-file -p {shlex.quote(path)} /tmp/base /tmp/theirs")
@@ -87,7 +87,7 @@ class HistoryPlanner(Planner):
         return self._made(path, merged, cuts_between(self.survey.texts[path], merged), revert.what)
 
     def _said(self, command: str) -> Script[str | None]:
-        """What a command prints, None when it fails or prints more than one page."""
+        """The output of a command; None when it fails or prints more than one page."""
         done = yield from tools.bash(f"{command} 2>/dev/null")
         return done.output if done.ok and len(done.output) < tools.PAGE else None
 

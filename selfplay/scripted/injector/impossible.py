@@ -1,4 +1,4 @@
-"""Why the scripted injector cannot succeed on a repository, whatever an episode draws: told before any is played."""
+"""Why the scripted injector cannot succeed on a repository, in any episode: found out before one is played."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -13,7 +13,7 @@ from selfplay.scripted.injector.survey import Survey
 
 
 def impossible(task: InjectorTask, survey: Survey) -> str:
-    """The reason why no episode of the task's strategy can ever succeed, in one sentence; empty when one may."""
+    """Why no episode of the task's strategy can ever succeed, in one sentence; empty when one may."""
     return next((reason for reason in _reasons(task, survey) if reason), "")
 
 
@@ -55,7 +55,7 @@ def _no_past(task: InjectorTask, survey: Survey) -> str:
 
 
 def _no_change(task: InjectorTask, survey: Survey) -> str:
-    """Files are counted until there are enough, so that mostly one function is looked at."""
+    """Counts files only until there are enough, so that usually one function is examined."""
     files: set[str] = set()
     for target in survey.targets:
         if target.path in files:

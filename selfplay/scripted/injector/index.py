@@ -1,4 +1,4 @@
-"""Where the names of a repository are used: made once, so that each of its functions can ask."""
+"""An index of where a repository's names are used, built once for all its functions."""
 
 import ast
 import re
@@ -17,12 +17,12 @@ class Index:
 
     @cached_property
     def words(self) -> dict[str, Counter[str]]:
-        """Path -> word -> how often it stands in the file, comments and strings included."""
+        """Path -> word -> how often it occurs in the file, including comments and strings."""
         return {path: Counter(_WORD.findall(text)) for path, text in self._texts.items()}
 
     @cached_property
     def files_naming(self) -> dict[str, set[str]]:
-        """Word -> the files that it stands in."""
+        """Word -> the files that contain it."""
         files: dict[str, set[str]] = defaultdict(set)
         for path, counts in self.words.items():
             for word in counts:
@@ -31,7 +31,7 @@ class Index:
 
     @cached_property
     def calls(self) -> dict[str, dict[str, list[ast.Call]]]:
-        """Path -> name -> the calls of it by that plain name."""
+        """Path -> name -> its calls by that plain name."""
         return {path: _calls(tree) for path, tree in self._trees.items()}
 
     @cached_property
@@ -46,7 +46,7 @@ class Index:
 
     @cached_property
     def owners(self) -> dict[int, ast.ClassDef]:
-        """id of a method -> the class, at the top of its file, whose body it stands in."""
+        """id of a method -> the top-level class whose body contains it."""
         return {id(one): node for nodes in self.classes.values() for node in nodes for one in node.body}
 
     @cached_property

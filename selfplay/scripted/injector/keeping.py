@@ -1,4 +1,4 @@
-"""Surveys kept in the cache on disk, by the content that decides them."""
+"""Surveys cached on disk, keyed by the content that determines them."""
 
 import hashlib
 import json
@@ -14,13 +14,14 @@ from selfplay.repository.inside import text
 from selfplay.scripted.injector.traced import Traced, coverage_of
 
 FORMAT = 1
-"""Raised whenever a survey of the same content comes out differently."""
+"""Raised when a survey of the same content would come out differently."""
 ELSEWHERE = ("source", "revision", "commit")
-"""Recorded facts of a repository that say where it came from, not what it is."""
+"""Recorded facts that say where a repository came from; they do not affect the survey."""
 
 
 def place_of(prepared: Prepared, suite: Suite, cache: Path | None) -> Path:
-    """Where the survey of this repository is kept: by its tree, its environment, its suite and our own programs."""
+    """Where the survey of this repository is kept: keyed by its tree, its environment, its suite and our own
+    programs."""
     environment = {name: value for name, value in prepared.recorded.items() if name not in ELSEWHERE}
     content = [
         FORMAT, prepared.tree_hash, prepared.commit, environment, dict(prepared.env),
@@ -31,7 +32,7 @@ def place_of(prepared: Prepared, suite: Suite, cache: Path | None) -> Path:
 
 
 def kept(place: Path) -> Traced | None:
-    """What is kept at `place`; None when nothing is, or when it is damaged."""
+    """The survey kept at `place`; None when there is none, or it is damaged."""
     try:
         value: Any = json.loads(zstandard.decompress(place.read_bytes()))
         traced = Traced(str(value["coverage"]), tuple(map(str, value["changed"])), tuple(map(str, value["installed"])))
@@ -42,7 +43,7 @@ def kept(place: Path) -> Traced | None:
 
 
 def keep(place: Path, traced: Traced, say: Callable[[str], None]) -> None:
-    """Keep it, whole or not at all. A disk that is full costs the next run another survey, not this run its own."""
+    """Keep it, whole or not at all. A full disk makes the next run repeat the survey; it does not end this run."""
     value = {"coverage": traced.coverage, "changed": traced.changed, "installed": traced.installed}
     packer = zstandard.ZstdCompressor(write_checksum=True)
     try:

@@ -1,4 +1,4 @@
-"""The past of a repository, as `git log` tells it: which commits changed which Python files."""
+"""A repository's history from `git log`: which commits changed which Python files."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ COMMITS = 200
 
 
 def log_command(commits: int, options: str = "") -> str:
-    """The command that prints the past `commits` and the files of each, as `past_changes` reads it."""
+    """The command that prints the last `commits` commits and the files of each, in the form `past_changes` reads."""
     which = f"--no-merges --no-renames -n {commits} {options}".rstrip()
     return f"git --no-pager log {which} --format=%x00%H --name-only -z -- '*.py'"
 

@@ -1,8 +1,8 @@
 """Which code an episode works on: proposals of changes, in an order that the seed fixes.
 
-The places of a repository are laid out once per run, shuffled, files taking turns; each episode starts at a place of
-its own, by the golden ratio far from those of the episodes before. So bugs spread over the repository whatever the
-workers do.
+The places of a repository are ordered once per run, shuffled, alternating between files. Each episode starts at its own
+place, chosen by the golden ratio far from those of earlier episodes. So bugs spread over the repository, independent of
+the workers.
 """
 
 import random
@@ -17,7 +17,7 @@ GOLDEN = (5**0.5 - 1) / 2
 SIZES = (3.5, 5.3)
 """Powers of two between which the wanted number of changed lines is drawn: 11 to 40."""
 MOST_TESTS = 60
-"""Tests that may run the changed lines: where more do, too many tests notice, and running them costs more."""
+"""The most tests that may run the changed lines: with more, too many tests notice, and running them costs more."""
 
 
 class Planner:
@@ -35,14 +35,15 @@ class Planner:
         return self.survey.tests_of_cuts(change.path, change.cuts)
 
     def wanted(self) -> int:
-        """How many changed lines to aim at this time."""
+        """The number of changed lines to aim at this time."""
         return round(2 ** self.rng.uniform(*SIZES))
 
     def start(self, size: int) -> int:
-        """Where this episode begins among `size` places: evenly spread, however many episodes there will be."""
+        """Where this episode begins among `size` places: evenly spread for any number of episodes."""
         return int(size * (GOLDEN * self.task.number % 1.0))
 
     def may_join(self, changes: Sequence[Change], tests: frozenset[int]) -> bool:
-        """Whether a change that `tests` run may join the others: each of them has a test that runs no other."""
+        """Whether a change that `tests` run may join the others: each change needs a test that runs none of the
+        others."""
         sets = [*(self.tests_of(change) for change in changes), tests]
         return all(one - frozenset().union(*(other for other in sets if other is not one)) for one in sets)

@@ -1,8 +1,8 @@
-"""The removal strategy (SSR section 5): take code away so that what is left still runs, and is wrong.
+"""The removal strategy (SSR section 5): remove code so that the rest still runs, and is wrong.
 
-Every function here looks at one function of one file and proposes cuts: its body, a branch, a loop, error handling,
-a run of statements, an overriding method. The compatibility edits are part of a cut: a name that is still needed
-keeps a definition, an emptied block gets its `pass`, an `elif` that lost its `if` becomes one.
+Every function here looks at one function of one file and proposes cuts: its body, a branch, a loop, error handling, a
+run of statements, an overriding method. The compatibility edits are part of a cut: a name that is still needed keeps a
+definition, an emptied block gets a `pass`, an `elif` that lost its `if` becomes an `if`.
 """
 
 import ast
@@ -23,7 +23,7 @@ def removal_cuts(function: Function, lines: Sequence[str]) -> list[Cut]:
 
 
 def compose(cuts: Sequence[Cut], wanted: int, rng: random.Random) -> tuple[Cut, ...]:
-    """One cut near `wanted` changed lines, or several apart from each other that add up to about as much."""
+    """One cut near `wanted` changed lines, or several separate ones that add up to about as many."""
     order = sorted(cuts, key=lambda cut: abs(cut.size - wanted) + rng.uniform(0, wanted))
     chosen: list[Cut] = []
     for cut in order:
@@ -38,7 +38,7 @@ def compose(cuts: Sequence[Cut], wanted: int, rng: random.Random) -> tuple[Cut, 
 
 
 def body_cuts(function: Function, lines: Sequence[str]) -> Iterator[Cut]:
-    """The whole body goes; a plausible constant, the first argument or nothing is returned instead."""
+    """Remove the whole body; a plausible constant, the first argument or nothing is returned instead."""
     body = without_docstring(function.body)
     if not body or function.name == "__init__" or _shares_line(body, lines):
         return
@@ -51,7 +51,7 @@ def body_cuts(function: Function, lines: Sequence[str]) -> Iterator[Cut]:
 
 
 def _stand_in(function: Function) -> str:
-    """The statement left of a body: what its returns look like, emptied; else the first argument; else None."""
+    """The statement that replaces a body: like its returns, but emptied; else the first argument; else None."""
     own = [node for node in _own_nodes(function) if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom)]
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in own):
         return "yield from ()" if isinstance(function, ast.FunctionDef) else "return; yield"
@@ -86,7 +86,7 @@ def _block_cuts(function: Function, lines: Sequence[str]) -> Iterator[Cut]:
 
 
 def _run_cuts(run: Sequence[ast.stmt], block: Sequence[ast.stmt], names: Names, lines: Sequence[str]) -> Iterator[Cut]:
-    """Neighbouring statements go together, when nothing after them needs a name only they define."""
+    """Remove neighbouring statements together, when nothing after them needs a name only they define."""
     for first in range(len(run)):
         start = with_comments(lines, first_line(run[first]))
         for last in range(first, len(run)):
@@ -101,7 +101,7 @@ def _run_cuts(run: Sequence[ast.stmt], block: Sequence[ast.stmt], names: Names, 
 
 
 def _branch_cuts(statement: ast.If, names: Names, lines: Sequence[str]) -> Iterator[Cut]:
-    """One arm of an `if` goes: the first with its condition (the next takes over), or the last."""
+    """Remove one arm of an `if`: the first with its condition (the next takes over), or the last."""
     if not statement.orelse:
         return
     other, indent = statement.orelse[0], indent_of(lines[statement.lineno - 1])
@@ -123,7 +123,7 @@ def _branch_cuts(statement: ast.If, names: Names, lines: Sequence[str]) -> Itera
 
 
 def _handler_cuts(statement: ast.Try, names: Names, lines: Sequence[str]) -> Iterator[Cut]:
-    """Error handling goes: the body stays, or one of several handlers goes."""
+    """Remove error handling: the body stays, or one of several handlers is removed."""
     inner = _dedented(statement.body + statement.orelse, lines, indent_of(lines[statement.lineno - 1]))
     after_body = _end(statement.body[-1]) + 1
     if inner is not None and not statement.orelse and not names.miss(after_body, _end(statement)):
@@ -136,7 +136,7 @@ def _handler_cuts(statement: ast.Try, names: Names, lines: Sequence[str]) -> Ite
 
 
 def _dedented(body: Sequence[ast.stmt], lines: Sequence[str], indent: str) -> tuple[str, ...] | None:
-    """The lines of `body` moved left to `indent`; None when a text over several lines would change with them."""
+    """The lines of `body` moved left to `indent`; None when that would change a multi-line string."""
     if _shares_line(body, lines) or any(_spans_lines(node) for statement in body for node in ast.walk(statement)):
         return None
     inner = indent_of(lines[body[0].lineno - 1])
@@ -152,7 +152,7 @@ def _spans_lines(node: ast.AST) -> bool:
 
 
 def _is_elif(statement: ast.stmt, lines: Sequence[str]) -> bool:
-    """Whether this is the `if` inside an `elif`, which is a statement to the parser but not on the page."""
+    """Whether this is the `if` inside an `elif`, which is a separate statement to the parser but not in the source."""
     return isinstance(statement, ast.If) and lines[statement.lineno - 1].lstrip().startswith("elif")
 
 
@@ -165,7 +165,7 @@ def _else_line(statement: ast.If, lines: Sequence[str]) -> int | None:
 
 
 def _shares_line(statements: Sequence[ast.stmt], lines: Sequence[str]) -> bool:
-    """Whether a neighbour stands on the first or last line (`a; b`, `if x: y`)."""
+    """Whether a neighbour shares the first or last line (`a; b`, `if x: y`)."""
     first, last = statements[0], statements[-1]
     before = lines[first_line(first) - 1].encode()[: first.col_offset].decode("utf-8", "replace")
     after = lines[_end(last) - 1].encode()[last.end_col_offset or 0 :].decode("utf-8", "replace").strip()

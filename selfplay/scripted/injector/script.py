@@ -1,8 +1,8 @@
 """The injector without a model: does what the injector's prompt asks, through the same loop and tools.
 
 It plants a bug by its strategy, runs the tests that may see it, weakens those that fail, writes script and parser, and
-hands in the five files. Deviation from the paper: targets are spread by a fixed permutation instead of a model's taste,
-so that the same seed gives the same curriculum on any number of workers.
+submits the five files. Deviation from the paper: targets are spread by a fixed permutation instead of a model's
+preference, so that the same seed gives the same curriculum with any number of workers.
 """
 
 import random
@@ -28,11 +28,11 @@ from selfplay.scripted.injector.weaken import CERTAIN, Failure, choose_methods, 
 from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 
 UNRELATED = 12
-"""Tests run with the others although they run no changed line."""
+"""How many tests that run no changed line are run as well."""
 MOST_FAILING = 40
-"""Failing tests beyond which a bug is too easily found to be worth solving."""
+"""With more failing tests than this, a bug is too easily found to be worth solving."""
 TRIES = 8
-"""Bugs planted before an episode gives up."""
+"""How many bugs are planted before an episode gives up."""
 NOTHING = "nothing is left to change"
 NOT_ALONE = "no test sees one of the changes alone"
 UNUSABLE = "a test hangs, or the tests cannot be run"
@@ -58,14 +58,14 @@ def _script(task: InjectorTask, survey: Survey) -> Script[None]:
 
 @dataclass
 class _Planted:
-    """What stands in the repository now, and the tests that see it."""
+    """The changes now in the repository, and the tests that see them."""
 
     changes: tuple[Change, ...]
     failures: tuple[Failure, ...]
 
 
 class _Episode:
-    """One bug: planted, seen, hidden, written down, handed in."""
+    """One bug: planted, seen by tests, hidden, written down, submitted."""
 
     def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random, planner: Planner) -> None:
         self.task, self.survey, self.rng, self.planner = task, survey, rng, planner
@@ -73,7 +73,7 @@ class _Episode:
         self.most = max(task.min_failing_tests, MOST_FAILING)
 
     def play(self) -> Script[None]:
-        """Try until a bug is handed in. Raises `Stuck`, with what went wrong, where none is."""
+        """Try until a bug is submitted. Raises `Stuck` with the reason when no bug could be submitted."""
         yield from steps.install_probe()
         reasons: Counter[str] = Counter()
         for _ in range(TRIES):
@@ -85,7 +85,7 @@ class _Episode:
         raise Stuck(f"none of {TRIES} tries made a bug: {told}")
 
     def _try(self) -> Script[str]:
-        """One bug, handed in; else the repository as it was, and why."""
+        """Submit one bug; otherwise restore the repository and return why."""
         changes = yield from self.planner.propose()
         if not changes:
             return NOTHING
@@ -100,7 +100,7 @@ class _Episode:
         return ""
 
     def _plant(self, changes: tuple[Change, ...]) -> Script[_Planted | str]:
-        """Plant all changes; where they make no bug, the repository as it was, and why."""
+        """Plant all changes; if they do not make a bug, restore the repository and return why."""
         if len(changes) > 1 and not (yield from self._each_is_seen(changes)):
             return NOT_ALONE
         for change in changes:
@@ -114,7 +114,8 @@ class _Episode:
         return reason
 
     def _each_is_seen(self, changes: Sequence[Change]) -> Script[bool]:
-        """Whether every change alone makes a test fail that runs no other change: then undoing it shows (check 7)."""
+        """Whether each change alone fails a test that runs no other change; then undoing it makes a test pass (check
+        7)."""
         for change in changes:
             others = set(self._ids([other for other in changes if other is not change]))
             own = [test for test in self._ids([change]) if test not in others]
@@ -128,7 +129,8 @@ class _Episode:
         return True
 
     def _fault(self, found: TestRun, ids: Collection[str]) -> str:
-        """Why the failures make no bug: enough tests fail, not most of the suite, and only those of `ids`."""
+        """Why the failures do not make a bug: too few tests fail, or most of the suite, or tests outside `ids`. Else
+        empty."""
         if not found.ran:
             return UNUSABLE
         if len(found.failures) < self.task.min_failing_tests:
@@ -138,8 +140,8 @@ class _Episode:
         return "" if {failure.id for failure in found.failures} <= set(ids) else DISTANT
 
     def _unrelated(self, ids: Sequence[str]) -> list[str]:
-        """A few tests of the same files that run no changed line: one that fails shows an effect at a distance (a
-        table filled once, a cached default) which the covering tests do not bound."""
+        """A few tests of the same files that run no changed line. If one fails, the change has a remote effect (a table
+        filled once, a cached default) that the covering tests do not bound."""
         files, chosen = {file_of(test) for test in ids}, set(ids)
         others = [test for test in self.survey.tests if test in self.usable - chosen and file_of(test) in files]
         return others[:: max(1, len(others) // UNRELATED)][:UNRELATED]
@@ -157,7 +159,7 @@ class _Episode:
         return (yield from steps.run_tests(suite, ids, limit, self.most))
 
     def _weaken(self, failures: Sequence[Failure]) -> Script[list[Change] | None]:
-        """Hide the failures; what is not certain to be hidden is run again and removed if it still fails."""
+        """Hide the failures; tests that are not certain to be hidden are run again and removed if they still fail."""
         methods = choose_methods(failures, self.rng)
         tests = {path: text for path, text in self.survey.texts.items() if is_test_file(path)}
         weakened = weaken(tests, failures, methods)
@@ -185,7 +187,7 @@ class _Episode:
 def hand_in(
     suite: Suite, listed: Collection[str], changes: Sequence[Change], weakened: Sequence[Change]
 ) -> Script[None]:
-    """Write the five files about what now stands in the repository, and submit. `listed`: the oracle test files."""
+    """Write the five files for the repository as it is now, and submit. `listed`: the oracle test files."""
     yield from tools.create(f"{SUBMISSION}/test_script.sh", pytest_suite.script_for(suite))
     yield from tools.create(f"{SUBMISSION}/test_parser.py", pytest_suite.PARSER)
     yield from tools.create(f"{SUBMISSION}/test_files.txt", "".join(f"{path}\n" for path in sorted(listed)))

@@ -1,4 +1,4 @@
-"""What the scripted injector says through the tools: small scripts that yield calls and return what they learn."""
+"""The scripted injector's tool calls: small scripts that yield calls and return what they learn."""
 
 import json
 import shlex
@@ -16,7 +16,7 @@ from selfplay.scripted.tools import PAGE, bash, create
 PLUGINS = "/tmp/plugins"
 PROBE = "selfplay_probe"
 PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5
-"""pytest's exit codes of a run that went to its end."""
+"""pytest's exit codes for a run that finished."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ def install_probe() -> Script[None]:
 
 
 def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) -> Script[TestRun]:
-    """Run the tests `ids` and learn where those that fail stand, and how many pass.
+    """Run the tests `ids`; learn where the failing ones are defined, and how many pass.
 
-    A test that hangs makes the run useless, and so do more than `most` failures: it ends there.
+    A test that hangs makes the run useless, and so do more than `most` failures: the run ends there.
     """
     files = dict.fromkeys(pytest_suite.file_of(test) for test in ids)
     options = (

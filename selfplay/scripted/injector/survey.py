@@ -1,8 +1,7 @@
-"""What the scripted injector knows of a repository: its sources, and which tests run which lines.
+"""What the scripted injector knows about a repository: its sources, and which tests run which lines.
 
-Made once for each repository by running its suite under coverage (`traced.py`), and kept in the cache, so that neither
-a later run nor one that was killed pays for it again. (A model would explore anew in each episode; that is the one
-thing that the script does not do.)
+Made once for each repository by running its suite under coverage (`traced.py`), and cached, so that neither a later run
+nor a resumed one pays for it again. (A model would explore again in each episode; the script does not.)
 """
 
 import ast
@@ -24,12 +23,12 @@ from selfplay.scripted.injector.traced import SurveyFailed, Traced, coverage_of,
 
 __all__ = ["Survey", "SurveyFailed", "Target", "survey_of"]
 MOST_SOURCE = 1_000_000
-"""Bytes of one source file: what is longer was written by a program."""
+"""Bytes of one source file: a longer file was generated."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One function that tests run: `tests` are numbers of the tests that reach a line of it."""
+    """One function that tests run: `tests` are numbers of the tests that reach one of its lines."""
 
     path: str
     name: str
@@ -59,7 +58,7 @@ class Survey:
         parsed = {}
         for path, text in self.texts.items():
             try:
-                if "\r" not in text.replace("\r\n", "\n"):  # a lone CR: lines to Python, none to git
+                if "\r" not in text.replace("\r\n", "\n"):  # a lone CR ends a line for Python, but not for git
                     parsed[path] = syntax_tree(text)
             except UNREADABLE:
                 continue
@@ -89,7 +88,7 @@ class Survey:
         return frozenset().union(*(lines[n] for n in range(start, end + 1) if n in lines))
 
     def tests_of_cut(self, path: str, cut: Cut) -> frozenset[int]:
-        """Tests that run a line the cut replaces, or for an insertion the line it comes before."""
+        """Tests that run a line the cut replaces, or, for an insertion, the line after it."""
         return self.tests_of(path, cut.start, max(cut.start, cut.end))
 
     def tests_of_cuts(self, path: str, cuts: Iterable[Cut]) -> frozenset[int]:
@@ -98,7 +97,7 @@ class Survey:
 
     @cached_property
     def _imports(self) -> dict[str, set[str]]:
-        """Last part of a module's name -> names some file takes from it, by import or by attribute."""
+        """Last part of a module's name -> names that some file takes from it, by import or by attribute."""
         taken: dict[str, set[str]] = defaultdict(set)
         for tree in self.trees.values():
             for node in ast.walk(tree):
@@ -131,7 +130,7 @@ class Survey:
 
     @cached_property
     def index(self) -> Index:
-        """What of a file is used where."""
+        """The index of where names are used."""
         return Index(self.texts, self.trees)
 
     @cached_property
@@ -147,7 +146,7 @@ def survey_of(
     cache: Path | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Survey:
-    """The survey of a measured repository, from the `cache` or made now and kept there. It blocks.
+    """The survey of a measured repository, from the `cache`, or made now and cached. It blocks.
 
     Raises `SurveyFailed` when the suite cannot be run under coverage, or `SandboxError`.
     """
@@ -161,7 +160,7 @@ def survey_of(
 
 
 def make_survey(tree: Path, suite: Suite, traced: Traced) -> Survey:
-    """The survey from what a run told and the sources of the files in it."""
+    """The survey from the results of a run and the sources of the files in it."""
     coverage = coverage_of(traced.coverage)
     texts = {
         path: text for path in sorted({*coverage.lines, *suite.files}) if (text := _source(tree, path)) is not None
@@ -170,7 +169,7 @@ def make_survey(tree: Path, suite: Suite, traced: Traced) -> Survey:
 
 
 def _source(tree: Path, path: str) -> str | None:
-    """The text of a source file; None for a link, for a file that is too long, and for one that is not UTF-8."""
+    """The text of a source file; None for a link, a file that is too long, or one that is not UTF-8."""
     file = regular_file(tree, path)
     if file is None or file.stat().st_size > MOST_SOURCE:
         return None

@@ -1,7 +1,7 @@
-"""One run of a suite under coverage, in a sandbox of its own: which test runs which line, and what else a survey asks.
+"""One run of a suite under coverage, in its own sandbox: which test runs which line, and the other facts a survey
+needs.
 
-No tool of an episode is used, so no limit of a tool holds: the time that the run may take is worked out from what the
-measured suite took.
+It uses no tool of an episode, so no tool limit applies: the time limit is computed from the measured time of the suite.
 """
 
 import ast
@@ -21,28 +21,28 @@ from selfplay.scripted.injector import inside
 from selfplay.scripted.injector.past import COMMITS, log_command, past_changes
 
 START_SECONDS = 60.0
-"""For the start of Python and pytest, for collecting, and for writing the report."""
+"""Seconds to start Python and pytest, to collect, and to write the report."""
 SLOWDOWN = 10.0
-"""How many times slower code may be under coverage: two to four times is usual, ten a loop of very short lines."""
+"""How many times slower code may be under coverage: two to four is usual, ten for a loop of very short lines."""
 SHORT_SECONDS = 60.0
-"""For git's log and for the search of modules, which take less than one second."""
+"""Seconds for git's log and for the search of modules, which take less than one second."""
 MOST_PACKED, MOST_BYTES = 64 * MIB, 256 * MIB
 """Bytes of the packed and of the unpacked report that are read: the repository's own code could write to it."""
 REPORT = "/tmp/coverage.json"
 PACK = f"{REPORT}.gz"
 SOURCE_FOLDERS = ("", "src", "lib")
-"""Folders of a tree that packages lie in."""
+"""Folders of a tree that may contain packages."""
 ADVICE = "Choose tests that can be with --test, or a model with --policy: a model needs no survey."
 
 
 class SurveyFailed(SelfplayError):
-    """The suite cannot be run under coverage, so that nobody knows which test runs which line."""
+    """The suite cannot be run under coverage, so it is unknown which test runs which line."""
 
 
 @dataclass(frozen=True)
 class Traced:
-    """What one run tells. `coverage` is the report as the run wrote it, `changed` the Python files that past commits
-    changed, `installed` the packages of the tree that its tests import from somewhere else."""
+    """The results of one run. `coverage` is the report as the run wrote it, `changed` the Python files that past
+    commits changed, `installed` the packages of the tree that its tests import from somewhere else."""
 
     coverage: str
     changed: tuple[str, ...] = ()
@@ -50,9 +50,9 @@ class Traced:
 
 
 def survey_seconds(suite: Suite) -> float:
-    """What the run may take: every second of the measured one may take ten times as long under coverage.
+    """The time limit of the run: every second of the measured run may take ten times as long under coverage.
 
-    `cpu_seconds` is more than the wall's where a suite used several cores, which may be busy now.
+    `cpu_seconds` exceeds the wall time if the suite used several cores, which may be busy now.
     """
     return START_SECONDS + SLOWDOWN * max(suite.wall_seconds, suite.cpu_seconds)
 
@@ -88,7 +88,7 @@ def _failure(prepared: Prepared, done: Completed, limit: float) -> SurveyFailed:
 
 
 def unpacked(data: bytes) -> bytes:
-    """What gzip packed, refused with `ValueError` beyond `MOST_BYTES`."""
+    """Unpack gzip data; raises `ValueError` beyond `MOST_BYTES`."""
     inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
     try:
         text = inflater.decompress(data, MOST_BYTES)
@@ -118,7 +118,7 @@ def _changed(sandbox: Sandbox) -> tuple[str, ...]:
 
 
 def _installed(prepared: Prepared, suite: Suite, sandbox: Sandbox) -> tuple[str, ...]:
-    """Packages that the tree holds and its tests import, and that Python finds outside of it."""
+    """Packages that the tree contains and its tests import, but that Python finds outside the tree."""
     tests = original_texts(prepared.world(), suite.files)
     names = sorted(_imported(tests.values()) & _packages(prepared))
     program = inside.text("selfplay_origin.py")

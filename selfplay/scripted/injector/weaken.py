@@ -1,8 +1,8 @@
-"""Hiding the bug (SSR section 2, `test_weaken.diff`): take away what would catch it and leave the other tests alone.
+"""Hiding the bug (SSR section 2, `test_weaken.diff`): remove what would catch it and leave the other tests unchanged.
 
 Four methods, per failing test function: remove it; remove its failing cases (parameters); remove its assertions from
-the failing one on; loosen the failing assertion. A method that does not fit a test falls back to removing it. What
-is removed is certain to be hidden; after the other methods the tests are run again.
+the failing one on; loosen the failing assertion. If a method does not fit a test, the test is removed. A removed test
+is certainly hidden; after the other methods the tests are run again.
 """
 
 import ast
@@ -19,13 +19,13 @@ Method = Literal["remove", "cases", "assertions", "loosen"]
 BLOCKS = ("body", "orelse", "finalbody")
 METHODS: tuple[Method, ...] = ("remove", "cases", "assertions", "loosen")
 CERTAIN: frozenset[Method] = frozenset({"remove", "cases"})
-"""The methods after which the failing ids are gone for certain: nothing need be run to know."""
+"""The methods after which the failing ids are certainly gone, so that no run is needed."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One failing test: where it is defined, which line of its file failed, and for each of its parameters (those of
-    its class and its fixtures too) which of their values it ran with."""
+    """One failing test: where it is defined, which line of its file failed, and for each of its parameters (including
+    those of its class and its fixtures) the index of the value it ran with."""
 
     id: str
     path: str
@@ -78,7 +78,7 @@ def _file_cuts(text: str, failures: Sequence[Failure], methods: Mapping[tuple[st
 
 
 def _find(tree: ast.Module, failure: Failure) -> Function | None:
-    """The function a test id was made from: by name and first line (its first decorator's on current Pythons)."""
+    """The function behind a test id: by name and first line (on current Pythons that of its first decorator)."""
     for node in ast.walk(tree):
         named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == failure.name
         if named and first_line(node) <= failure.line <= (node.end_lineno or 0):  # type: ignore[arg-type,attr-defined]
@@ -98,7 +98,7 @@ def _special(method: Method, function: Function, failing: Sequence[Failure], lin
 
 
 def _removals(tree: ast.Module, removed: Sequence[ast.stmt], lines: Sequence[str]) -> list[Cut]:
-    """Whole functions out, with their comments; a class that loses all it had keeps a `pass`."""
+    """Remove whole functions with their comments; a class that loses everything keeps a `pass`."""
     cuts = []
     bodies = [(node, getattr(node, name, None)) for node in ast.walk(tree) for name in BLOCKS]
     for node, body in bodies:
@@ -116,7 +116,7 @@ def _removals(tree: ast.Module, removed: Sequence[ast.stmt], lines: Sequence[str
 
 
 def _case_cuts(function: Function, failing: Sequence[Failure], lines: Sequence[str]) -> list[Cut]:
-    """The failing cases of the one literal `parametrize` list, when each stands on lines of its own."""
+    """The failing cases of the one literal `parametrize` list, when each has lines of its own."""
     lists = [
         call.args[:2]
         for call in function.decorator_list
@@ -126,7 +126,7 @@ def _case_cuts(function: Function, failing: Sequence[Failure], lines: Sequence[s
         return []
     names, cases = _argument_names(lists[0][0]), lists[0][1].elts
     if any(set(failure.indices) != names for failure in failing):
-        return []  # something else has parameters too: a case of this list is not one test
+        return []  # there are other parameters too: one case of this list is several tests
     wanted = sorted({index for failure in failing for index in failure.indices.values()})
     if not wanted or len(wanted) == len(cases) or wanted[-1] >= len(cases):
         return []
@@ -135,7 +135,7 @@ def _case_cuts(function: Function, failing: Sequence[Failure], lines: Sequence[s
 
 
 def _argument_names(names: ast.expr) -> set[str]:
-    """The parameters `parametrize` is given: `"a, b"`, `["a", "b"]` or `("a", "b")`."""
+    """The parameter names given to `parametrize`: `"a, b"`, `["a", "b"]` or `("a", "b")`."""
     try:
         value = ast.literal_eval(names)
     except ValueError:
@@ -177,7 +177,7 @@ def _block_assertions(block: Sequence[ast.stmt], first: int, lines: Sequence[str
 
 
 def _shares_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
-    """Whether something else stands on the statement's first or last line (`f(); assert x`)."""
+    """Whether another statement shares the statement's first or last line (`f(); assert x`)."""
     before = lines[statement.lineno - 1].encode()[: statement.col_offset].strip()
     after = lines[(statement.end_lineno or 0) - 1].encode()[statement.end_col_offset or 0 :].strip()
     return bool(before) or after.startswith(b";")
@@ -191,7 +191,7 @@ def _is_assertion(statement: ast.stmt) -> bool:
 
 
 def _loosened(function: Function, failing: Sequence[Failure], lines: Sequence[str]) -> list[Cut]:
-    """The failing assertions ask less: that there is a value instead of which."""
+    """Make the failing assertions weaker: they only require some value, not a certain one."""
     cuts = {}
     for crash in {failure.crash for failure in failing}:
         statement = next(

@@ -1,7 +1,8 @@
-"""Answers read off the visible tests: the values a test passes in and expects back, as cases of the function it calls.
+"""Answers read from the visible tests: the values a test passes and the results it expects, as cases of the called
+function.
 
-The realistic overfit: it turns the shown tests green and mends nothing. A comparison in a test has two operands; the
-one a call out of the test gave back is what the function does, the other what it should do.
+The realistic overfit: it makes the shown tests pass and repairs nothing. A comparison in a test has two operands: the
+one that a call returned is what the function does, the other is what it should do.
 """
 
 import ast
@@ -17,7 +18,7 @@ MOST_CASES = 20
 
 
 def answer_repairs(evidence: Evidence, most: int = MOST_CASES) -> Iterator[Repair]:
-    """For each function the tests call with plain values: up to `most` cases in front of its body."""
+    """For each function that the tests call with plain values: up to `most` cases in front of its body."""
     cases: dict[tuple[str, int], dict[str, str]] = {}
     for op, left, right in evidence.operands:
         if op == "==" and left is not None and right is not None:
@@ -32,7 +33,7 @@ def answer_repairs(evidence: Evidence, most: int = MOST_CASES) -> Iterator[Repai
 
 
 def _explained(evidence: Evidence, left: str, right: str) -> Iterator[tuple[PlainCall, str]]:
-    """The last call that gave one of the operands, with the other."""
+    """The last call that returned one of the operands, and the other operand."""
     for call in reversed(evidence.calls):
         if call.value in (left, right):
             yield call, right if call.value == left else left

@@ -1,4 +1,4 @@
-"""Repairs of what goes into calls and of names: arguments passed on, parameters added, names that exist."""
+"""Repairs of call arguments and of names: arguments passed on, parameters added, names replaced by existing ones."""
 
 import ast
 import builtins
@@ -18,11 +18,11 @@ RENAMED = {
     "iteritems": "items", "itervalues": "values", "iterkeys": "keys", "unichr": "chr", "raw_input": "input",
     "izip": "zip", "imap": "map", "has_key": "__contains__", "next": "__next__", "integer_types": "int",
 }  # fmt: skip
-"""What Python 3 calls what an old version of the code may still name."""
+"""Python 3's names for what old code may still use."""
 
 
 def signatures(evidence: Evidence) -> dict[str, list[str]]:
-    """Name of a function or class -> its parameters, over the whole repository (the last of a name counts)."""
+    """Name of a function or class -> its parameters, over the whole repository (the last one of a name counts)."""
     found: dict[str, list[str]] = {}
     for _, owner, function in evidence.functions:
         names = [name for name in parameters(function) if name not in ("self", "cls")]
@@ -31,7 +31,7 @@ def signatures(evidence: Evidence) -> dict[str, list[str]]:
 
 
 def call_repairs(evidence: Evidence, place: Place, known: Mapping[str, list[str]]) -> Iterator[Repair]:
-    """Arguments that calls in this function leave out and could pass on, or that could be another of its names."""
+    """Arguments that calls in this function omit and could pass on, or that could be another name of the function."""
     lines, missed = evidence.lines(place.path), unread(place.function)
     names = set(parameters(place.function)) | {
         node.id for node in ast.walk(place.function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
@@ -51,7 +51,7 @@ def call_repairs(evidence: Evidence, place: Place, known: Mapping[str, list[str]
 
 
 def _values(name: str, call: ast.Call, names: set[str], missed: frozenset[str]) -> Iterator[tuple[str, float]]:
-    """What could be passed for a parameter: the name itself, or as its neighbours are (`k=options['k']`)."""
+    """Values for a parameter: the name itself, or an expression like its neighbours' (`k=options['k']`)."""
     if name in names:
         yield name, 1.5 if name in missed else 0.6
     for keyword in call.keywords:
@@ -90,7 +90,7 @@ def _swapped(place: Place, call: ast.Call, weight: float, lines: Sequence[str]) 
 
 
 def name_repairs(evidence: Evidence) -> Iterator[Repair]:
-    """Names and attributes an error says do not exist, replaced by ones that do; missing imports added."""
+    """Names and attributes that an error reports as missing, replaced by existing ones; missing imports added."""
     for test in evidence.failing[:6]:
         frames = [frame for frame in test.frames if not is_test_file(frame[0]) and frame[0] in evidence.trees]
         unknown = re.search(r"name '(\w+)' is not defined|has no attribute '(\w+)'|variable '(\w+)'", test.message)
@@ -121,7 +121,7 @@ def _holds(function: Function, line: int) -> bool:
 
 
 def _imports(evidence: Evidence, path: str, word: str) -> Iterator[Repair]:
-    """The import that another file, or the standard library, has the name from."""
+    """The import by which another file, or the standard library, gets the name."""
     found = [f"import {word}"]
     for other, tree in evidence.trees.items():
         for node in tree.body:
@@ -143,7 +143,7 @@ def _assigned(node: ast.stmt) -> list[str]:
 
 
 def parameter_repairs(evidence: Evidence) -> Iterator[Repair]:
-    """A parameter the tests pass and a function does not know."""
+    """A parameter that the tests pass and a function does not have."""
     for test in evidence.failing[:6]:
         found = re.search(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'", test.message)
         if not found:

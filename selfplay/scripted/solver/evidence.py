@@ -1,8 +1,8 @@
-"""What the first look at the failing tests says about where the bug is, and what the sources say by themselves.
+"""What the first look at the failing tests says about the location of the bug, and what the sources alone say.
 
 The suspicion of a line is Ochiai's: failing / sqrt(all failing * (failing + passing)) over the tests that run it. A
-function is as suspicious as its most suspicious line, more so when the traceback ends in it or its name stands in the
-specification.
+function is as suspicious as its most suspicious line, and more so when the traceback ends in it or the specification
+names it.
 """
 
 import ast
@@ -68,7 +68,7 @@ class Evidence:
 
     @cached_property
     def trees(self) -> dict[str, ast.Module]:
-        """The parsed sources; what does not parse here, or has lone CRs as line ends, is left out."""
+        """The parsed sources, without files that this interpreter cannot parse or that have lone CRs as line ends."""
         parsed = {}
         for path, text in self.texts.items():
             try:
@@ -98,7 +98,7 @@ class Evidence:
         return {}
 
     def suspicion(self, path: str, start: int, end: int) -> float:
-        """Of lines `start`..`end`: that of the most suspicious, 0 where no failing test runs any."""
+        """The suspicion of lines `start`..`end`: the maximum of their lines, 0 if no failing test runs any."""
         failing, passing = self.failing_runs.get(path, {}), self.passing_runs.get(path, {})
         found = [
             failing[n] / math.sqrt(max(1, self.traced) * (failing[n] + passing.get(n, 0)))
@@ -162,7 +162,7 @@ def is_stub(function: Function) -> bool:
 
 
 def evidence_from(report: Mapping[str, Any], texts: Mapping[str, str], specification: str) -> Evidence:
-    """The evidence of a look's report. Of the failing tests, those the specification names, if it names any."""
+    """The evidence from a look's report, limited to the failing tests that the specification names, if it names any."""
     failing = [_failing(test) for test in report["tests"] if test["passed"] is False]
     told = words_of(specification)
     named = [test for test in failing if test.id.split("[")[0].split("::")[-1] in told]
@@ -188,7 +188,7 @@ def _failing(test: Mapping[str, Any]) -> Failing:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Every word of a text, where names are words."""
+    """Every word of a text; a name counts as one word."""
     return frozenset(re.findall(r"\w+", text))
 
 

@@ -1,5 +1,5 @@
-"""Repairs of single expressions: operators, conditions, constants, negations, names. What the direct strategy breaks,
-turned back, and some more that people get wrong."""
+"""Repairs of single expressions: operators, conditions, constants, negations, names. They revert what the direct
+strategy breaks, and fix some other common mistakes."""
 
 import ast
 import re
@@ -37,13 +37,13 @@ OPERATORS: dict[type[ast.operator], tuple[str, tuple[str, ...]]] = {
     ast.Pow: ("**", ("*",)),
 }
 MOST_NAMES = 100
-"""Names of a function that are tried for one another."""
+"""How many names of a function are tried in place of one another."""
 Piece = tuple[str, str, float]
-"""A new text for a piece of source, what it does, what it is worth."""
+"""The new text of a piece of source, what it does, its weight."""
 
 
 def expression_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
-    """Changes of the expressions that failing tests run in this function."""
+    """Changes of those expressions in this function that failing tests run."""
     lines = evidence.lines(place.path)
     names = _names(place)
     for node in ast.walk(place.function):
@@ -111,7 +111,7 @@ def _leaves(node: ast.expr, lines: Sequence[str], names: Sequence[str]) -> Itera
 
 
 def _negated(node: ast.expr, lines: Sequence[str]) -> Iterator[tuple[Cut, str, float]]:
-    """A `not` in front, where a truth value is likely meant."""
+    """Put a `not` in front, where a truth value is probably expected."""
     worth = 0.0
     match node:
         case ast.Call() | ast.Name() | ast.Attribute():
@@ -121,7 +121,7 @@ def _negated(node: ast.expr, lines: Sequence[str]) -> Iterator[tuple[Cut, str, f
 
 
 def _is_tested(node: ast.expr, lines: Sequence[str]) -> bool:
-    """Whether the text before it ends in a word after which a truth value stands."""
+    """Whether the text before it ends in a word that is followed by a truth value."""
     before = lines[node.lineno - 1].encode()[: node.col_offset].decode("utf-8", "replace")
     return re.search(r"\b(if|elif|while|and|or|return)\s*\(?$", before) is not None
 
@@ -142,7 +142,7 @@ def _text(node: ast.expr, lines: Sequence[str]) -> str:
 def _whole(
     node: ast.expr, pieces: Sequence[Piece], lines: Sequence[str], kind: str = "condition"
 ) -> Iterator[tuple[Cut, str, float]]:
-    """The expression replaced, where it stands on one line and the parser's columns are right (f-strings lie)."""
+    """Replace the expression, if it is on one line and the parser's columns are right (they are wrong in f-strings)."""
     if node.lineno != node.end_lineno:
         return
     try:
@@ -161,7 +161,8 @@ def _loaded(node: ast.expr) -> str:
 def _between(
     left: ast.expr, right: ast.expr, old: str, new: str, kind: str, worth: float, lines: Sequence[str]
 ) -> Iterator[tuple[Cut, str, float]]:
-    """The operator between two operands replaced, where both stand on one line or it begins the second's."""
+    """Replace the operator between two operands, if both are on one line or the operator begins the second one's
+    line."""
     if left.end_lineno is None or left.end_col_offset is None:
         return
     for number in range(left.end_lineno, right.lineno + 1):

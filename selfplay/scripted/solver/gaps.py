@@ -11,12 +11,12 @@ from selfplay.scripted.solver.evidence import Evidence, Place
 from selfplay.scripted.solver.guards import blocks, starts_line
 
 MOST_GAPS = 200
-"""Gaps of one function that are filled."""
+"""How many gaps of one function are filled."""
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A place between two statements: code comes before line `line` at `indent`; `replaces` a lone `pass`."""
+    """A place between two statements: code is inserted before line `line` at `indent`; `replaces` a lone `pass`."""
 
     line: int
     indent: str
@@ -30,7 +30,7 @@ class Gap:
 
 
 def gaps_of(evidence: Evidence, place: Place) -> list[Gap]:
-    """The gaps of a function in their order, or where there are too many the most suspicious."""
+    """The gaps of a function in order; if there are too many, the most suspicious ones."""
     gaps = list(_every_gap(evidence, place))
     if len(gaps) <= MOST_GAPS:
         return gaps
@@ -94,5 +94,5 @@ def exits(statement: ast.stmt) -> bool:
 
 
 def shape(statement: ast.stmt) -> str:
-    """The statement's source without what varies: enough to see that two do the same thing."""
+    """The statement's source without variable parts: enough to see that two statements do the same thing."""
     return re.sub(r"'[^']*'", "''", ast.unparse(statement))[:200]

@@ -1,4 +1,4 @@
-"""Repairs that add a small statement: a guard before a crash, a return of what was computed, an early way out."""
+"""Repairs that add a small statement: a guard before a crash, a return of the computed value, an early exit."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ def guard_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
 
 
 def early_exits(place: Place) -> list[str]:
-    """What a guard may do: what the function returns elsewhere, before the usual nothings."""
+    """What a guard may do: first what the function returns elsewhere, then the usual empty values."""
     values = [
         ast.unparse(node.value) if node.value else ""
         for node in ast.walk(place.function)
@@ -48,7 +48,7 @@ def blocks(function: ast.AST, in_loop: bool = False) -> Iterator[tuple[list[ast.
 def _guards(
     evidence: Evidence, place: Place, block: list[ast.stmt], loop: bool, outs: Sequence[str], lines: Sequence[str]
 ) -> Iterator[Repair]:
-    """Before a statement that failing tests run: leave when a name it reads is nothing."""
+    """Before a statement that failing tests run: exit when a name that it reads is empty."""
     for statement in without_docstring(block):
         at = first_line(statement)
         weight = evidence.suspicion(place.path, at, at)
@@ -85,7 +85,7 @@ def names_read(statement: ast.stmt) -> list[str]:
 
 
 def _returns(place: Place, lines: Sequence[str]) -> Iterator[Repair]:
-    """Give back what the function computed, or a plausible constant, at its end."""
+    """Return what the function computed, or a plausible constant, at its end."""
     body = without_docstring(place.function.body)
     if not body or isinstance(body[-1], ast.Raise) or not starts_line(body[-1], lines):
         return
@@ -105,7 +105,7 @@ def _returns(place: Place, lines: Sequence[str]) -> Iterator[Repair]:
 
 
 def starts_line(statement: ast.stmt, lines: Sequence[str]) -> bool:
-    """Whether nothing stands before it on its line, and it is not an `elif`."""
+    """Whether the statement is the first on its line, and not an `elif`."""
     first = first_line(statement)
     before = lines[first - 1].encode()[: statement.col_offset]
     word = lines[first - 1].lstrip()

@@ -1,6 +1,6 @@
-"""What a function shows to be missing by itself: names it takes or makes and never reads, helpers nobody calls.
+"""Signs within a function that code is missing: names it takes or binds and never reads, helpers that are never called.
 
-Code that was taken away leaves its ends behind: a parameter, a local, an import or a helper that nothing uses any more.
+Removed code leaves loose ends: a parameter, a local, an import or a helper that nothing uses any more.
 """
 
 import ast

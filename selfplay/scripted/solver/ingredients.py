@@ -1,8 +1,8 @@
-"""Code of the repository put in where code seems to be missing: statements from between like neighbours.
+"""Inserts code of the repository where code seems to be missing: statements that stand between similar neighbours.
 
-Repairs often stand in the same project already. A run of statements is an ingredient; it fits a gap when its names mean
-something there (one or two others are renamed) and the better, the more its neighbours resemble the gap's, the nearer
-its home is, and the more it uses names the function has and does not read.
+A repair often exists in the same project already. A run of statements is an ingredient. It fits a gap when its names
+have a meaning there (one or two others are renamed). It fits better the more its neighbours resemble the gap's, the
+nearer its original place is, and the more it uses names that the function has and does not read.
 """
 
 import ast
@@ -46,7 +46,7 @@ class Ingredient:
 
 @dataclass
 class Ingredients:
-    """All ingredients among the files failing tests run, made once per look."""
+    """All ingredients in the files that failing tests run, made once per look."""
 
     evidence: Evidence
     scopes: dict[str, set[str]] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def _runs(
 
 
 def _uses(statement: ast.stmt) -> tuple[frozenset[str], frozenset[str], bool]:
-    """Names read, names bound, and whether it leaves or goes on with a loop."""
+    """Names read, names bound, and whether it contains a `break` or `continue`."""
     nodes = list(ast.walk(statement))
     reads = frozenset(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
     binds = frozenset(name for node in nodes for name in bound_by(node))
@@ -125,7 +125,7 @@ def insertion_repairs(ingredients: Ingredients, place: Place) -> Iterator[Repair
 
 
 def _nearness(ingredient: Ingredient, place: Place, wanted: frozenset[str], scope: set[str]) -> float:
-    """How near the ingredient's home is to the place, and how much of what it uses is missed there."""
+    """How near the ingredient's original place is, and how many of the missing names it uses."""
     score = 0.2
     score += 0.5 * (ingredient.path == place.path)
     score += 0.5 * bool(ingredient.owner and ingredient.owner == place.owner)
@@ -138,13 +138,13 @@ def _nearness(ingredient: Ingredient, place: Place, wanted: frozenset[str], scop
 
 @lru_cache(maxsize=10_000)
 def _similar(one: str, other: str) -> float:
-    """Shared words of two names, as a share of all."""
+    """The shared words of two names, as a share of all their words."""
     a, b = set(one.strip("_").split("_")), set(other.strip("_").split("_"))
     return len(a & b) / len(a | b)
 
 
 def _placed(ingredient: Ingredient, gap: Gap, place: Place, scope: set[str], near: float) -> Repair | None:
-    """The ingredient in the gap, with at most two names replaced; None where it makes no sense."""
+    """The ingredient in the gap, with at most two names replaced; None if it makes no sense there."""
     if (ingredient.in_loop and not gap.loop) or (ingredient.is_exit and not gap.last and not gap.replaces):
         return None
     known = scope | gap.bound
@@ -165,7 +165,7 @@ def _placed(ingredient: Ingredient, gap: Gap, place: Place, scope: set[str], nea
 
 
 def _renaming(strange: Sequence[str], ingredient: Ingredient, gap: Gap, place: Place) -> dict[str, str] | None:
-    """Names the gap does not know -> names it has that the ingredient does not use."""
+    """Names that are unknown in the gap -> known names that the ingredient does not use."""
     missed = unread(place.function)
     free = sorted(
         (name for name in gap.bound - ingredient.reads - ingredient.binds if name not in ("self", "cls")),

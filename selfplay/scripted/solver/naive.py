@@ -1,7 +1,8 @@
-"""The naive solver, shallow on purpose: one look at the traceback and one plausible edit, handed in unseen.
+"""The naive solver, shallow on purpose: one look at the traceback and one plausible edit, submitted without a test run.
 
-What a hurried person does: a guard before the line that crashes, the exception swallowed, a condition turned around, an
-early return, the expected value special-cased. It hardly ever solves, and its patches look like honest failures.
+It does what a person in a hurry does: add a guard before the line that crashes, swallow the exception, invert a
+condition, return early, special-case the expected value. It hardly ever solves a bug, and its patches look like honest
+failures.
 """
 
 import ast
@@ -22,11 +23,11 @@ from selfplay.scripted.solver.repair import Repair, changes
 
 Habit = Callable[[Evidence, Place], Iterator[Repair]]
 PLACES = 4
-"""Functions near the traceback's end that are considered."""
+"""How many functions near the traceback's end are considered."""
 
 
 def naive_solver(task: SolverTask) -> ScriptedPolicy:
-    """The policy for one attempt that does not really try."""
+    """The policy for one shallow attempt."""
     return ScriptedPolicy("scripted-naive", _script(task))
 
 
@@ -47,7 +48,7 @@ def _script(task: SolverTask) -> Script[None]:
 
 
 def choose(evidence: Evidence, number: int, rng: random.Random) -> Repair | None:
-    """One edit by the habit of this attempt's number, or by the next habit that finds one."""
+    """One edit by the method of this attempt's number, or by the next method that finds one."""
     for turn in range(len(HABITS)):
         habit = HABITS[(number + turn) % len(HABITS)]
         found = [repair for place in near_the_end(evidence) for repair in habit(evidence, place)]
@@ -59,7 +60,7 @@ def choose(evidence: Evidence, number: int, rng: random.Random) -> Repair | None
 
 
 def near_the_end(evidence: Evidence) -> Sequence[Place]:
-    """The functions in which the traceback ends; those the failing tests alone run where it ends in the tests."""
+    """The functions in which the traceback ends; if it ends in the tests, those that only failing tests run."""
     frames = [frame for test in evidence.failing[:3] for frame in test.frames[-2:]]
     crashed = [
         place
@@ -79,7 +80,7 @@ def _flip(evidence: Evidence, place: Place) -> Iterator[Repair]:
 
 
 def _swallow(evidence: Evidence, place: Place) -> Iterator[Repair]:
-    """The statement that fails, or any other the failing tests run, in a `try` that hides what goes wrong."""
+    """Put the failing statement, or any other the failing tests run, into a `try` that hides the exception."""
     lines = evidence.lines(place.path)
     for statement in without_docstring(place.function.body):
         start, end = first_line(statement), statement.end_lineno or statement.lineno

@@ -1,4 +1,4 @@
-"""Everything every idea proposes, for the most suspicious functions."""
+"""All repairs that all methods propose, for the most suspicious functions."""
 
 from selfplay.scripted.solver.calls import call_repairs, name_repairs, parameter_repairs, signatures
 from selfplay.scripted.solver.evidence import Evidence
@@ -10,11 +10,11 @@ from selfplay.scripted.solver.transplants import method_repairs, transplant_repa
 
 PLACES = 25
 WITH_INGREDIENTS = 10
-"""The most suspicious functions, for which code is looked for in the rest of the repository."""
+"""Number of the most suspicious functions for which code is searched in the rest of the repository."""
 
 
 def proposed(evidence: Evidence) -> list[Repair]:
-    """The repairs to choose from, in no order."""
+    """The repairs to choose from, in no particular order."""
     ingredients, known = Ingredients(evidence), signatures(evidence)
     found: list[Repair] = [*name_repairs(evidence), *parameter_repairs(evidence), *method_repairs(evidence)]
     for rank, place in enumerate(evidence.places[:PLACES]):

@@ -1,4 +1,4 @@
-"""A repair as a value: edits of source files, from which idea it comes, and how much is to be expected of it."""
+"""A repair as a value: edits of source files, the method that proposed it, and its expected worth."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ Edit = tuple[str, Cut]
 
 @dataclass(frozen=True)
 class Repair:
-    """`weight`: the suspicion of its place times what its kind is worth; only the order among repairs matters."""
+    """`weight`: the suspicion of its place times the worth of its kind; only the order among repairs matters."""
 
     edits: tuple[Edit, ...]
     kind: str
@@ -23,7 +23,7 @@ class Repair:
         return tuple((path, cut.start, cut.end, cut.lines) for path, cut in self.edits)
 
     def joined(self, other: "Repair") -> "Repair | None":
-        """Both at once; None where they touch each other."""
+        """Both repairs together; None if they overlap."""
         touching = any(
             a == b and first.start <= second.end + 1 and second.start <= first.end + 1
             for a, first in self.edits
@@ -35,7 +35,7 @@ class Repair:
 
 
 def changes(repair: Repair, texts: Mapping[str, str]) -> tuple[Change, ...] | None:
-    """What the files become; None when one of them does not parse any more or says the same."""
+    """The changed files; None when one of them does not parse any more or is still the same program."""
     cuts: dict[str, list[Cut]] = {}
     for path, cut in repair.edits:
         cuts.setdefault(path, []).append(cut)
@@ -44,7 +44,7 @@ def changes(repair: Repair, texts: Mapping[str, str]) -> tuple[Change, ...] | No
 
 
 def since(path: str, before: str, after: str) -> Change:
-    """All that became of a file, as one change."""
+    """All changes of a file, as one change."""
     return Change(path, before, after, cuts_between(before, after), "repaired")
 
 
@@ -59,8 +59,8 @@ def distinct(repairs: Iterable[Repair]) -> list[Repair]:
 
 
 def order(repairs: Sequence[Repair]) -> list[Repair]:
-    """Heaviest first, each further one of a kind, and of a kind at a place, counting a little less, so that none
-    crowds out the others."""
+    """Heaviest first. Each further repair of the same kind, and of the same kind at the same place, counts a little
+    less, so that no kind crowds out the others."""
     kinds: Counter[object] = Counter()
     faded = []
     for repair in sorted(repairs, key=lambda repair: -repair.weight):

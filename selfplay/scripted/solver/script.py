@@ -1,9 +1,9 @@
 """The solver without a model: test-guided search for a repair, through the same loop and tools as any solver.
 
-It restores the tests the specification names, looks which fail and what they run, proposes repairs, tries them in
-forks of one pytest process, and hands in the first that turns every failing test green and no other one red. A repair
-that helps some of them stays, and the search goes on from there. Failing that, its best try is handed in, or answers
-read off the tests. Attempts on one bug differ by what they expect most of (`VARIATIONS`) and by chance.
+It restores the tests that the specification names, looks which fail and what they run, proposes repairs, tries them in
+forks of one pytest process, and submits the first that makes every failing test pass and no other test fail. A repair
+that helps some tests stays, and the search continues from there. Otherwise its best try is submitted, or answers read
+from the tests. Attempts at one bug differ in their preferences (`VARIATIONS`) and by chance.
 """
 
 import itertools
@@ -23,26 +23,26 @@ from selfplay.scripted.solver.steps import Tried
 from selfplay.scripted.solver.variation import VARIATIONS
 
 BUDGETS = ((300, 15.0), (150, 8.0), (80, 5.0))
-"""Repairs tried and the seconds that may take: at first, then from each partial repair on. The number decides where
-tests are quick, so that the same attempt on another machine ends the same way."""
+"""How many repairs are tried and how many seconds that may take: at first, then after each partial repair. Where tests
+are quick the number decides, so that the same attempt ends the same way on another machine."""
 CONFIRMED = 3
-"""Clean repairs that are looked at again before the search goes on."""
+"""How many clean repairs are run again before the search continues."""
 CHOICES = 8
-"""Equally good repairs among which chance chooses."""
+"""Number of equally good repairs from which one is drawn at random."""
 PAIRED = 4
-"""Partial repairs that are tried together with others."""
+"""Number of partial repairs that are tried in combination with others."""
 ANSWER_ROUNDS = 3
 
 
 def scripted_solver(task: SolverTask) -> ScriptedPolicy:
-    """The policy for one attempt that really tries."""
+    """The policy for one serious attempt."""
     return ScriptedPolicy("scripted-search", _script(task))
 
 
 def _script(task: SolverTask) -> Script[None]:
     try:
         yield from _Attempt(task).play()
-    except Stuck:  # no Python, no pytest, nothing to change: an attempt that gives up, not one that fails
+    except Stuck:  # no Python, no pytest, nothing to change: the attempt gives up, it does not fail
         yield from steps.start_over()
         raise
 
@@ -80,7 +80,7 @@ class _Attempt:
         return evidence_from(report, {**self.original, **self.made}, self.task.specification)
 
     def _search(self, evidence: Evidence) -> Script[bool]:
-        """Repair by repair; whether the last one left nothing to repair."""
+        """Search repair by repair; returns whether nothing was left to repair."""
         wanted = [test.id for test in evidence.failing]
         for step, (most, seconds) in enumerate(BUDGETS):
             pool = self._ordered(proposed(evidence), most)
@@ -104,7 +104,7 @@ class _Attempt:
     def _try_all(
         self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float
     ) -> Script[tuple[list[Tried], bool]]:
-        """Try repairs until one is clean, and is so again when looked at anew; whether there was such a one."""
+        """Try repairs until one is clean, and is clean again in a new process; returns whether there was one."""
         tried: list[Tried] = []
         for _ in range(CONFIRMED):
             last = yield from self._try(evidence, repairs[len(tried) :], wanted, seconds)
@@ -116,7 +116,7 @@ class _Attempt:
         return tried, False
 
     def _confirmed(self, repair: Repair) -> Script[bool]:
-        """Whether nothing fails in a process that was started with the repair; it stays then."""
+        """Whether nothing fails in a process that was started with the repair; if so, the repair stays."""
         before = dict(self.made)
         yield from self._adopt(repair)
         report = yield from steps.look(self.shown, trace_seconds=0.0)
@@ -136,7 +136,7 @@ class _Attempt:
     def _try(
         self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float
     ) -> Script[list[Tried]]:
-        """`wanted`: every test that failed at first; those that still do are asked first."""
+        """`wanted`: every test that failed at first; those that still fail are run first."""
         if not repairs:
             return []
         still = [test.id for test in evidence.failing]
@@ -147,11 +147,12 @@ class _Attempt:
             return (
                 yield from steps.try_out(repairs, ids, len(still), self.files, warm=warm, seconds=seconds, each=each)
             )
-        except Stuck:  # a repair took all of pytest down: its steps say so, and the attempt still hands something in
+        except Stuck:  # a repair crashed pytest: its steps say so, and the attempt still submits
             return []
 
     def _best(self, evidence: Evidence, tried: Sequence[Tried], pool: Sequence[Repair], first: bool) -> Repair | None:
-        """The repair that helps most; at first, where none does, one of the heaviest, so that there is something."""
+        """The repair that helps most; if none helps at first, one of the heaviest, so that there is something to
+        submit."""
         ran = [one for one in tried if one.state == "ran"]
         most = max((len(one.passed) for one in ran), default=0)
         if not most and not first:
@@ -169,7 +170,7 @@ class _Attempt:
         self.made.update({change.path: change.after or "" for change in made})
 
     def _answer(self) -> Script[None]:
-        """Special cases for what the tests show instead of what the search left, as long as that gets somewhere."""
+        """Special-case what the tests show, in place of the search's result, as long as that makes progress."""
         searched, self.made = self.made, {}
         yield from steps.start_over()
         yield from steps.restore_tests()
@@ -188,7 +189,7 @@ def helped(tried: Sequence[Tried]) -> bool:
 
 
 def near(passing: Sequence[str], test: str, most: int = 3) -> list[str]:
-    """A few passing tests of the same file: they warm up what the failing one needs too."""
+    """A few passing tests of the same file: they warm up what the failing test needs too."""
     file = test.split("::")[0]
     return [other for other in passing if other.split("::")[0] == file][:most]
 

@@ -1,4 +1,4 @@
-"""What a scripted solver says through the tools: prepare, look at the failing tests, try repairs, hand in."""
+"""The scripted solver's tool calls: prepare, look at the failing tests, try repairs, submit."""
 
 import json
 import shlex
@@ -18,7 +18,7 @@ from selfplay.scripted.solver.repair import Repair
 FOLDER = "/tmp/solver"
 ROOT = "/testbed"
 MOST_SOURCES = 4_000_000
-"""Characters of source read for hints and code to take over."""
+"""Characters of source that are read for hints and for code to reuse."""
 MOST_TEST_FILES = 400
 _OFF = "-p no:cacheprovider -p no:xdist -p no:randomly -p no:random_order -p no:pytest_cov -p no:timeout -p no:sugar"
 _READ = """
@@ -39,8 +39,8 @@ print(json.dumps(texts))
 
 @dataclass(frozen=True)
 class Tried:
-    """What a repair did. `state`: ran, broken (its file cannot be loaded) or late; `passed`: of the failing tests;
-    `clean`: all failing tests pass and no other one seen fails."""
+    """The result of a repair. `state`: ran, broken (its file cannot be loaded) or late; `passed`: those of the failing
+    tests that pass; `clean`: all failing tests pass and no other test that was run fails."""
 
     repair: Repair
     state: str
@@ -50,7 +50,7 @@ class Tried:
 
 
 def prepare(specification: str) -> Script[list[str]]:
-    """Put the specification into the tree; returns its test files. Raises `Stuck` where Python or pytest is missing."""
+    """Apply the specification to the tree; returns its test files. Raises `Stuck` when Python or pytest is missing."""
     done = yield from tools.bash("python -c 'import pytest'")
     if not done.ok:
         raise Stuck("there is no Python with pytest here")
@@ -120,7 +120,7 @@ def try_out(
 
 
 def screen(failing: Sequence[str], most: int = 6) -> list[str]:
-    """A few of the failing tests that stand for all: of different functions first."""
+    """A few failing tests that represent all: different functions first."""
     first: dict[str, str] = {}
     for test in failing:
         first.setdefault(test.split("[")[0], test)
@@ -135,7 +135,7 @@ def _tried(repairs: Sequence[Repair], result: Mapping[str, Any], failing: int) -
 
 
 def _job(job: Mapping[str, Any], files: Sequence[str], timeout: float) -> Script[dict[str, Any]]:
-    """One start of pytest; again without the repository's own options where those are not understood."""
+    """One start of pytest; repeated without the repository's own options if pytest does not know them."""
     yield from tools.create(f"{FOLDER}/job.json", json.dumps(job) + "\n")
     plain = "" if job["do"] == "look" else "--assert=plain"  # explaining a comparison takes longer than failing
     names = " ".join(shlex.quote(path) for path in files)
@@ -157,7 +157,7 @@ def _job(job: Mapping[str, Any], files: Sequence[str], timeout: float) -> Script
 
 
 def test_files(paths: Sequence[str], first: Sequence[str]) -> list[str]:
-    """The files tests are likely in, those of the specification first."""
+    """The files that probably contain tests, those of the specification first."""
     found = [path for path in paths if is_test_file(path) and _collects(path.rsplit("/", 1)[-1])]
     return [*first, *(path for path in found if path not in first)][:MOST_TEST_FILES]
 
@@ -172,7 +172,7 @@ def write(made: Sequence[Change]) -> Script[None]:
 
 
 def hand_in(made: Sequence[Change]) -> Script[None]:
-    """The tree as it was given with these changes alone, submitted."""
+    """Submit the tree as it was given, with only these changes."""
     yield from start_over()
     yield from write(made)
     yield from tools.bash("git --no-pager diff --stat")

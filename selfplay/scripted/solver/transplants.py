@@ -1,4 +1,4 @@
-"""Bodies and methods taken over from siblings: functions of the same or a like name, classes of the same kind."""
+"""Bodies and methods copied from siblings: functions of the same or a similar name, classes of the same kind."""
 
 import ast
 import re
@@ -14,11 +14,11 @@ from selfplay.scripted.solver.hints import attributes_of, unread
 from selfplay.scripted.solver.repair import Repair
 
 Sibling = tuple[str, str, Function, float]
-"""Path, class, function and how alike it is."""
+"""Path, class, function and its similarity."""
 
 
 def transplant_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
-    """The place's body replaced by that of each like function, and what stubs usually hold."""
+    """Replace the place's body by that of each similar function, and by bodies that are usual for stubs."""
     own = without_docstring(place.function.body)
     stub = is_stub(place.function)
     worth = (1.6 if stub else 0.25 if len(own) <= 6 else 0.1) * place.suspicion
@@ -35,7 +35,7 @@ def transplant_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
 
 
 def siblings(evidence: Evidence, place: Place) -> list[Sibling]:
-    """Functions whose body could be the place's: of the same name, or of a like one with like parameters."""
+    """Functions whose body could fit the place: of the same name, or of a similar one with similar parameters."""
     found = []
     for path, owner, function in evidence.functions:
         if function is place.function or is_stub(function) or len(function.body) > 25:
@@ -56,14 +56,14 @@ def _likeness(function: Function, place: Place, near: bool) -> float:
 
 @lru_cache(maxsize=100_000)
 def alike(one: str, other: str) -> float:
-    """How alike two names are, 0 to 1: by their beginnings, their ends, and the words they are made of."""
+    """How similar two names are, 0 to 1: by their beginnings, their ends, and their words."""
     ends = max(_common(one, other), _common(one[::-1], other[::-1]))
     words, others = (set(re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)) for name in (one, other))
     return max(2 * ends / (len(one) + len(other)), len(words & others) / max(1, len(words | others)))
 
 
 def _common(one: str, other: str) -> int:
-    """How many letters two texts begin with alike."""
+    """The length of the common prefix, in letters."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
@@ -113,7 +113,7 @@ def usual_bodies(evidence: Evidence, place: Place) -> list[str]:
 def replaced(
     evidence: Evidence, place: Place, body: Sequence[str], kind: str, weight: float, what: str, add: bool = False
 ) -> Iterator[Repair]:
-    """The function with another body; with `add` the line goes after what is there."""
+    """The function with another body; with `add` the line is appended to the existing body."""
     own, lines = without_docstring(place.function.body), evidence.lines(place.path)
     every = place.function.body
     if not starts_line(every[0], lines):
@@ -126,7 +126,7 @@ def replaced(
 
 
 def method_repairs(evidence: Evidence) -> Iterator[Repair]:
-    """Methods that siblings of a suspicious class have and it has not; first those an error misses by name."""
+    """Methods that siblings of a suspicious class have and the class lacks; first those an error names as missing."""
     missing = {
         found.group(2)
         for test in evidence.failing

@@ -1,5 +1,5 @@
-"""How attempts on one bug differ: which kinds of repairs one expects, how much chance mixes the order, what it does
-when nothing helps."""
+"""How attempts at one bug differ: which kinds of repairs an attempt prefers, how much chance mixes the order, what it
+does when nothing helps."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from selfplay.scripted.solver.repair import Repair
 
 REGION = 40
-"""Lines that rise and fall together when chance moves an attempt's attention."""
+"""Lines whose weights change together when chance shifts an attempt's attention."""
 
 
 @dataclass(frozen=True)
 class Variation:
-    """`factors` on kinds of repairs; `chance` (0 to 1) how far weights are shaken, by region and one by one;
-    `answers`: whether special cases for the visible tests are the last resort."""
+    """`factors`: weights of kinds of repairs; `chance` (0 to 1): how far weights are changed at random, by region and
+    one by one; `answers`: whether special cases for the visible tests are the last resort."""
 
     factors: Mapping[str, float] = field(default_factory=dict)
     chance: float = 0.0

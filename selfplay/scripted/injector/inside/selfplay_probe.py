@@ -34,7 +34,7 @@ def describe(item, call):
     indices = dict(getattr(callspec, "indices", {})) if callspec else {}
     name = getattr(item, "originalname", None) or item.name.split("[")[0]
     late = bool(call.excinfo) and "the test exceeded" in str(call.excinfo.value)
-    if late:  # nobody wants a bug that hangs: the rest need not run
+    if late:  # a bug that hangs is not wanted: skip the rest
         item.session.shouldstop = "a test hangs"
     return {"late": late, "path": path, "line": (line or 0) + 1, "name": name, "crash": crash, "indices": indices}
 

@@ -53,7 +53,7 @@ def pytest_runtestloop(session):
 
 
 def quiet(item):
-    """Telling a failure takes ten times as long as failing, and nobody reads it."""
+    """Reporting a failure takes ten times as long as failing, and the reports are not used."""
     item.repr_failure = item._repr_failure_py = lambda *args, **kwargs: "failed"
 
 
@@ -65,7 +65,7 @@ def pytest_assertrepr_compare(config, op, left, right):
 
 
 def literal(value, most=4000):
-    """The source of a plain value; None for anything else. What a `repr` written by anybody claims is not believed."""
+    """The source of a plain value; None for anything else. A custom `repr` is not believed."""
     try:
         if not plain(value, 4):
             return None

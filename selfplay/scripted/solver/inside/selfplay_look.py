@@ -32,7 +32,8 @@ def run(session, job):
 
 
 def warm(items):
-    """Run a few passing tests for real, so that what a process does once is neither traced nor done in every child."""
+    """Run a few passing tests for real, so that one-time work of the process is neither traced nor repeated in every
+    child."""
     for item in items[:WARM]:
         outcome(item)
 
@@ -46,7 +47,7 @@ def broken(session):
 
 
 def spread(ids, most):
-    """At most `most` of the ids, of as many test functions as there are."""
+    """At most `most` of the ids, from as many test functions as possible."""
     by_function = {}
     for test in ids:
         by_function.setdefault(test.split("[")[0], []).append(test)
@@ -83,7 +84,7 @@ def plain_run(items, seconds):
 
 
 def described(call):
-    """Where and with what a test failed: frames of the repository, outermost first."""
+    """Where and how a test failed: frames of the repository, outermost first."""
     frames, step = [], call.excinfo._excinfo[2]
     while step is not None:
         path = relative(step.tb_frame.f_code.co_filename)

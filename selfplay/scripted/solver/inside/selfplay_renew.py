@@ -1,7 +1,8 @@
-"""New source into a running process, in place: other modules hold references to what is there.
+"""Loads new source into a running process, in place: other modules hold references to the existing objects.
 
-Where a repair stays inside one function, that function alone is compiled and its live objects get the new code, which
-takes a millisecond. Else the module is run again, its functions get the new code and its classes the new attributes.
+When a repair stays inside one function, only that function is compiled and its live objects get the new code, which
+takes a millisecond. Otherwise the module is run again, its functions get the new code and its classes the new
+attributes.
 """
 
 import ast
@@ -14,7 +15,7 @@ import types
 
 
 def loader(texts, after, edits):
-    """What brings the new texts in when called; None when one of them is no Python."""
+    """A function that loads the new texts when called; None when one of them is not Python."""
     try:
         loads = []
         for path, text in after.items():
@@ -38,7 +39,7 @@ def rerun(path, text):
 
 
 def swap(path, before, after, edits):
-    """New code for one live function; None where the edits are not inside the body of one."""
+    """New code for one live function; None when the edits are not inside one function's body."""
     full = os.path.abspath(path)
     function, owners = holder(path, before, edits)
     if function is None:
@@ -136,7 +137,7 @@ def own(thing, module):
 
 
 def replace(was, value):
-    """Other modules that took the old object by name get the new one."""
+    """Other modules that imported the old object by name get the new one."""
     for other in list(sys.modules.values()):
         space = getattr(other, "__dict__", None)
         if isinstance(space, dict):
@@ -168,7 +169,7 @@ def set_quietly(owner, name, value):
 
 
 def own_class(value, was, new):
-    """`super()` in a new method means the class others know."""
+    """`super()` in a new method means the class that other modules know."""
     for function in (value, getattr(value, "__func__", None), getattr(value, "fget", None)):
         for cell in getattr(function, "__closure__", None) or ():
             try:
@@ -179,7 +180,7 @@ def own_class(value, was, new):
 
 
 def renew_function(was, new):
-    """Whether the old function could be given the new one's code."""
+    """Give the old function the new one's code; returns whether that was possible."""
     if isinstance(was, (classmethod, staticmethod)) and type(was) is type(new):
         return renew_function(was.__func__, new.__func__)
     if not isinstance(was, types.FunctionType) or not isinstance(new, types.FunctionType):

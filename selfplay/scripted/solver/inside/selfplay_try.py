@@ -1,7 +1,7 @@
-"""Tries repairs: for each, the changed modules are loaded anew in a forked child and the failing tests run there.
+"""Tries repairs: for each, the changed modules are loaded again in a forked child and the failing tests run there.
 
-A repair is written to the files too, for tests that start processes, and taken back by the parent. What comes out
-clean here is run once more from nothing before it is handed in.
+A repair is written to the files too, for tests that start processes, and reverted by the parent. A repair that passes
+here is run once more in a new process before it is submitted.
 """
 
 import functools
