@@ -16,9 +16,9 @@ from selfplay.artifact import Bug
 from selfplay.commands.cost import Meter
 from selfplay.commands.storing import store_episode
 from selfplay.curriculum import Curriculum, EpisodeRecord, Progress
-from selfplay.rollout.injector import InjectorRun, injector_rollout, strategy_of
+from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
 from selfplay.rollout.many import ModelDown, many
-from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
+from selfplay.rollout.rollout import InjectorOutcome, InjectorRollout, Rollout
 from selfplay.sandbox import SandboxError
 
 log = logging.getLogger(__name__)
@@ -85,8 +85,7 @@ class _Loop:
         except Exception as error:
             log.exception("episode %d failed", number)
             why = f"{type(error).__name__}: {error}"
-            strategy = strategy_of(self.run.strategy, self.run.origin.seed, number)
-            key = InjectorKey(self.run.repository, strategy, self.run.origin.seed, number)
+            key = injector_key(self.run, number)
             lost = Trajectory("injector", self.run.player.name, Finish.POLICY_ERROR, error=why)
             return Rollout(lost, key, InjectorOutcome("failed", why, time.monotonic() - started))
 

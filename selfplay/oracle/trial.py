@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
 from selfplay.sandbox import Backend, Limits, World
-from selfplay.workbench.engine import ORACLE, Request, Run, run_tests
 from selfplay.workbench.files import TestFile
+from selfplay.workbench.running import ORACLE, Request, Run, run_tests
 
 WITNESS_FILE = "/tmp/selfplay-witness"
 _WITNESS_SOURCE = "selfplay_witness.py"

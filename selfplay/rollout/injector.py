@@ -87,8 +87,7 @@ async def injector_rollout(run: InjectorRun, number: int) -> InjectorRollout:
                 raise ModelDown(trajectory.error)
             artifact = await run.workers.run(_collected, trajectory, sandbox)
         outcome = await _outcome(run, lease, task, trajectory, artifact)
-    key = InjectorKey(run.repository, task.strategy, task.seed, number, task.seed_location)
-    return Rollout(trajectory, key, replace(outcome, seconds=time.monotonic() - started))
+    return Rollout(trajectory, injector_key(run, number), replace(outcome, seconds=time.monotonic() - started))
 
 
 async def _outcome(
@@ -118,6 +117,12 @@ def injector_task(run: InjectorRun, number: int) -> InjectorTask:
         seconds=thresholds.seconds,
         seed_location=seed_location(run.origin.prepared.tree, seed, number),
     )
+
+
+def injector_key(run: InjectorRun, number: int) -> InjectorKey:
+    """Which episode it is, and with which others it is compared."""
+    task = injector_task(run, number)
+    return InjectorKey(run.repository, task.strategy, task.seed, number, task.seed_location)
 
 
 def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:

@@ -76,8 +76,10 @@ def injector_task_of(bug: Bug, number: int, suite: Suite) -> InjectorTask:
 def _otherwise(trajectory: Trajectory, artifact: Artifact, sandbox: Sandbox) -> str:
     """Why an episode does not reproduce this bug; empty when it does."""
     if trajectory.finish != Finish.SUBMITTED:
-        talks = trajectory.record.conversations
-        heard = [message.content for talk in talks[-1:] for message in talk if message.role == "user"]
+        conversations = trajectory.record.conversations
+        heard = [
+            message.content for conversation in conversations[-1:] for message in conversation if message.role == "user"
+        ]
         said = next((text for text in reversed(heard) if NO_CALL not in text), "")
         return f"the harness did not take it: {(trajectory.error or said)[:300]}"
     try:

@@ -97,11 +97,11 @@ def lessons(success: Success, observation_chars: int) -> list[Lesson]:
     textual format cannot express. Raises `TrajectoryError`."""
     trajectory = load(success.path)
     name = success.path.name.removesuffix(".jsonl.zst")
-    talks = _ended(trajectory) or _spoken(trajectory, success.told, observation_chars)
+    conversations = _ended(trajectory) or _spoken(trajectory, success.told, observation_chars)
     return [
-        Lesson(f"{name}-{number}" if len(talks) > 1 else name, success.role, trajectory.policy, kept)
-        for number, talk in enumerate(talks)
-        if (kept := _until_last_answer(_textual(talk)))
+        Lesson(f"{name}-{number}" if len(conversations) > 1 else name, success.role, trajectory.policy, kept)
+        for number, conversation in enumerate(conversations)
+        if (kept := _until_last_answer(_textual(conversation)))
     ]
 
 
@@ -158,10 +158,10 @@ def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[
 
 def _ended(trajectory: Trajectory) -> tuple[tuple[Message, ...], ...]:
     """The conversations, without the last message if the episode was cut short: its call was never answered."""
-    talks = trajectory.record.conversations
-    if trajectory.finish == Finish.SUBMITTED or not talks or talks[-1][-1].role != "assistant":
-        return talks
-    return (*talks[:-1], talks[-1][:-1])
+    conversations = trajectory.record.conversations
+    if trajectory.finish == Finish.SUBMITTED or not conversations or conversations[-1][-1].role != "assistant":
+        return conversations
+    return (*conversations[:-1], conversations[-1][:-1])
 
 
 def _rounded(call: Call) -> Call:
@@ -172,14 +172,14 @@ def _rounded(call: Call) -> Call:
     return replace(call, arguments={**call.arguments, "timeout": math.ceil(seconds)})
 
 
-def _textual(talk: tuple[Message, ...]) -> tuple[Message, ...]:
+def _textual(conversation: tuple[Message, ...]) -> tuple[Message, ...]:
     """A conversation in the textual format. For one with native calls, the tools are described in the prompt; when
     several calls in one message got the same answer, it is written once."""
-    native = any(message.calls for message in talk)
+    native = any(message.calls for message in conversation)
     system = opening("", native=False)[0]
     kept = [
         system if native and message.role == "system" else _in_text(message)
-        for message, before in zip(talk, (None, *talk), strict=False)
+        for message, before in zip(conversation, (None, *conversation), strict=False)
         if not (message.role == "tool" and before and before.role == "tool")
     ]
     return tuple(kept)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from selfplay.artifact import Artifact
 from selfplay.sandbox import Backend, Limits, World
 from selfplay.workbench.cache import RunCache
-from selfplay.workbench.engine import Request, run_tests
 from selfplay.workbench.result import Inspection, Meter, TestRun
+from selfplay.workbench.running import Request, run_tests
 from selfplay.workbench.staging import DoesNotApply, apply_diffs, missing_files
 
 

@@ -91,12 +91,12 @@ def step(call: Call, output: str = "", malformed: bool = False) -> Step:
 
 
 def test_malformed_calls_stay_and_are_not_imitated(tmp_path: Path) -> None:
-    talk = (
+    conversation = (
         Message("system", "s"), Message("user", "u"), Message("assistant", "<tool: bash>\nls", malformed=True),
         Message("user", "not closed"), Message("assistant", "<tool: bash>\nls\n</tool>"), Message("user", "a"),
         Message("assistant", "garbage", malformed=True),
     )  # fmt: skip
-    trajectory = Trajectory("solver", "m", Finish.SUBMITTED, record=Record((talk,)))
+    trajectory = Trajectory("solver", "m", Finish.SUBMITTED, record=Record((conversation,)))
     (lesson,) = lessons(success(tmp_path, trajectory), 1000)
     row = lesson.to_json(None)
     assert [message["train"] for message in row["messages"]] == [False, False, False, False, True]
@@ -104,12 +104,14 @@ def test_malformed_calls_stay_and_are_not_imitated(tmp_path: Path) -> None:
 
 def test_native_calls_are_said_in_the_textual_format(tmp_path: Path) -> None:
     call, bad = NativeCall("1", "bash", '{"command": "ls"}'), NativeCall("2", "bash", "{")
-    talk = (
+    conversation = (
         Message("system", "s"), Message("user", "u"), Message("assistant", "I look.", (call,)),
         Message("tool", "a", answers="1"), Message("assistant", "", (bad,)), Message("tool", "no", answers="2"),
         Message("assistant", "Done."),
     )  # fmt: skip
-    (lesson,) = lessons(success(tmp_path, Trajectory("solver", "m", Finish.SUBMITTED, record=Record((talk,)))), 1000)
+    (lesson,) = lessons(
+        success(tmp_path, Trajectory("solver", "m", Finish.SUBMITTED, record=Record((conversation,)))), 1000
+    )
     assert [message.role for message in lesson.messages[2:]] == ["assistant", "user", "assistant", "user", "assistant"]
     assert "<tool: bash" in lesson.messages[0].content and "as a function" not in lesson.messages[0].content
     assert lesson.messages[2].content == "I look.\n\n<tool: bash>\nls\n</tool>"
@@ -118,23 +120,25 @@ def test_native_calls_are_said_in_the_textual_format(tmp_path: Path) -> None:
 
 def test_two_native_calls_at_once_are_answered_once(tmp_path: Path) -> None:
     calls = (NativeCall("1", "bash", "{}"), NativeCall("2", "bash", "{}"))
-    talk = (
+    conversation = (
         Message("system", "s"), Message("user", "u"), Message("assistant", "", calls, malformed=True),
         Message("tool", "one call", answers="1"), Message("tool", "one call", answers="2"), Message("assistant", "Ok."),
     )  # fmt: skip
-    (lesson,) = lessons(success(tmp_path, Trajectory("solver", "m", Finish.SUBMITTED, record=Record((talk,)))), 1000)
+    (lesson,) = lessons(
+        success(tmp_path, Trajectory("solver", "m", Finish.SUBMITTED, record=Record((conversation,)))), 1000
+    )
     assert [message.role for message in lesson.messages] == ["system", "user", "assistant", "user", "assistant"]
 
 
 @pytest.mark.parametrize("finish", [Finish.OUT_OF_CALLS, Finish.LOOPED])
 def test_a_call_that_nobody_answered_is_not_imitated(tmp_path: Path, finish: Finish) -> None:
     """A submission made before counts, so the episode may well be a success."""
-    talk = (
+    conversation = (
         Message("system", "s"), Message("user", "u"), Message("assistant", "<tool: submit>\n</tool>"),
         Message("user", "submitted"), Message("assistant", "<tool: nothing>\n</tool>"),
     )  # fmt: skip
-    (lesson,) = lessons(success(tmp_path, Trajectory("solver", "m", finish, record=Record((talk,)))), 1000)
-    assert lesson.messages == talk[:3]
+    (lesson,) = lessons(success(tmp_path, Trajectory("solver", "m", finish, record=Record((conversation,)))), 1000)
+    assert lesson.messages == conversation[:3]
 
 
 def test_a_script_that_the_format_cannot_say_gives_no_lesson(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import hand_made
 import pytest
 
 from selfplay.sandbox import Backend, World
-from selfplay.workbench.engine import Request, Run, run_tests
 from selfplay.workbench.files import TestFile
+from selfplay.workbench.running import Request, Run, run_tests
 
 PARSER = 'import json, sys\nprint(json.dumps(dict.fromkeys(filter(None, sys.stdin.read().split("\\n")), "passed")))\n'
 ORIGINAL = hand_made.original("python")
