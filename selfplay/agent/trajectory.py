@@ -147,7 +147,7 @@ def load(path: Path) -> Trajectory:
         record = _record(head.get("record", {}), segments)
         steps = tuple(_step(line) for line in lines if "call" in line)
         return Trajectory(**{**_known(Trajectory, head), "finish": Finish(head["finish"])}, steps=steps, record=record)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, zstandard.ZstdError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, zstandard.ZstdError) as error:
         raise TrajectoryError(f"{path} is not a trajectory: {type(error).__name__}: {error}") from error
 
 

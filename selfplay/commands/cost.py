@@ -10,6 +10,9 @@ from selfplay.curriculum import Curriculum
 from selfplay.repository import Suite
 from selfplay.sandbox import elsewhere
 
+EVERY = 10.0
+"""Seconds: what a kill may lose of the account."""
+
 
 def cpu_seconds() -> float:
     """User and system seconds of this process, its live descendants, its reaped descendants (dead sandboxes), and the
@@ -24,16 +27,27 @@ def cpu_seconds() -> float:
 
 
 class Meter:
-    """Wall and core seconds by phase, stored in the pool as they are spent: a resumed run continues the count."""
+    """Wall and core seconds by phase, stored in the pool as they are spent: a resumed run goes on counting."""
 
-    def __init__(self, pool: Curriculum) -> None:
-        self._pool = pool
+    def __init__(self, pool: Curriculum, phase: str = "prepare") -> None:
+        self._pool, self._phase = pool, phase
         self._wall, self._cpu = time.monotonic(), cpu_seconds()
 
-    def lap(self, phase: str) -> None:
-        """Charge what was spent since the last lap to `phase`."""
+    def begin(self, phase: str) -> None:
+        """End the phase before, and charge what is spent from now on to `phase`."""
+        self.store()
+        self._phase = phase
+
+    def tick(self) -> None:
+        """Store what was spent, if that was not done for `EVERY` seconds: it looks at every process, and the event loop
+        waits for it."""
+        if time.monotonic() - self._wall >= EVERY:
+            self.store()
+
+    def store(self) -> None:
+        """Charge what was spent until now to the phase."""
         wall, cpu = time.monotonic(), cpu_seconds()
-        self._pool.add_cost(phase, wall - self._wall, max(0.0, cpu - self._cpu))
+        self._pool.add_cost(self._phase, wall - self._wall, max(0.0, cpu - self._cpu))
         self._wall, self._cpu = wall, cpu
 
 

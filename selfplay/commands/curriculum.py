@@ -1,8 +1,6 @@
 """From a source to a stored curriculum: what `selfplay curriculum` does, as one function over values."""
 
 import asyncio
-import os
-import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,9 +10,11 @@ from typing import Any, Literal, Protocol
 from selfplay.commands.cost import Meter, cost_report
 from selfplay.commands.make_bugs import Wanted, make_bugs
 from selfplay.commands.solve import SolveWatcher, settle_attempts, solve_pool
+from selfplay.commands.storing import keep_original
 from selfplay.curriculum import Curriculum, Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
-from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
+from selfplay.errors import SelfplayError
+from selfplay.repository import Prepared, Suite, measure_suite, prepare
 from selfplay.repository.source import PathSource, parse_source
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.bug_record import Origin
@@ -85,19 +85,22 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
         prepared, suite = _prepared(order, pool, backend, watcher)
-        meter.lap("prepare")
+        meter.begin("bugs")
         why_not = ""
         if order.policy in SCRIPTED:
             survey = survey_of(prepared, suite, backend, say=watcher.say)
             player = ScriptedPlayer(order.policy, survey)
             why_not = _impossible(order, suite, survey)
-            meter.lap("bugs")
         reason = why_not or "interrupted"
         try:
             if not why_not:
                 watcher.expect(order.bugs, "making bugs")
                 reason = runner.run(_played(order, pool, prepared, suite, backend, player, watcher, meter))
+        except SelfplayError as error:
+            reason = error.message
+            raise
         finally:
+            meter.store()
             facts = {**_facts(order, prepared, suite, reason), **summarise(pool)}
             summary = {**facts, "cost": cost_report(pool, suite)}
             write_summary(order.out, summary)
@@ -146,8 +149,8 @@ async def _played(
         reason = await make_bugs(run, pool, wanted, places, watcher.step, meter)
         if order.order == 2 and pool.episodes.count():
             solving = SolverRun(prepared, player.name, player, seats, workers, order.seed)
+            meter.begin("second_order")
             await solve_pool(solving, pool, order.attempts, order.per_parent, None, watcher)
-            meter.lap("second_order")
     return reason
 
 
@@ -230,18 +233,3 @@ def _facts(order: Order, prepared: Prepared, suite: Suite, reason: str) -> dict[
             "left_out_files": list(suite.left_out),
         },
     }
-
-
-def keep_original(prepared: Prepared, target: Path, anew: bool) -> None:
-    """Write the original tree to `target` once; with `anew`, write it again, while no bug needs the old one.
-
-    After a kill the tree is there whole or not at all.
-    """
-    if target.exists() and not anew:
-        return
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    shutil.rmtree(temporary, ignore_errors=True)
-    write_original(prepared, temporary)
-    if target.exists():
-        shutil.rmtree(target)
-    temporary.replace(target)

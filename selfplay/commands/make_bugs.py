@@ -18,6 +18,7 @@ from selfplay.commands.storing import store_episode
 from selfplay.curriculum import Curriculum, EpisodeRecord, Progress
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
 from selfplay.rollout.many import ModelDown, many
+from selfplay.rollout.players import SCRIPTED
 from selfplay.rollout.rollout import InjectorOutcome, InjectorRollout, Rollout
 from selfplay.sandbox import SandboxError
 
@@ -47,7 +48,7 @@ async def make_bugs(run: InjectorRun, pool: Curriculum, wanted: Wanted, places: 
         async for _, rollout in rollouts:
             record = store_episode(pool, rollout)
             taken = loop.take()
-            meter.lap("bugs")
+            meter.tick()
             watch(Progress(pool.episodes.count(run.repository), wanted.bugs, record, tuple(taken)))
             loop.count(record)
     return loop.reason()
@@ -90,7 +91,9 @@ class _Loop:
             return Rollout(lost, key, InjectorOutcome("failed", why, time.monotonic() - started))
 
     def count(self, record: EpisodeRecord) -> None:
-        """Keep the reasons of the last episodes while they are all the same."""
+        """Keep the reasons of a script's last episodes while they are all the same: its next try will end so, too."""
+        if self.run.player.name not in SCRIPTED:
+            return  # a model may do better: `patience` says how often it is tried
         self.same = [*self.same, record.reason] if self.same[-1:] in ([], [record.reason]) else [record.reason]
 
     def reason(self) -> str:

@@ -178,6 +178,9 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
     for bug in pool.bugs():
         if wanted is not None and bug.id not in wanted:
             continue
+        if bug.tree_hash != run.prepared.tree_hash:
+            say(f"{bug.id} is left out: it was planted in {bug.source}, another repository of this pool")
+            continue
         try:
             found.append(make_ready(pool.folder / "bugs" / bug.id, run.prepared))
         except (SelfplayError, ValueError) as error:

@@ -1,5 +1,7 @@
 """Stores rollouts in a run's folder: first the trajectory, then the row that names it."""
 
+import os
+import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 from selfplay.agent.trajectory import Trajectory, save
 from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeFigures, EpisodeRecord
 from selfplay.curriculum.attempts import attempt_trajectory
+from selfplay.repository import Prepared, write_original
 from selfplay.rollout.rollout import FORMAT, InjectorRollout, SolverKey, SolverOutcome, SolverRollout
 
 LEFT_TO_THE_POOL = ("artifact", "bug", "diff")
@@ -108,3 +111,18 @@ def _save(rollout: InjectorRollout | SolverRollout, path: Path) -> None:
     outcome = {name: value for name, value in vars(rollout.outcome).items() if name not in LEFT_TO_THE_POOL}
     told = {"format": FORMAT, "task": asdict(rollout.task), "group": rollout.group, "outcome": outcome}
     save(rollout.trajectory, path, rollout=told)
+
+
+def keep_original(prepared: Prepared, target: Path, anew: bool) -> None:
+    """Write the original tree to `target` once; with `anew`, write it again, while no bug needs the old one.
+
+    After a kill the tree is there whole or not at all.
+    """
+    if target.exists() and not anew:
+        return
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    write_original(prepared, temporary)
+    if target.exists():
+        shutil.rmtree(target)
+    temporary.replace(target)

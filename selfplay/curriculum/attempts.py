@@ -17,7 +17,7 @@ from typing import Any
 
 from selfplay.artifact import Artifact, Bug, save, save_bug
 from selfplay.artifact.files import write_atomically
-from selfplay.curriculum.records import REPEATED, Attempt, AttemptFigures, Promotion, bug_of_row
+from selfplay.curriculum.records import REPEATED, Attempt, AttemptFigures, Promotion, bug_of_row, read_row
 from selfplay.plain import decode, encode
 
 ATTEMPT_FILE = "attempt.diff"
@@ -67,7 +67,7 @@ class Attempts:
             bug, policy, number, resolved, reason, detail, figures, first, last, trajectory = row
             path = self._diff(bug, policy, number)
             diff = decode(path.read_bytes()) if path.is_file() else ""
-            found = AttemptFigures.model_validate_json(figures)
+            found = read_row(AttemptFigures, figures)
             name = trajectory or attempt_trajectory(bug, policy, number)
             yield Attempt(bug, policy, number, bool(resolved), reason, detail, diff, found, (first, last), name)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import Bug, save, save_bug
-from selfplay.curriculum.records import DUPLICATE, EpisodeFigures, EpisodeRecord, bug_of_row
+from selfplay.curriculum.records import DUPLICATE, EpisodeFigures, EpisodeRecord, bug_of_row, read_row
 
 _COLUMNS = (
     "repository, number, strategy, status, reason, failed_check, tree_key, bug, figures, grp, policy,"
@@ -33,6 +33,10 @@ class Episodes:
 
     def stage(self, episode: EpisodeRecord) -> None:
         """Store an episode's result; a valid bug's five files and `bug.json` go to the staging folder first."""
+        key = (episode.repository, episode.number)
+        taken = "SELECT 1 FROM episodes WHERE (repository, number) = (?, ?) AND taken > 0"
+        if self._db.execute(taken, key).fetchone():
+            return  # what came of it is in the pool already
         if episode.bug is not None and episode.artifact is not None:
             folder = self._staging(episode.repository, episode.number)
             shutil.rmtree(folder, ignore_errors=True)
@@ -182,7 +186,7 @@ def _record(row: tuple[Any, ...]) -> EpisodeRecord:
         strategy=found["strategy"],
         status=found["status"],
         reason=found["reason"],
-        figures=EpisodeFigures.model_validate_json(found["figures"]),
+        figures=read_row(EpisodeFigures, found["figures"]),
         failed_check=found["failed_check"],
         tree_key=found["tree_key"],
         bug=bug_of_row(found["bug"]) if found["bug"] else None,

@@ -5,7 +5,7 @@ Figures keep fields that this version does not know, so that a pool may pass thr
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -122,14 +122,20 @@ class Progress:
     taken: tuple[Bug, ...]
 
 
-def bug_of_row(text: str) -> Bug:
-    """A bug as the pool keeps it. Raises `CurriculumError` for a damaged row."""
+DAMAGED = "Its bugs/ folders are whole: validate them there."
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_row(kind: type[M], text: str) -> M:
+    """A value as a row of the pool keeps it. Raises `CurriculumError` for a row that is damaged."""
     try:
-        return Bug.model_validate_json(text)
+        return kind.model_validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the document"
-        raise CurriculumError(
-            f"a row of the pool is damaged: {where}: {first['msg']}",
-            "Its bugs/ folders are whole: validate them there.",
-        ) from error
+        raise CurriculumError(f"a row of the pool is damaged: {where}: {first['msg']}", DAMAGED) from error
+
+
+def bug_of_row(text: str) -> Bug:
+    """A bug as the pool keeps it. Raises `CurriculumError` for a row that is damaged."""
+    return read_row(Bug, text)

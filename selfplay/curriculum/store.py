@@ -13,7 +13,7 @@ from typing import Any
 from selfplay.artifact import Bug
 from selfplay.curriculum.attempts import Attempts
 from selfplay.curriculum.episodes import Episodes
-from selfplay.curriculum.records import CurriculumError
+from selfplay.curriculum.records import DAMAGED, CurriculumError
 from selfplay.words import difference
 
 
@@ -35,7 +35,10 @@ class Curriculum:
 
     def settings(self) -> dict[str, Any]:
         """What `settle` recorded."""
-        return {key: json.loads(value) for key, value in self._db.execute("SELECT key, value FROM run")}
+        try:
+            return {key: json.loads(value) for key, value in self._db.execute("SELECT key, value FROM run")}
+        except ValueError as error:
+            raise CurriculumError(f"a setting of {self.folder} is damaged: {error}", DAMAGED) from error
 
     def settle(self, settings: Mapping[str, Any]) -> None:
         """Record the settings that fix a run's bugs, or check that they equal the recorded ones.
@@ -56,7 +59,7 @@ class Curriculum:
 
     def _settle(self, settings: Mapping[str, Any], bound: Mapping[str, Any], hint: str) -> None:
         for key, value in settings.items():
-            if key in bound and bound[key] != value:
+            if key in bound and bound[key] != _as_recorded(value, bound[key]):
                 was, wanted = difference(bound[key], value)
                 raise CurriculumError(f"{self.folder} was made with {key} = {was}, not {wanted}", hint)
         with self._db:
@@ -94,3 +97,10 @@ class Curriculum:
         """Phase -> (wall seconds, core seconds), summed over all resumptions of the run."""
         rows = self._db.execute("SELECT phase, wall_seconds, core_seconds FROM costs ORDER BY rowid")
         return {phase: (wall, core) for phase, wall, core in rows}
+
+
+def _as_recorded(value: Any, recorded: Any) -> Any:
+    """A setting as an earlier version, which did not know all its fields, would have recorded it."""
+    if isinstance(value, dict) and isinstance(recorded, dict):
+        return {name: value.get(name) for name in recorded}
+    return value

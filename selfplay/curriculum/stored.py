@@ -56,7 +56,7 @@ def bug_folders(path: Path) -> list[Path]:
 def prepared_for(folder: Path, bug: Bug, backend: Backend) -> Prepared:
     """The original of a bug: the run's copy if there is one, else the source itself."""
     original = folder.resolve().parent.parent / "original"
-    if original.is_dir():
+    if original.is_dir() and not _of_another_repository(folder, bug):
         return rebuild(original, bug.environment, backend=backend)
     prepared = prepare(bug.source, backend=backend, setup=bug.environment.get("setup"))
     if prepared.tree_hash != bug.tree_hash:
@@ -65,6 +65,16 @@ def prepared_for(folder: Path, bug: Bug, backend: Backend) -> Prepared:
             "Keep the bug's folder in its run's bugs/, beside original/, or name the revision in the source.",
         )
     return prepared
+
+
+def _of_another_repository(folder: Path, bug: Bug) -> bool:
+    """Whether the run's copy of an original is not this bug's: it is that of the first repository of its pool."""
+    run = folder.resolve().parent.parent
+    if not (run / DATABASE).is_file():
+        return False
+    with read_pool(run) as pool:
+        first = next(iter(pool.bugs()), bug)
+    return first.tree_hash != bug.tree_hash
 
 
 def task_of(folder: Path, bug: Bug, artifact: Artifact, world: World) -> Task:

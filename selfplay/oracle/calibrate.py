@@ -11,7 +11,7 @@ from selfplay.oracle.instrument import Instrumented, impossible, with_canaries
 from selfplay.oracle.originals import read_originals
 from selfplay.oracle.trial import Order, Trial, run_trial
 from selfplay.oracle.world import Task
-from selfplay.sandbox import Backend, Limits
+from selfplay.sandbox import Backend, Limits, SandboxError
 
 END_MARK = b"SELFPLAY-END exit="
 
@@ -31,6 +31,7 @@ def calibrate(
         order = Order((), oracle.seconds, files=canaries.files, witness=witness, keep_compiled=bool(canaries.files))
         trial = run_trial(backend, task.world, task.artifact, order, limits)
         runs += 1
+        _refuse_lost(trial)
         if _sound(trial, oracle):
             break
     else:
@@ -47,7 +48,17 @@ def find_impossible(backend: Backend, task: Task, oracle: Oracle, limits: Limits
     files = impossible(originals, sorted(oracle.fail_to_pass))
     order = Order((), oracle.seconds, files=files, keep_compiled=True)
     trial = run_trial(backend, task.world, task.artifact, order, limits)
+    _refuse_lost(trial)
+    if trial.stage is not None or trial.timed_out:
+        why = trial.error or f"they did not end within {oracle.seconds:.0f} s"
+        raise OracleError(f"the original cannot be run with tests that cannot pass: {why}", "Run `selfplay validate`.")
     return ImpossibleTests(files, trial.compiled, oracle.wanted - trial.passed)
+
+
+def _refuse_lost(trial: Trial) -> None:
+    """A run whose sandbox was lost says nothing of the bug. Raises `SandboxError`."""
+    if trial.stage == "script":
+        raise SandboxError(trial.error)
 
 
 def count(trial: Trial, word: str, outcome: str) -> int:

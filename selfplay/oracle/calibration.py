@@ -15,7 +15,7 @@ from selfplay.oracle.errors import OracleError
 from selfplay.oracle.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 1
+FORMAT = 2
 """Version of a stored calibration: one with another number is made again."""
 
 

@@ -29,7 +29,7 @@ def run_page(summary: Mapping[str, Any], out: Path) -> RenderableType:
 
 def _lines(summary: Mapping[str, Any], out: Path) -> Iterator[str]:
     figures, suite = summary["figures"], summary["suite"]
-    yield f"{figures['bugs']} of {count(summary['wanted'], 'bug')} ({summary['stopped']}) in {out}"
+    yield f"{figures['bugs']} of {count(summary['wanted'], 'bug')} ({summary.get('stopped', 'not finished')}) in {out}"
     size = f"{count(suite['tests'], 'test')} in {count(suite['files'], 'file')}"
     yield f"suite: {size}, {suite['wall_seconds']:.1f} s a run"
     yield _made(figures)

@@ -24,8 +24,9 @@ class Calibrations:
             try:
                 return await asyncio.shield(future)
             except asyncio.CancelledError:
-                if not future.cancelled():  # then the caller was cancelled, not the calibration
-                    raise
+                task = asyncio.current_task()
+                if not future.cancelled() or (task is not None and task.cancelling()):
+                    raise  # the caller itself was cancelled, whatever became of the calibration
         future = self._known[bug] = asyncio.get_running_loop().create_future()
         try:
             found = await workers.run(make)

@@ -19,7 +19,7 @@ class RunCache:
     def get(self, key: Hashable, compute: Callable[[], TestRun]) -> TestRun:
         """The run behind `key`, computed at most once at a time.
 
-        What `compute` raises reaches every waiting thread and is not kept: the next caller tries again.
+        What `compute` raises is raised to its caller and is not kept: the next caller tries again.
         """
         with self._lock:
             future, mine = self._runs.get(key), False
@@ -31,7 +31,11 @@ class RunCache:
                 self._runs.popitem(last=False)
         if mine:
             self._fill(key, future, compute)
-        return future.result()
+            return future.result()
+        try:
+            return future.result()
+        except Exception:  # another thread's failure: this one tries by itself
+            return self.get(key, compute)
 
     def _fill(self, key: Hashable, future: Future[TestRun], compute: Callable[[], TestRun]) -> None:
         try:

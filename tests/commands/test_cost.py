@@ -16,10 +16,10 @@ BURN = "import time\nwhile time.process_time() < {seconds}: pass"
 def burned(backend: Backend, tree: Path, command: str) -> float:
     """Core seconds a meter sees while `command` runs in a sandbox of its own, start and end included."""
     with tempfile.TemporaryDirectory() as folder, open_curriculum(Path(folder)) as pool:
-        meter = Meter(pool)
+        meter = Meter(pool, "bugs")
         with backend.open(World(tree=(tree,))) as sandbox:
             assert sandbox.run(command, timeout=60).exit_code == 0
-        meter.lap("bugs")
+        meter.store()
         return pool.costs()["bugs"][1]
 
 
@@ -44,10 +44,10 @@ def test_the_price_is_that_of_the_whole_run_in_runs_of_the_suite(backend: Backen
     for _ in range(2):  # a run, and the same resumed
         with open_curriculum(tmp_path / "run") as pool:
             meter = Meter(pool)
-            meter.lap("prepare")
+            meter.begin("bugs")
             with backend.open(World(tree=(tmp_path / "tree",))) as sandbox:
                 sandbox.run(["python3", "-c", BURN.format(seconds=0.5)], timeout=60)
-            meter.lap("bugs")
+            meter.store()
             report = cost_report(pool, suite)
     assert report["suite_runs_worth"] == pytest.approx(report["bugs"]["core_seconds"] / 0.25, abs=0.02)
     assert report["suite_runs_worth"] >= 4  # twice 0.5 s, in runs of 0.25 s

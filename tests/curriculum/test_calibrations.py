@@ -1,6 +1,8 @@
 """A calibration is made once and kept beside its bug, for every process; that a bug cannot be graded is kept, too."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from selfplay.curriculum.calibrations import CALIBRATION_FILE, calibration_of
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.errors import OracleError
 from selfplay.rollout.calibrations import Calibrations
-from selfplay.sandbox import Backend, Sandbox
+from selfplay.sandbox import Backend, Completed, Sandbox, SandboxError
 from selfplay.sandbox.workers import Workers
 
 
@@ -98,3 +100,65 @@ def test_those_who_ask_at_once_share_one(lab: Lab) -> None:
 
     asyncio.run(main())
     assert made == [0, 1]
+
+
+def test_when_all_who_ask_are_cancelled_nobody_takes_over() -> None:
+    """As by Ctrl-C: who is cancelled itself does not take the maker's cancellation for a reason to go on."""
+    made: list[int] = []
+
+    async def main() -> None:
+        calibrations, begun, go = Calibrations(), asyncio.Event(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def make() -> Calibration:
+            made.append(len(made))
+            loop.call_soon_threadsafe(begun.set)
+            asyncio.run_coroutine_threadsafe(go.wait(), loop).result(20)
+            raise AssertionError("nobody waits for this")
+
+        with Workers(4) as workers:
+            asking = [asyncio.create_task(calibrations.get("bug", workers, make)) for _ in range(4)]
+            await begun.wait()
+            for task in asking:
+                task.cancel()
+            found = await asyncio.gather(*asking, return_exceptions=True)
+            go.set()
+        assert all(isinstance(one, asyncio.CancelledError) for one in found)
+
+    asyncio.run(main())
+    assert made == [0]
+
+
+class Losing(Counting):
+    """A real backend whose sandboxes are lost from the `last`th on, as when a lease ends."""
+
+    def __init__(self, backend: Backend, last: int) -> None:
+        super().__init__(backend)
+        self.last = last
+
+    @contextmanager
+    def open(self, *asked: object) -> Iterator[Sandbox]:  # type: ignore[override]
+        self.opened += 1
+        with self.backend.open(*asked) as sandbox:  # type: ignore[arg-type]
+            yield _Lost(sandbox) if self.opened >= self.last else sandbox  # type: ignore[misc]
+
+
+class _Lost:
+    """A sandbox that dies when the test script is run in it."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sandbox = sandbox
+        self.read_file, self.write_file, self.close = sandbox.read_file, sandbox.write_file, sandbox.close
+
+    def run(self, command: object, **options: object) -> Completed:
+        if "test_script.sh" in str(command):
+            self.sandbox.close()
+        return self.sandbox.run(command, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("last", [1, 3], ids=["in the first run", "in the run of the impossible tests"])
+def test_a_lost_sandbox_is_neither_believed_nor_stored(lab: Lab, backend: Backend, tmp_path: Path, last: int) -> None:
+    """Each run opens two sandboxes, for the script and for the parser: the third is that of the second run."""
+    with pytest.raises(SandboxError):
+        calibration_of(tmp_path, Losing(backend, last), lab.task, lab.oracle)  # type: ignore[arg-type]
+    assert not (tmp_path / CALIBRATION_FILE).exists()

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import time
@@ -315,3 +316,42 @@ def test_an_empty_pool_has_a_summary(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         figures = summarise(pool)["figures"]
     assert (figures["bugs"], figures["valid_share"], figures["median_changed_lines"]) == (0, None, None)
+
+
+def test_settings_of_an_earlier_version_bind_as_far_as_they_were_recorded(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.settle({"thresholds": {"min_passing_tests": 5}})
+        pool.episodes.stage(result(0))
+    with open_curriculum(tmp_path) as pool:
+        with pytest.raises(CurriculumError, match="was made with thresholds"):
+            pool.settle({"thresholds": {"min_passing_tests": 6, "max_changed_files": 100}})
+        pool.settle({"thresholds": {"min_passing_tests": 5, "max_changed_files": 100}})
+
+
+def test_an_episode_whose_bug_is_taken_is_not_stored_again(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.episodes.stage(result(0))
+        pool.episodes.take(1)
+        pool.episodes.stage(result(0, "invalid"))
+        assert [(e.number, e.status) for e in pool.episodes.records()] == [(0, "valid")]
+        assert pool.episodes.waiting() == 0 and not list((tmp_path / "staging").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("UPDATE episodes SET figures = '{\"files\": null}'", "a row of the pool is damaged: files"),
+        ("UPDATE run SET value = '{'", "a setting of .* is damaged"),
+    ],
+)
+def test_a_damaged_row_is_named(tmp_path: Path, damage: str, said: str) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.settle({"seed": 0})
+        pool.episodes.stage(result(0))
+        pool.episodes.take(1)
+    with sqlite3.connect(tmp_path / "curriculum.sqlite") as database:
+        database.execute(damage)
+    database.close()
+    with pytest.raises(CurriculumError, match=said), open_curriculum(tmp_path) as pool:
+        pool.settings()
+        pool.episodes.records()
