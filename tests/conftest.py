@@ -3,6 +3,7 @@ them; elsewhere they are skipped, and the closing lines say so and how to have o
 
 import functools
 import os
+import signal
 
 import pytest
 
@@ -10,6 +11,8 @@ HOW = 'no Docker engine answers: `eval "$(.ci/docker-engine start)"` starts one 
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's background job, and all that it starts
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "docker: needs a Docker engine")
 
 
