@@ -147,8 +147,12 @@ def load(path: Path) -> Trajectory:
         record = _record(head.get("record", {}), segments)
         steps = tuple(_step(line) for line in lines if "call" in line)
         return Trajectory(**{**_known(Trajectory, head), "finish": Finish(head["finish"])}, steps=steps, record=record)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, zstandard.ZstdError) as error:
-        raise TrajectoryError(f"{path} is not a trajectory: {type(error).__name__}: {error}") from error
+    except OSError as error:
+        raise TrajectoryError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, zstandard.ZstdError) as error:
+        raise TrajectoryError(
+            f"{path} is not a trajectory", "It holds JSON lines, the first of which describes an episode."
+        ) from error
 
 
 def _known(kind: type[Any], line: dict[str, Any]) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def chosen(pool: Curriculum, named: Sequence[str]) -> frozenset[str] | None:
 
 
 def _one_bug(name: str, ids: Sequence[str]) -> str:
-    found = [name] if name in ids else [id for id in ids if id.startswith(name)]
+    found = [name] if name in ids else [id for id in ids if name and id.startswith(name)]
     if not found:
         raise CurriculumError(f"the run has no bug {name!r}", f"Its bugs are {listed(ids)}.")
     if len(found) > 1:
