@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, cast, get_args
 
 from selfplay import patches
-from selfplay.agent import Trajectory, play_episode
+from selfplay.agent import Trajectory
 from selfplay.artifact import Artifact, ArtifactError
 from selfplay.curriculum.records import DUPLICATE
 from selfplay.errors import SelfplayError
@@ -18,8 +18,8 @@ from selfplay.roles.injector.collect import collect
 from selfplay.roles.injector.seeds import seed_location
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.bug_record import Origin, bug_of, tree_key
-from selfplay.rollout.many import ModelDown
 from selfplay.rollout.players import Player
+from selfplay.rollout.playing import play_role
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.sandbox import Backend, Limits, Sandbox
 from selfplay.sandbox.pool import Pool
@@ -70,21 +70,10 @@ async def injector_rollout(run: InjectorRun, number: int) -> InjectorRollout:
     """
     started = time.monotonic()
     task = injector_task(run, number)
-    policy = run.player.policy(INJECTOR, task)
     async with run.pool.lease(run.limits) as lease:
         world = run.origin.prepared.world(history=True)
         async with run.workers.entered(lease.open(world, run.limits)) as sandbox:
-            trajectory = await play_episode(
-                policy,
-                sandbox,
-                INJECTOR.name,
-                toolset=INJECTOR.toolset,
-                workers=run.workers,
-                limits=run.player.limits,
-                hand_in=INJECTOR.hand_in,
-            )
-            if trajectory.outage:
-                raise ModelDown(trajectory.error)
+            trajectory = await play_role(INJECTOR, task, run.player, sandbox, run.workers)
             artifact = await run.workers.run(_collected, trajectory, sandbox)
         outcome = await _outcome(run, lease, task, trajectory, artifact)
     return Rollout(trajectory, injector_key(run, number), replace(outcome, seconds=time.monotonic() - started))

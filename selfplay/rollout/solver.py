@@ -9,7 +9,6 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from selfplay.agent import play_episode
 from selfplay.artifact import Artifact, Bug
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored import oracle_of, read_bug, task_of
@@ -25,8 +24,8 @@ from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.collect import HandIn, collect, hand_in
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.calibrations import Calibrations
-from selfplay.rollout.many import ModelDown
 from selfplay.rollout.players import Player
+from selfplay.rollout.playing import play_role
 from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
 from selfplay.sandbox import Backend, Limits
 from selfplay.sandbox.pool import Pool
@@ -86,20 +85,10 @@ async def solver_rollout(run: SolverRun, ready: ReadyBug, number: int) -> Solver
     bug that cannot be graded.
     """
     started = time.monotonic()
-    policy = run.player.policy(SOLVER, SolverTask(ready.bug.id, ready.specification, run.seed, number))
+    task = SolverTask(ready.bug.id, ready.specification, run.seed, number)
     async with run.pool.lease(run.limits) as lease:
         async with run.workers.entered(open_world(lease, ready.task, run.limits)) as world:
-            trajectory = await play_episode(
-                policy,
-                world.sandbox,
-                SOLVER.name,
-                toolset=SOLVER.toolset,
-                workers=run.workers,
-                limits=run.player.limits,
-                hand_in=SOLVER.hand_in,
-            )
-            if trajectory.outage:
-                raise ModelDown(trajectory.error)
+            trajectory = await play_role(SOLVER, task, run.player, world.sandbox, run.workers)
             changes = await run.workers.run(collect, trajectory, world)
         handed_in, grade = await _graded(run, ready, lease, changes)
     outcome = solver_outcome(grade, handed_in.diff, time.monotonic() - started, handed_in.left_out)
