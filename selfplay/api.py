@@ -42,12 +42,13 @@ def solve_bugs(
     return run_solve(order, backend or open_backend(), watcher or Quiet())
 
 
-def grade(bug: Path, patch: str, *, backend: Backend | None = None) -> Grade:
-    """Grade a patch for the bug in the folder `bug`: a git diff against the tree that a solver is given.
+def grade(bug: Path, patch: str, *, backend: Backend | None = None, trust: bool = False) -> Grade:
+    """Grade a patch for the bug in the folder `bug`: a git diff against the tree that a solver is given. `trust`: what
+    a shared run wants to run or fetch is allowed.
 
     Raises `SelfplayError` for a bug that is damaged or cannot be graded; faults of the patch become the grade's reason.
     """
-    return grade_patch(bug, patch.encode("utf-8", "surrogateescape"), backend or open_backend())
+    return grade_patch(bug, patch.encode("utf-8", "surrogateescape"), backend or open_backend(), trust=trust)
 
 
 __all__ = [

@@ -47,7 +47,11 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
 def printable(text: str) -> str:
     """The text without characters that control a terminal: control and invisible characters become U+FFFD, line ends
     stay."""
-    return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in text)
+    return "\n".join(line if line.isprintable() else _without_controls(line) for line in text.split("\n"))
+
+
+def _without_controls(line: str) -> str:
+    return "".join(c if c.isprintable() else "\ufffd" for c in line)
 
 
 def safe_relative(path: str) -> str | None:

@@ -3,14 +3,25 @@ them; elsewhere they are skipped, and the closing lines say so and how to have o
 
 import functools
 import os
+import shutil
 import signal
+import tempfile
 
 import pytest
 
 HOW = 'no Docker engine answers: `eval "$(.ci/docker-engine start)"` starts one (root)'
 
+STATE = "XDG_STATE_HOME"
+"""Where the user's notes lie: those of the tests are not the user's."""
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if "PYTEST_XDIST_WORKER" not in os.environ and "state-of-tests-" in os.environ[STATE]:
+        shutil.rmtree(os.environ[STATE], ignore_errors=True)
+
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ.setdefault(STATE, tempfile.mkdtemp(prefix="state-of-tests-"))  # workers get the same
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's background job, and all that it starts
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "docker: needs a Docker engine")

@@ -16,6 +16,7 @@ class OneAtATime:
 
     def __init__(self, backend: Backend) -> None:
         self._backend, self.name, self.image_id = backend, backend.name, backend.image_id
+        self.python = backend.python
         self._live = ""
 
     @contextmanager

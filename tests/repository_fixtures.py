@@ -1,14 +1,16 @@
 """Real git repositories made in a temporary folder, one real sandbox backend, one cache for all tests of the room."""
 
+import itertools
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from selfplay.repository.fetch import Checkout, fetch
-from selfplay.repository.gitdir import GitDir
+from selfplay.repository.fetch import reading
+from selfplay.repository.reading import Found
 from selfplay.repository.source import parse_source
 from selfplay.sandbox import Backend, open_backend
 
@@ -32,6 +34,15 @@ def write(folder: Path, files: Mapping[str, str]) -> Path:
     return folder
 
 
+def ssh_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An `ssh` that runs the command here, whatever the host's name."""
+    program = folder / "ssh"
+    program.write_text('#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("GIT_SSH_COMMAND", f"'{program}'")
+    monkeypatch.setenv("GIT_SSH_VARIANT", "simple")
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Callable[..., Path]:
     """Makes a git repository with one commit per mapping of files."""
@@ -49,11 +60,6 @@ def repository(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> GitDir:
-    return GitDir.create(tmp_path / "store")
-
-
 @pytest.fixture(scope="session")
 def backend() -> Iterator[Backend]:
     opened = open_backend()
@@ -66,6 +72,34 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-def fetch_text(source: object, store: GitDir) -> Checkout:
-    """Fetch what a user would type, without a package index."""
-    return fetch(parse_source(str(source)), store, downloads=store.path, releases=0, progress=lambda line: None)
+@dataclass(frozen=True)
+class Taken:
+    """What a source was found to be, and its two layers."""
+
+    found: Found
+    tree: Path
+    history: Path
+
+    def git(self, *arguments: str) -> str:
+        """The user's git on the `.git` layer, which is ours."""
+        return git(self.tree, "-c", "safe.directory=*", f"--git-dir={self.history}/.git", *arguments)
+
+
+def take(source: object, folder: Path, backend: Backend, releases: int = 0) -> Taken:
+    """Read what a user would type, and take its layers out, into a new folder."""
+    folder.mkdir()
+    folder.chmod(0o755)
+    with reading(
+        parse_source(str(source)), backend=backend, work=folder, downloads=folder / "downloads", releases=releases,
+        progress=lambda line: None,
+    ) as (found, inside):  # fmt: skip
+        inside.tree(folder / "tree")
+        inside.history(found.commit, folder / "history")
+    return Taken(found, folder / "tree", folder / "history")
+
+
+@pytest.fixture
+def taken(tmp_path: Path, backend: Backend) -> Callable[..., Taken]:
+    """Reads a source, each time in a folder of its own."""
+    numbers = itertools.count()
+    return lambda source, releases=0: take(source, tmp_path / f"taken-{next(numbers)}", backend, releases)

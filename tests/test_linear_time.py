@@ -14,7 +14,18 @@ from selfplay import plain
 from selfplay.artifact import ArtifactError
 from selfplay.artifact.files import parse_test_files
 from selfplay.errors import SelfplayError
-from selfplay.patches import PatchError, changed_lines, is_test_file, parse, reverse, touched_paths, units, without
+from selfplay.patches import (
+    PatchError,
+    changed_lines,
+    deletion,
+    dialects,
+    is_test_file,
+    parse,
+    reverse,
+    touched_paths,
+    units,
+    without,
+)
 from selfplay.patches.changes import changes
 from selfplay.patches.functions import find_tests, functions
 from selfplay.patches.quoting import quote, unquote
@@ -57,6 +68,12 @@ def trading(text: str) -> str:
     return "".join(section(f"{index}/{line[:40]}".strip(), ["a"], ["b"]) for index, line in enumerate(text.split("a")))
 
 
+def bare(text: str) -> str:
+    """Sections without `diff --git`, whose names hold the text."""
+    name = text.replace("\n", " ")
+    return f"--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-a\n+b\n"
+
+
 def refusing(read: Reader, error: type[Exception] = SelfplayError) -> Reader:
     """`read`, for which this error is an answer."""
 
@@ -90,6 +107,12 @@ def detecting(name: str, before: str = "", after: str = "") -> Reader:
 FOLDER = Path()
 READERS: dict[str, Reader] = {
     "patches.parse": refusing(parse, PatchError),
+    "patches.read": refusing(dialects.read, PatchError),
+    "patches.read, names": of_diff(naming, dialects.read),
+    "patches.read, no prefixes": of_diff(lambda text: naming(text).replace(" a/", " ", 1), dialects.read),
+    "patches.read, bare headers": of_diff(bare, lambda text: dialects.read(text, lambda path: False)),
+    "patches.read, outside": refusing(lambda text: dialects.read(f"{text}\n{section('a', ['a'], ['b'])}"), PatchError),
+    "patches.deletion": lambda text: deletion("a", text),
     "patches.parse, names": of_diff(naming, parse),
     "patches.parse, added lines": of_diff(adding, parse),
     "patches.reverse": of_diff(replacing, reverse),

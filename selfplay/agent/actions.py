@@ -18,6 +18,7 @@ class Finish(StrEnum):
     LOOPED = "looped"
     SANDBOX_LOST = "sandbox_lost"
     POLICY_ERROR = "policy_error"
+    UNPLAYED = "unplayed"
 
 
 @dataclass(frozen=True)

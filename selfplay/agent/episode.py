@@ -3,6 +3,10 @@
 Follows CWM's scaffold (SSR uses it): one call per step, 128 calls, the remaining budget after each observation. A turn
 without a call ends the episode, and the last submission counts. Deviation: a policy that repeats one call with one
 result `LOOP` times is stopped, since it would only go on repeating it.
+
+An episode whose sandbox is lost has no end of its own: `EpisodeLost` is raised, and whoever asked for it plays it again
+from its start. So is one of a script that sees a command killed by somebody else: its plan would silently go another
+way, where a model sees one more observation.
 """
 
 import asyncio
@@ -14,7 +18,7 @@ from typing import Any, Protocol
 from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, Turn, readable
 from selfplay.agent.toolset import ToolContext, ToolResult, Toolset
 from selfplay.agent.trajectory import MALFORMED, Record, Step, Trajectory
-from selfplay.sandbox import Sandbox, SandboxError
+from selfplay.sandbox import Sandbox, SandboxLost
 from selfplay.sandbox.workers import Workers
 
 log = logging.getLogger(__name__)
@@ -29,6 +33,14 @@ class EpisodeLimits:
 
     calls: int = 128
     seconds: float = 1800.0
+
+
+class EpisodeLost(SandboxLost):
+    """An episode that lost its sandbox; `trajectory` is what there is of it, with the finish `sandbox_lost`."""
+
+    def __init__(self, lost: SandboxLost, trajectory: Trajectory) -> None:
+        super().__init__(lost.message, lost.hint, cause=lost.cause)
+        self.trajectory = trajectory
 
 
 class Policy(Protocol):
@@ -59,9 +71,9 @@ async def play_episode(
     """Play one episode to its end. Errors of the policy or of commands never raise: the finish reports them.
 
     `workers`: the threads that run the tools. `hand_in`: the file names that a submission must contain; empty when the
-    repository itself is submitted.
+    repository itself is submitted. Raises `EpisodeLost`, and `SandboxError` when the sandbox refuses to go on.
     """
-    return await _Episode(policy, sandbox, toolset, workers, limits, hand_in).play(role)
+    return await _Episode(policy, sandbox, role, toolset, workers, limits, hand_in).play()
 
 
 class _Episode:
@@ -69,23 +81,30 @@ class _Episode:
         self,
         policy: Policy,
         sandbox: Sandbox,
+        role: str,
         toolset: Toolset,
         workers: Workers,
         limits: EpisodeLimits,
         hand_in: tuple[str, ...],
     ) -> None:
-        self.policy, self.sandbox, self.toolset, self.workers = policy, sandbox, toolset, workers
-        self.limits, self.hand_in = limits, hand_in
+        self.policy, self.sandbox, self.role, self.toolset = policy, sandbox, role, toolset
+        self.workers, self.limits, self.hand_in = workers, limits, hand_in
         self.started = time.monotonic()
         self.steps: list[Step] = []
         self.submission: str | None = None
         self.error = self.last_words = ""
         self.equal = 0
 
-    async def play(self, role: str) -> Trajectory:
-        finish = await self._turns()
+    async def play(self) -> Trajectory:
+        try:
+            return self._trajectory(await self._turns())
+        except SandboxLost as lost:
+            self.error = str(lost)
+            raise EpisodeLost(lost, self._trajectory(Finish.SANDBOX_LOST)) from lost
+
+    def _trajectory(self, finish: Finish) -> Trajectory:
         return Trajectory(
-            role=role,
+            role=self.role,
             policy=self.policy.name,
             finish=finish,
             steps=tuple(self.steps),
@@ -111,11 +130,7 @@ class _Episode:
                 return self._stopped(turn or Stop())
             if self._budget().calls <= 0:
                 return Finish.OUT_OF_CALLS
-            try:
-                observation = await self._step(readable(turn))
-            except SandboxError as error:
-                self.error = str(error)
-                return Finish.SANDBOX_LOST
+            observation = await self._step(readable(turn))
             if self.equal >= LOOP:
                 return Finish.LOOPED
 
@@ -127,6 +142,8 @@ class _Episode:
         try:
             async with asyncio.timeout(seconds):
                 return await self.policy.act(observation)
+        except SandboxLost:
+            raise
         except Exception as error:  # a policy may be user code: its failure ends one episode, not the run
             if isinstance(error, TimeoutError) and self._budget().seconds <= 0:
                 return Finish.OUT_OF_TIME

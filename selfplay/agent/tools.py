@@ -13,7 +13,8 @@ from selfplay.agent import call_forms
 from selfplay.agent.actions import cap
 from selfplay.agent.toolset import COMMAND_SECONDS, BadCall, Tool, ToolContext, ToolFailed, ToolResult, Toolset
 from selfplay.plain import decode, encode
-from selfplay.sandbox import WORKDIR, Sandbox, SandboxError
+from selfplay.sandbox import WORKDIR, Completed, Sandbox, SandboxError, SandboxGone
+from selfplay.sandbox.killed import unless_killed
 
 OBSERVATION_CHARS = 128 * 1024
 """The paper's 32,768 tokens at four characters each."""
@@ -93,7 +94,7 @@ def _copied(paths: Sequence[str], context: ToolContext) -> str:
     wanted = [named[name] for name in context.hand_in]
     _refuse_missing(wanted, context)
     command = ["sh", "-c", 'd=$(mktemp -d /tmp/submission.XXXXXX) && cp -- "$@" "$d" && echo "$d"', "sh", *wanted]
-    done = context.sandbox.run(command, timeout=context.most_seconds, merge_stderr=True)
+    done = _own(context, command)
     if done.exit_code != 0:
         raise ToolFailed(f"the files cannot be copied: {decode(done.stdout).strip()[-300:]}")
     return decode(done.stdout).strip()
@@ -103,7 +104,7 @@ def _refuse_missing(paths: list[str], context: ToolContext) -> None:
     check = ["sh", "-c", 'for f in "$@"; do [ -f "$f" ] && [ -s "$f" ] || echo "$f"; done', "sh", *paths]
     if not paths:
         return
-    done = context.sandbox.run(check, timeout=context.most_seconds)
+    done = _own(context, check)
     if done.exit_code != 0:  # the paths are too long for one command
         raise ToolFailed("the files cannot be looked at; nothing was submitted")
     missing = decode(done.stdout).split("\n")[:-1]
@@ -111,19 +112,27 @@ def _refuse_missing(paths: list[str], context: ToolContext) -> None:
         raise ToolFailed(f"{', '.join(missing)} does not exist or is empty; nothing was submitted")
 
 
+def _own(context: ToolContext, command: list[str], stdin: bytes = b"") -> Completed:
+    """Run a program of ours, which kills nothing. Raises `SandboxLost` when it was killed."""
+    done = context.sandbox.run(command, timeout=context.most_seconds, stdin=stdin, merge_stderr=True)
+    return unless_killed(done, command[0])
+
+
 def _read(sandbox: Sandbox, path: str) -> str:
     try:
         return decode(sandbox.read_file(path))
     except FileNotFoundError:
         raise ToolFailed(f"{path} does not exist") from None
+    except SandboxGone:
+        raise
     except SandboxError as error:
         raise ToolFailed(error.message) from error
 
 
 def _write(context: ToolContext, path: str, content: str) -> None:
     """Write through a redirection, so that an existing file keeps its mode (and a diff shows no mode change)."""
-    command = ["sh", "-c", 'mkdir -p -- "$(dirname -- "$1")" && cat > "$1"', "sh", path]
-    done = context.sandbox.run(command, timeout=context.most_seconds, stdin=encode(content), merge_stderr=True)
+    command = ["sh", "-c", 'mkdir -p -- "$2" && cat > "$1"', "sh", path, posixpath.dirname(path) or "."]
+    done = _own(context, command, encode(content))
     if done.exit_code != 0:
         raise ToolFailed(f"{path} cannot be written: {decode(done.stdout).strip()[-300:]}")
 

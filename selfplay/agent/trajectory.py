@@ -7,7 +7,7 @@ number and are read too. Fields that only a later version knows are ignored.
 
 import json
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,12 @@ from typing import Any
 import zstandard
 
 from selfplay.agent.actions import Budget, Call, Finish
+from selfplay.agent.checked import checked, number, texts
+from selfplay.agent.lines import MOST_PACKED, json_lines
 from selfplay.agent.model import Message, NativeCall, Usage
 from selfplay.agent.tape import Segment
 from selfplay.artifact.files import write_atomically
+from selfplay.artifact.reading import ForeignError, opened_below, opened_named
 from selfplay.errors import SelfplayError
 
 FORMAT = 2
@@ -132,27 +135,38 @@ def _listed(item: Any) -> Any:
     return item
 
 
-def load(path: Path) -> Trajectory:
-    """Read what `save` wrote. Raises `TrajectoryError`."""
+def load(path: Path, *, linked: bool = True) -> Trajectory:
+    """Read what `save` wrote, or a stranger: within bounds (`lines.py`), each field by its type. `linked`: the path
+    may be a link, as a user's own may. Raises `TrajectoryError`."""
     try:
-        data = path.read_bytes()
-        if path.suffix == ".zst":
-            data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
-        head, *lines = (json.loads(line) for line in data.decode().split("\n") if line)
-        if head.get("format", 1) > FORMAT:
-            raise TrajectoryError(
-                f"{path} was written by a later version (format {head['format']})", "Update selfplay."
-            )
-        segments = tuple(_segment(line) for line in lines if "ids" in line)
-        record = _record(head.get("record", {}), segments)
-        steps = tuple(_step(line) for line in lines if "call" in line)
-        return Trajectory(**{**_known(Trajectory, head), "finish": Finish(head["finish"])}, steps=steps, record=record)
-    except OSError as error:
-        raise TrajectoryError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, zstandard.ZstdError) as error:
-        raise TrajectoryError(
-            f"{path} is not a trajectory", "It holds JSON lines, the first of which describes an episode."
-        ) from error
+        with opened_named(path, MOST_PACKED) if linked else opened_below(path.parent, path.name, MOST_PACKED) as stream:
+            return _read(json_lines(stream, str(path), path.suffix == ".zst"), path)
+    except ForeignError as error:
+        raise TrajectoryError(error.message, error.hint or HOLDS) from error
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, zstandard.ZstdError) as error:
+        raise TrajectoryError(f"{path} is not a trajectory", HOLDS) from error
+
+
+HOLDS = "A trajectory holds JSON lines, the first of which describes an episode."
+
+
+def _read(lines: Iterator[dict[str, Any]], path: Path) -> Trajectory:
+    """The trajectory; each line is turned into its value before the next one is read."""
+    head = next(lines, None)
+    if head is None:
+        raise ValueError("no line")
+    if head.get("format", 1) > FORMAT:
+        raise TrajectoryError(f"{path} was written by a later version (format {head['format']})", "Update selfplay.")
+    steps: list[Step] = []
+    segments: list[Segment] = []
+    for line in lines:
+        if "ids" in line:
+            segments.append(_segment(line))
+        elif "call" in line:
+            steps.append(_step(line))
+    record = _record(head.get("record", {}), tuple(segments))
+    known = {**_known(Trajectory, head), "finish": Finish(head["finish"])}
+    return checked(Trajectory(**known, steps=tuple(steps), record=record))
 
 
 def _known(kind: type[Any], line: dict[str, Any]) -> dict[str, Any]:
@@ -163,17 +177,18 @@ def _known(kind: type[Any], line: dict[str, Any]) -> dict[str, Any]:
 def _record(line: dict[str, Any], segments: tuple[Segment, ...]) -> Record:
     conversations = tuple(tuple(_message(one) for one in messages) for messages in line.get("conversations", ()))
     usage = Usage(**_known(Usage, line.get("usage", {})))
-    return Record(conversations, segments, line.get("drift", 0), usage, tuple(line.get("thoughts", ())))
+    return checked(Record(conversations, segments, line.get("drift", 0), checked(usage), texts(line.get("thoughts"))))
 
 
 def _message(line: dict[str, Any]) -> Message:
     calls = tuple(NativeCall(**_known(NativeCall, call)) for call in line["calls"])
-    return Message(**{**_known(Message, line), "calls": calls})
+    return checked(Message(**{**_known(Message, line), "calls": tuple(map(checked, calls))}))
 
 
 def _step(line: dict[str, Any]) -> Step:
-    left = Budget(**_known(Budget, line["left"])) if line.get("left") else None
-    return Step(**{**_known(Step, line), "call": Call(**_known(Call, line["call"])), "left": left})
+    left = checked(Budget(**_known(Budget, line["left"]))) if line.get("left") else None
+    call = checked(Call(**_known(Call, line["call"])))
+    return checked(Step(**{**_known(Step, line), "call": call, "left": left}))
 
 
 def _segment(line: dict[str, Any]) -> Segment:
@@ -182,4 +197,7 @@ def _segment(line: dict[str, Any]) -> Segment:
         "mask": array("b", line["mask"]),
         "logprobs": array("d", line["logprobs"]),
     }
-    return Segment(**{**_known(Segment, line), **arrays, "versions": tuple(line["versions"])})
+    if len({len(one) for one in arrays.values()}) != 1:
+        raise ValueError("ids, mask and logprobs differ in length")
+    first, last = line["versions"]
+    return checked(Segment(**{**_known(Segment, line), **arrays, "versions": (number(first), number(last))}))

@@ -4,15 +4,23 @@ A later version of the same `schema_version` may add fields: they are kept uncha
 `schema_version` means that fields changed their meaning: such a bug is refused.
 """
 
+import re
 from collections import Counter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from selfplay.artifact.decoding import first_fault, parse_json
+from selfplay.artifact.environment import recorded_environment
 from selfplay.artifact.files import ArtifactError, write_atomically
+from selfplay.artifact.reading import MIB, ForeignError, MissingError, read_below
 
 BUG_FILE = "bug.json"
+MOST_BUG_BYTES = 16 * MIB
+ID = r"[a-z0-9][a-z0-9_.-]{0,127}"
+"""The name of a bug and of its folder; nothing else ever becomes a part of a path."""
+BugId = Annotated[str, Field(pattern=f"^{ID}$")]
 SCHEMA_VERSION: Literal[1] = 1
 
 
@@ -39,12 +47,12 @@ class Bug(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     schema_version: Literal[1] = SCHEMA_VERSION
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,127}$")
+    id: BugId
     order: int = Field(default=1, ge=1, le=2)
-    parent: str | None = None
-    root: str | None = None
+    parent: BugId | None = None
+    root: BugId | None = None
     attempt: FailedAttempt | None = None
-    strategy: str
+    strategy: str = Field(pattern="^[a-z][a-z0-9_-]{0,39}$")
     seed: int
     source: str
     revision: str
@@ -62,6 +70,15 @@ class Bug(BaseModel):
     policy: str
     versions: dict[str, str] = Field(default_factory=dict)
 
+    @field_validator("environment")
+    @classmethod
+    def _recorded(cls, value: dict[str, Any]) -> dict[str, Any]:
+        try:
+            recorded_environment(value)
+        except ForeignError as error:
+            raise ValueError(error.message.removeprefix("the recorded environment: ")) from error
+        return value
+
     @model_validator(mode="after")
     def _consistent(self) -> "Bug":
         lineage = (self.parent, self.root, self.attempt)
@@ -76,6 +93,11 @@ class Bug(BaseModel):
         return self
 
 
+def is_bug_id(name: str) -> bool:
+    """Whether a name may be a bug's, and so a folder's."""
+    return re.fullmatch(ID, name) is not None
+
+
 def save_bug(bug: Bug, folder: Path) -> None:
     """Write `bug.json` into `folder`, atomically."""
     write_atomically(folder / BUG_FILE, (bug.model_dump_json(indent=2) + "\n").encode())
@@ -84,26 +106,24 @@ def save_bug(bug: Bug, folder: Path) -> None:
 def load_bug(folder: Path) -> Bug:
     """Read `folder/bug.json`. Raises `ArtifactError` naming the field that is wrong, or a version that is too new."""
     path = folder / BUG_FILE
-    if path.exists() and not path.is_file():
-        raise ArtifactError(f"{path} is not a regular file")
     try:
-        return Bug.model_validate_json(path.read_bytes())
-    except FileNotFoundError as error:
-        raise ArtifactError(f"{path} is missing", "Name the folder of one bug: it holds bug.json.") from error
-    except OSError as error:
-        raise ArtifactError(f"{path} cannot be read: {error.strerror}") from error
+        value = parse_json(read_below(folder, BUG_FILE, MOST_BUG_BYTES), str(path))
+    except MissingError as error:
+        raise ArtifactError(error.message, "Name the folder of one bug: it holds bug.json.") from error
+    except ForeignError as error:
+        raise ArtifactError(error.message, error.hint) from error
+    try:
+        return Bug.model_validate(value)
     except ValidationError as error:
-        if newer := _newer_version(error):
+        if newer := _newer_version(value):
             raise ArtifactError(
                 f"{path} has schema_version {newer}; this version of selfplay reads {SCHEMA_VERSION}",
                 "It was written by a later version: upgrade selfplay to read it.",
             ) from error
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the document"
-        raise ArtifactError(f"{path}: {where}: {first['msg']}") from error
+        raise ArtifactError(f"{path}: {first_fault(error)}") from error
 
 
-def _newer_version(error: ValidationError) -> int | None:
+def _newer_version(value: Any) -> int | None:
     """The version that a bug declares, when it is later than ours."""
-    said = next((one["input"] for one in error.errors() if one["loc"] == ("schema_version",)), None)
+    said = value.get("schema_version") if isinstance(value, dict) else None
     return said if isinstance(said, int) and not isinstance(said, bool) and said > SCHEMA_VERSION else None

@@ -6,12 +6,12 @@ Deviation from the paper: the appendix names three of the files differently; our
 
 import hashlib
 import os
-import stat
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from selfplay.artifact.reading import ForeignError, MissingError, read_below
 from selfplay.errors import SelfplayError
 from selfplay.plain import MAX_PATH, decode, encode, safe_relative
 
@@ -23,6 +23,8 @@ FILE_NAMES = {
     "test_weaken": "test_weaken.diff",
 }
 MAX_FILE_BYTES = 8 * 1024 * 1024
+MAX_LINES = 100_000
+"""Of one file: what reads a diff keeps some hundred bytes a line, however short it is."""
 
 
 class ArtifactError(SelfplayError):
@@ -62,6 +64,8 @@ def from_texts(texts: Mapping[str, bytes]) -> Artifact:
             raise ArtifactError(f"{name} is missing", "An artifact is five files: " + ", ".join(FILE_NAMES.values()))
         if len(texts[name]) > MAX_FILE_BYTES:
             raise ArtifactError(f"{name} is {len(texts[name])} bytes; at most {MAX_FILE_BYTES} are taken")
+        if (lines := texts[name].count(b"\n")) > MAX_LINES:
+            raise ArtifactError(f"{name} has {lines} lines; at most {MAX_LINES} are taken")
         if not texts[name].strip():
             raise ArtifactError(f"{name} is empty")
     content = {field: decode(texts[name]) for field, name in FILE_NAMES.items()}
@@ -89,18 +93,12 @@ def load(folder: Path) -> Artifact:
     """Read the five files of `folder`. Raises `ArtifactError` for what is missing, unreadable, linked or malformed."""
     texts = {}
     for name in FILE_NAMES.values():
-        path = folder / name
         try:
-            status = path.lstat()
-            if not stat.S_ISREG(status.st_mode):  # a link leads elsewhere, a pipe would block the reader
-                raise ArtifactError(f"{path} is not a regular file", "The five files are regular files, not links.")
-            if status.st_size > MAX_FILE_BYTES:
-                raise ArtifactError(f"{path} is {status.st_size} bytes; at most {MAX_FILE_BYTES} are taken")
-            texts[name] = path.read_bytes()
-        except FileNotFoundError:
+            texts[name] = read_below(folder, name, MAX_FILE_BYTES)
+        except MissingError:
             continue
-        except OSError as error:
-            raise ArtifactError(f"{path} cannot be read: {error.strerror}") from error
+        except ForeignError as error:
+            raise ArtifactError(error.message, error.hint) from error
     try:
         return from_texts(texts)
     except ArtifactError as error:

@@ -9,6 +9,8 @@ from selfplay.cli.failures import explained
 from selfplay.plain import printable
 
 __all__ = ["app", "main"]
+LONGEST = 1000
+"""Characters of one line of an error: more comes from a stranger, and helps nobody."""
 
 
 def main() -> None:
@@ -20,5 +22,6 @@ def main() -> None:
         if known is None:
             raise
         logging.getLogger(__name__).info("where it came from", exc_info=error)
-        print(f"selfplay: {printable(str(known))}", file=sys.stderr)
+        said = "\n".join(line if len(line) <= LONGEST else f"{line[:LONGEST]}..." for line in str(known).split("\n"))
+        print(f"selfplay: {printable(said)}", file=sys.stderr)
         sys.exit(2)

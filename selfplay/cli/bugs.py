@@ -9,6 +9,7 @@ from selfplay.cli.app import INTERRUPTED, app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_either, print_json, print_line, print_page
+from selfplay.cli.trust import TrustOption, trusted
 
 if TYPE_CHECKING:
     from selfplay.sandbox import Backend
@@ -21,6 +22,7 @@ def validate(
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
+    trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Run every check again from nothing. Exit 0: all valid, 1: one is not, 2: could not run."""
@@ -31,11 +33,12 @@ def validate(
     from selfplay.rollout.many import one_per_core
     from selfplay.words import count
 
-    backend, total, results = opened(sandbox, image, runtime), len(bug_folders(path)), []
+    backend, results = opened(sandbox, image, runtime), []
+    trust, total = trusted(path, trust), len(bug_folders(path))
     with LiveWatcher() as watcher:
         watcher.expect(total, f"checking {count(total, 'bug')}")
         try:
-            for result in revalidate(path, backend, one_per_core(workers)):
+            for result in revalidate(path, backend, one_per_core(workers), trust=trust):
                 results.append(result)
                 if not as_json:
                     print_page(verdict_table(result.id, result.verdicts))
@@ -62,6 +65,7 @@ def grade(
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
+    trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print grades as JSON.")] = False,
 ) -> None:
     """Grade a prediction in a fresh sandbox. Exit 0: resolved, 1: not resolved, 2: could not be graded."""
@@ -74,8 +78,9 @@ def grade(
     )
     refuse(one and workers, "--workers", "one patch is graded by one worker: it goes with --predictions")
     backend = opened(sandbox, image, runtime)
+    trust = trusted(path, trust)
     if predictions is not None:
-        resolved = _grade_run(path, predictions, backend, counterfactual, workers, as_json)
+        resolved = _grade_run(path, predictions, backend, counterfactual, workers, as_json, trust)
     else:
         assert patch is not None
         from selfplay.commands.grade import grade_file
@@ -83,14 +88,14 @@ def grade(
         from selfplay.report.tables import grade_table
 
         with LiveWatcher(f"grading {patch.name}"):
-            graded = grade_file(path, patch, backend, counterfactual=counterfactual)
+            graded = grade_file(path, patch, backend, counterfactual=counterfactual, trust=trust)
         print_either(as_json, graded.to_json(), lambda: grade_table(path.name, graded))
         resolved = graded.resolved
     raise typer.Exit(0 if resolved else 1)
 
 
 def _grade_run(
-    run: Path, file: Path, backend: "Backend", counterfactual: bool, workers: int | None, as_json: bool
+    run: Path, file: Path, backend: "Backend", counterfactual: bool, workers: int | None, as_json: bool, trust: bool
 ) -> bool:
     """Grade a file of predictions; returns whether all are resolved."""
     from selfplay.commands.predictions import grade_predictions, read_predictions
@@ -101,7 +106,9 @@ def _grade_run(
     diffs, grades = read_predictions(file), {}
     with LiveWatcher() as watcher:
         watcher.expect(len(diffs), "grading")
-        found = grade_predictions(run, diffs, backend, workers=one_per_core(workers), counterfactual=counterfactual)
+        found = grade_predictions(
+            run, diffs, backend, workers=one_per_core(workers), counterfactual=counterfactual, trust=trust
+        )
         for bug, graded in found:
             grades[bug] = graded
             watcher.done(f"{bug}: {graded.reason}")
@@ -116,14 +123,17 @@ def audit(
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
+    trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Search the solver's world for copies of the answer. Exit 0: clean, 1: it leaks, 2: could not be searched."""
+    """Search the solver's world for copies of the answer. Exit 0: clean, 1: it leaks, 2: cannot be audited."""
     from selfplay.commands.grade import audit_bug
+    from selfplay.oracle.audit import AuditState
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import audit_table
 
+    trust = trusted(bug_dir, trust)
     with LiveWatcher("searching the solver's world"):
-        audited = audit_bug(bug_dir, opened(sandbox, image, runtime))
+        audited = audit_bug(bug_dir, opened(sandbox, image, runtime), trust=trust)
     print_either(as_json, audited.to_json(), lambda: audit_table(bug_dir.name, audited))
-    raise typer.Exit(0 if audited.clean else 1)
+    raise typer.Exit({AuditState.CLEAN: 0, AuditState.LEAKS: 1, AuditState.NOT_AUDITABLE: 2}[audited.state])

@@ -8,7 +8,7 @@ import typer
 
 from selfplay.cli.app import INTERRUPTED, app
 from selfplay.cli.conflicts import refuse, refuse_policy
-from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
+from selfplay.cli.isolation import AllowHostOption, ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_run
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyName, PolicyOption, policy_options
 
@@ -40,6 +40,7 @@ def curriculum(
     releases: Releases = None,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
+    allow_host: AllowHostOption = None,
     patience: Annotated[int, typer.Option(min=1, help="Stop after so many episodes in a row without a bug.")] = 40,
     policy: PolicyName = "scripted",
     base_url: BaseUrl = None,
@@ -68,7 +69,7 @@ def curriculum(
     wanted = Order(
         source, out or default_out(source), bugs, mix, seed, workers, 12 if releases is None else releases, setup, test,
         thresholds, order=2 if order == 2 else 1, attempts=attempts or 8, public_share=public_share,
-        policy=policy, options=options, patience=patience,
+        policy=policy, options=options, patience=patience, allow_hosts=tuple(allow_host or ()),
     )  # fmt: skip
     said = "" if out else f"the run's folder is {wanted.out} (--out names another)"
     summary = _made(wanted, opened(sandbox, image, runtime), said)

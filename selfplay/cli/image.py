@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from selfplay.cli.app import app
+from selfplay.cli.isolation import AllowHostOption
 from selfplay.cli.output import print_json, print_line
 
 image = typer.Typer(help="Images for `--sandbox docker --image`.", no_args_is_help=True, rich_markup_mode=None)
@@ -25,6 +26,7 @@ def build(
         str | None, typer.Option(help="The image's name; made of the source and its content if not given.")
     ] = None,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
+    allow_host: AllowHostOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
 ) -> None:
     """Build an image that holds the source at /testbed, its past, and its environment. Use it with:
@@ -33,7 +35,7 @@ def build(
     from selfplay.report.progress import LiveWatcher
 
     with LiveWatcher() as watcher:
-        built = build_image(source, base, tag, setup, watcher.say)
+        built = build_image(source, base, tag, setup, watcher.say, allow_hosts=tuple(allow_host or ()))
     if as_json:
         print_json(built.to_json())
     else:

@@ -13,6 +13,10 @@ SandboxOption = Annotated[str, typer.Option("--sandbox", help="bubblewrap, or do
 ImageOption = Annotated[
     str | None, typer.Option("--image", help="Docker: an image with bash and Python, instead of this machine's /usr.")
 ]
+AllowHostOption = Annotated[
+    list[str] | None,
+    typer.Option("--allow-host", help="HOST or HOST:PORT that the build may reach besides the indexes. Repeatable."),
+]
 RuntimeOption = Annotated[str | None, typer.Option("--runtime", help="Docker: a runtime such as gVisor's runsc.")]
 
 

@@ -11,21 +11,29 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from selfplay.plain import printable
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
 def print_line(line: str) -> None:
-    """Print one line and flush it."""
+    """Print text and flush it; nothing in it controls the terminal."""
     try:
-        print(line, flush=True)
+        print(printable(line), flush=True)
     except BrokenPipeError:
         reader_gone()
 
 
 def print_json(value: Any) -> None:
-    """A value for programs."""
-    print_line(json.dumps(value, indent=2))
+    """A value for programs, written piece by piece: as one text, a large one would take several times its size. All
+    that controls a terminal is escaped, as JSON does it in ASCII."""
+    try:
+        for piece in json.JSONEncoder(indent=2).iterencode(value):
+            sys.stdout.write(piece)
+        print(flush=True)
+    except BrokenPipeError:
+        reader_gone()
 
 
 def print_page(page: "RenderableType") -> None:

@@ -11,6 +11,7 @@ from selfplay.cli.conflicts import CONTROLS, refuse, refuse_policy
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_run
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, policy_options
+from selfplay.cli.trust import TrustOption, trusted
 
 
 @app.command()
@@ -38,9 +39,13 @@ def solve(
     promote: Annotated[int, typer.Option(min=0, help="Make up to so many second-order bugs of each bug.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Attempts at a time; one per core if not given.")] = None,
     counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
+    unauditable: Annotated[
+        bool, typer.Option("--unauditable", help="Also attempt bugs whose worlds cannot be searched for the answer.")
+    ] = False,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
+    trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Attempt every bug of a run, or those that --bug names, and record its solve rate. The same command resumes."""
@@ -52,7 +57,10 @@ def solve(
     from selfplay.report.progress import LiveWatcher
 
     options = policy_options(base_url, api_key_env, option)
-    order = SolveOrder(run_dir, attempts, policy, promote, workers, counterfactual, options, name, tuple(bug or ()))
+    order = SolveOrder(
+        run_dir, attempts, policy, promote, workers, counterfactual, options, name, tuple(bug or ()),
+        trusted(run_dir, trust), unauditable,
+    )  # fmt: skip
     try:
         with LiveWatcher() as watcher:
             summary = run_solve(order, opened(sandbox, image, runtime), watcher)

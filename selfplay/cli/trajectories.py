@@ -10,6 +10,7 @@ from selfplay.cli.app import INTERRUPTED, app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_json, print_line
+from selfplay.cli.trust import TrustOption, trusted
 from selfplay.words import count
 
 trajectories = typer.Typer(help="What was played, for others to learn from.", no_args_is_help=True)
@@ -28,6 +29,7 @@ def demonstrate(
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
+    trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of each bug as JSON.")] = False,
 ) -> None:
     """Show each bug of a run in the staged injector: short lessons, which `export` then takes. It resumes."""
@@ -36,11 +38,11 @@ def demonstrate(
     from selfplay.report.progress import LiveWatcher
     from selfplay.rollout.many import one_per_core
 
-    found = []
+    found, trust = [], trusted(run_dir, trust)
     with open_existing(run_dir) as pool, LiveWatcher() as watcher:
         watcher.expect(pool.episodes.count(), "demonstrating")
         try:
-            for shown in show(pool, opened(sandbox, image, runtime), one_per_core(workers)):
+            for shown in show(pool, opened(sandbox, image, runtime), one_per_core(workers), trust=trust):
                 found.append(shown)
                 watcher.done(f"{shown.bug}: {shown.why or 'shown'}")
         except KeyboardInterrupt:

@@ -4,29 +4,49 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 
+from selfplay.agent.episode import EpisodeLost
 from selfplay.commands.storing import store_attempt, store_control
 from selfplay.curriculum import Attempt, Curriculum
+from selfplay.curriculum.lost import attempt_name
 from selfplay.errors import SelfplayError
 from selfplay.rollout.controls import Control, play_control
+from selfplay.rollout.losses import Losses, control_in
 from selfplay.rollout.many import ModelDown, RolloutError, many
-from selfplay.rollout.rollout import SolverKey, SolverOutcome, SolverRollout
+from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
 from selfplay.rollout.solver import ReadyBug, SolverRun, calibrated, grader_of, solver_outcome, solver_rollout
-from selfplay.sandbox import SandboxError
+from selfplay.sandbox import Cause, SandboxError
 
 log = logging.getLogger(__name__)
 
 UNPLAYED = 8
 """The run stops after this many bugs in a row at which no attempt can be played."""
 Job = tuple[ReadyBug, int]
-Played = SolverRollout | tuple[SolverKey, SolverOutcome] | str
-"""A solver's attempt, a control's attempt, or why it could not be played."""
+
+
+@dataclass(frozen=True)
+class SetAside:
+    """An attempt that loses its sandbox by its own doing, and why: it is not tried again."""
+
+    why: str
+
+
+Finished = SolverRollout | tuple[SolverKey, SolverOutcome]
+"""A solver's attempt, or a control's."""
+Played = Finished | SetAside | str
+"""An attempt, or why it could not be played, now or ever."""
 
 
 def missing(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], attempts: int) -> list[Job]:
-    """The attempts that are not stored yet, bug by bug."""
-    done = pool.attempts.finished(run.policy)
-    return [(ready, number) for ready in bugs for number in range(attempts) if (ready.bug.id, number) not in done]
+    """The attempts that are neither stored nor set aside yet, bug by bug."""
+    done, aside = pool.attempts.finished(run.policy), pool.lost.unplayed()
+    return [
+        (ready, number)
+        for ready in bugs
+        for number in range(attempts)
+        if (ready.bug.id, number) not in done and attempt_name(ready.bug.id, run.policy, number) not in aside
+    ]
 
 
 async def play_attempts(
@@ -39,7 +59,7 @@ async def play_attempts(
     say: Callable[[str], None],
 ) -> None:
     """Play the attempts and store each one. An attempt that could not be played (a full disk, a bug whose original
-    fails its tests) is reported and not counted: running the same command again plays it.
+    fails its tests) is reported and not counted: running the same command again plays it, unless it is set aside.
 
     Raises `RolloutError` when sandboxes or the model keep failing, or when too many bugs in a row cannot be attempted.
     """
@@ -53,9 +73,17 @@ async def play_attempts(
             log.warning("attempt %d at %s could not be played", job[1], job[0].bug.id, exc_info=True)
             return str(error) if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
 
+    def unplayed(job: Job, error: SelfplayError) -> Played:
+        return _unplayed(run, *job, error)
+
     failed: dict[str, str] = {}
-    async with aclosing(many(_passing_over(jobs, failed), play, places)) as attempts:
+    losses = Losses(unplayed, control_in(run.pool, run.workers), pool.lost.count_again)
+    async with aclosing(many(_passing_over(jobs, failed), play, places, losses)) as attempts:
         async for (ready, number), found in attempts:
+            if isinstance(found, SetAside):
+                pool.lost.set_aside(attempt_name(ready.bug.id, run.policy, number), found.why)
+                say(f"could not be played: {ready.bug.id} {run.policy} {number}: {found.why}")
+                continue
             if not isinstance(found, str):
                 told(_stored(pool, found))
                 failed.clear()
@@ -66,7 +94,15 @@ async def play_attempts(
                 raise RolloutError(f"attempts at {len(failed)} bugs could not be played", "The same command resumes.")
 
 
-def _stored(pool: Curriculum, found: SolverRollout | tuple[SolverKey, SolverOutcome]) -> Attempt:
+def _unplayed(run: SolverRun, ready: ReadyBug, number: int, error: SelfplayError) -> Played:
+    """What becomes of an attempt that is set aside. One that met a limit of its sandbox again is not resolved."""
+    if not isinstance(error, EpisodeLost) or error.cause is not Cause.LIMIT:
+        return SetAside(error.message)
+    outcome = SolverOutcome(False, "sandbox-lost", error.message, "", error.trajectory.seconds)
+    return Rollout(error.trajectory, SolverKey(ready.bug.id, run.policy, run.seed, number), outcome)
+
+
+def _stored(pool: Curriculum, found: Finished) -> Attempt:
     return store_control(pool, *found) if isinstance(found, tuple) else store_attempt(pool, found)
 
 

@@ -7,18 +7,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from selfplay.commands import leftovers
 from selfplay.commands.cost import Meter, cost_report
 from selfplay.commands.make_bugs import Wanted, make_bugs
 from selfplay.commands.solve import SolveWatcher, settle_attempts, solve_pool
 from selfplay.commands.storing import keep_original
 from selfplay.curriculum import Curriculum, Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
+from selfplay.curriculum.trust import Wish, allow
 from selfplay.errors import SelfplayError
 from selfplay.repository import Prepared, Suite, measure_suite, prepare
+from selfplay.repository.hosts import host_names
 from selfplay.repository.source import PathSource, parse_source
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun, Mix
+from selfplay.rollout.losses import again
 from selfplay.rollout.many import RolloutError, one_per_core, rare_collections
 from selfplay.rollout.players import SCRIPTED, Player, ScriptedPlayer, player_named
 from selfplay.rollout.promotion import PER_PARENT
@@ -37,7 +41,8 @@ class Order:
 
     `patience`: the run stops after this many episodes in a row without a new bug. `options`: the policy's, by name.
     `order` 2 also makes `attempts` at every bug, and second-order bugs from the failed ones, at most `per_parent` per
-    bug. `public_share`: the share of F2P that solvers are shown.
+    bug. `public_share`: the share of F2P that solvers are shown. `allow_hosts`: where builds may go besides the package
+    indexes.
     """
 
     source: str
@@ -57,6 +62,7 @@ class Order:
     attempts: int = 8
     per_parent: int = PER_PARENT
     public_share: float = 1.0
+    allow_hosts: tuple[str, ...] = ()
 
 
 class Watcher(SolveWatcher, Protocol):
@@ -74,9 +80,11 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     """
     _refuse_out_in_source(order)
     _refuse_strategy(order)
+    host_names(order.allow_hosts)
     player = player_named(order.policy, order.options)
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))
+        leftovers.sweep(order.out)
         meter = Meter(pool)
         pool.settle({**_settings(order), **player.settings})
         if order.order == 2:
@@ -88,7 +96,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         meter.begin("bugs")
         why_not = ""
         if order.policy in SCRIPTED:
-            survey = survey_of(prepared, suite, backend, say=watcher.say)
+            survey = again(lambda: survey_of(prepared, suite, backend, say=watcher.say), pool.lost.count_again)
             player = ScriptedPlayer(order.policy, survey)
             why_not = _impossible(order, suite, survey)
         reason = why_not or "interrupted"
@@ -110,15 +118,38 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
 def _prepared(order: Order, pool: Curriculum, backend: Backend, watcher: Watcher) -> tuple[Prepared, Suite]:
     """The repository and its measured suite. Runs in the main thread, outside the event loop, so that Ctrl-C ends
     it."""
-    prepared = prepare(order.source, backend=backend, releases=order.releases, setup=order.setup, progress=watcher.say)
+    lost = pool.lost.count_again
+    prepared = again(
+        lambda: prepare(
+            order.source,
+            backend=backend,
+            releases=order.releases,
+            setup=order.setup,
+            allow_hosts=order.allow_hosts,
+            progress=watcher.say,
+        ),
+        lost,
+    )
     _refuse_unknown_language(order, prepared)
     pool.settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
-    suite = measure_suite(
-        prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
+    _allow(order, prepared)
+    suite = again(
+        lambda: measure_suite(
+            prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
+        ),
+        lost,
     )
     pool.record_repository(order.source, {"revision": prepared.revision, "language": prepared.language})
-    keep_original(prepared, order.out / "original", anew=not pool.episodes.any_stored())
+    keep_original(prepared, order.out / "original", anew=not pool.episodes.any_stored(), backend=backend)
     return prepared, suite
+
+
+def _allow(order: Order, prepared: Prepared) -> None:
+    """Remember what the user just asked for, so that this run's bugs can be checked later without asking again."""
+    typed = {"setup": order.setup or "", "hosts": " ".join(prepared.recorded.get("allow_hosts", ()))}
+    for kind, text in {**typed, "source": prepared.source}.items():
+        if text:
+            allow(Wish(kind, text, prepared.tree_hash))
 
 
 async def _played(
@@ -208,6 +239,7 @@ def _settings(order: Order) -> dict[str, Any]:
         "policy": order.policy,
         "releases": order.releases,
         "setup": order.setup,
+        "allow_hosts": list(host_names(order.allow_hosts)),
         "test": order.test,
         "thresholds": order.thresholds.to_json(),
         "public_share": order.public_share,

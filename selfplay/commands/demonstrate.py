@@ -8,8 +8,10 @@ from pathlib import Path
 from selfplay.agent.trajectory import TrajectoryError, load, save
 from selfplay.commands.looping import iterate
 from selfplay.curriculum import Curriculum
-from selfplay.curriculum.stored import demonstration_of, prepared_for
+from selfplay.curriculum.stored import demonstration_of, prepared_for, read_bug
+from selfplay.errors import SelfplayError
 from selfplay.repository import measure_suite
+from selfplay.rollout.losses import Losses, again, control_in
 from selfplay.rollout.many import each_of, many
 from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
@@ -25,11 +27,14 @@ class Shown:
     why: str = ""
 
 
-def demonstrate(pool: Curriculum, backend: Backend, workers: int) -> Generator[Shown, None, None]:
+def demonstrate(
+    pool: Curriculum, backend: Backend, workers: int, *, trust: bool = False
+) -> Generator[Shown, None, None]:
     """Demonstrate every first-order bug of the run that has no demonstration yet, `workers` at a time; results come as
     they finish.
 
-    Raises `SelfplayError` for a run whose original is gone and cannot be fetched again."""
+    `trust`: what the run wants to run or fetch is allowed. Raises `SelfplayError` for a run whose original is gone and
+    cannot be fetched again."""
     todo = []
     for record in pool.episodes.with_bugs():
         assert record.bug is not None
@@ -40,8 +45,9 @@ def demonstrate(pool: Curriculum, backend: Backend, workers: int) -> Generator[S
     if not todo:
         return
     first, bugs = todo[0][0], pool.folder / "bugs"
-    prepared, seconds = prepared_for(bugs / first.id, first, backend), float(first.thresholds["seconds"])
-    suite = measure_suite(prepared, backend, time_limit=seconds, command=pool.settings().get("test"))
+    seconds, command = read_bug(bugs / first.id)[2].seconds, pool.setting("test", str, "") or None
+    prepared = again(lambda: prepared_for(bugs / first.id, first, backend, trust=trust))
+    suite = again(lambda: measure_suite(prepared, backend, time_limit=seconds, command=command))
     world = prepared.world(history=True)
     jobs = [StoredBug(bugs / bug.id, number, suite, world) for bug, number in todo]
     results = iterate(_demonstrated(jobs, backend, workers))
@@ -65,14 +71,19 @@ async def _demonstrated(
         async def play(job: StoredBug) -> Demonstrated:
             return await demonstrate_bug(job, seats, threads)
 
-        async with aclosing(many(each_of(jobs), play, workers)) as found:
+        losses: Losses[StoredBug, Demonstrated] = Losses(_unplayed, control_in(seats, threads))
+        async with aclosing(many(each_of(jobs), play, workers, losses)) as found:
             async for one in found:
                 yield one
+
+
+def _unplayed(job: StoredBug, error: SelfplayError) -> Demonstrated:
+    return f"it could not be played: {error.message}"
 
 
 def _readable(path: Path) -> bool:
     """Whether a readable demonstration is there; a damaged one is made again."""
     try:
-        return bool(load(path))
+        return bool(load(path, linked=False))
     except TrajectoryError:
         return False

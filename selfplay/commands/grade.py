@@ -1,8 +1,10 @@
 """From a bug's folder to its grader: what `selfplay grade` does, and every later step that uses a stored bug."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from selfplay.artifact.reading import ForeignError, opened_named
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.audit import Audit, audit_task
@@ -12,6 +14,7 @@ from selfplay.oracle.grade import Grade, Grader
 from selfplay.oracle.prediction import MAX_BYTES
 from selfplay.oracle.world import Task, solver_world
 from selfplay.repository import Prepared
+from selfplay.rollout.losses import again
 from selfplay.sandbox import Backend, Limits
 
 
@@ -36,31 +39,42 @@ def grader_of(bug: Gradable, backend: Backend, counterfactual: bool = True) -> G
     return Grader(bug.task, bug.oracle, Limits(), known, counterfactual)
 
 
-def grade_file(folder: Path, patch: Path, backend: Backend, *, counterfactual: bool = True) -> Grade:
+def grade_file(
+    folder: Path, patch: Path, backend: Backend, *, counterfactual: bool = True, trust: bool = False
+) -> Grade:
     """Grade the prediction in a file. Raises `PredictionError` when the file cannot be read at all."""
     try:
-        with patch.open("rb") as stream:
+        with opened_named(patch, sys.maxsize) as stream:  # one that is too long gets a grade that says so
             data = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise PredictionError(
-            "unreadable", f"{patch} cannot be read: {error.strerror}", "Name a file with a diff."
-        ) from error
-    return grade_patch(folder, data, backend, counterfactual=counterfactual)
+    except (OSError, ForeignError) as error:
+        said = error.message if isinstance(error, ForeignError) else f"{patch} cannot be read: {error.strerror}"
+        raise PredictionError("unreadable", said, "Name a file with a diff.") from error
+    return grade_patch(folder, data, backend, counterfactual=counterfactual, trust=trust)
 
 
-def grade_patch(folder: Path, patch: bytes, backend: Backend, *, counterfactual: bool = True) -> Grade:
-    """Grade a prediction for the bug in `folder`.
+def grade_patch(
+    folder: Path, patch: bytes, backend: Backend, *, counterfactual: bool = True, trust: bool = False
+) -> Grade:
+    """Grade a prediction for the bug in `folder`. `trust`: what its run wants to run or fetch is allowed.
 
     Raises `SelfplayError` for a damaged bug, one that cannot be graded, or one whose environment is gone."""
     bug, _, _ = read_bug(folder)
-    found = gradable(folder, prepared_for(folder, bug, backend))
-    return grader_of(found, backend, counterfactual).grade(backend, patch)
+
+    def work() -> Grade:
+        found = gradable(folder, prepared_for(folder, bug, backend, trust=trust))
+        return grader_of(found, backend, counterfactual).grade(backend, patch)
+
+    return again(work)
 
 
-def audit_bug(folder: Path, backend: Backend, *, prepared: Prepared | None = None) -> Audit:
+def audit_bug(folder: Path, backend: Backend, *, prepared: Prepared | None = None, trust: bool = False) -> Audit:
     """Search the solver's world of the bug in `folder`.
 
     Raises `SelfplayError` for a damaged bug, or one whose environment is gone and cannot be built again."""
     bug, artifact, _ = read_bug(folder)
-    world = solver_world(prepared or prepared_for(folder, bug, backend))
-    return audit_task(backend, task_of(folder, bug, artifact, world))
+
+    def work() -> Audit:
+        world = solver_world(prepared or prepared_for(folder, bug, backend, trust=trust))
+        return audit_task(backend, task_of(folder, bug, artifact, world))
+
+    return again(work)

@@ -32,11 +32,12 @@ def build_image(
     tag: str | None = None,
     setup: str | None = None,
     progress: Callable[[str], None] = lambda line: None,
+    allow_hosts: tuple[str, ...] = (),
 ) -> Built:
     """Prepare `source` in sandboxes of `base`, then build an image of it. Raises what preparing and the engine
     raise."""
     backend = docker_backend(base)
-    prepared = prepare(source, backend=backend, setup=setup, progress=progress)
+    prepared = prepare(source, backend=backend, setup=setup, allow_hosts=allow_hosts, progress=progress)
     progress("building the image")
     folders = [(mount.target, mount.source) for mount in prepared.mounts]
     folders += [(WORKDIR, prepared.tree), (WORKDIR, prepared.history)]

@@ -1,6 +1,7 @@
 """What `selfplay show` reads: a run, a bug or a trajectory, as a value. Pages and JSON are made from it."""
 
 import contextlib
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import Any
 
 from selfplay.agent.trajectory import Trajectory
 from selfplay.agent.trajectory import load as load_trajectory
-from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
+from selfplay.artifact import Artifact, ArtifactError, Bug, load
 from selfplay.artifact.bug import BUG_FILE
 from selfplay.curriculum import CurriculumError, read_pool
-from selfplay.curriculum.stored import read_attempt
+from selfplay.curriculum.stored import load_own, read_attempt
 from selfplay.curriculum.summary import read_summary, solves, summarise
 from selfplay.plain import shown
 
@@ -56,9 +57,9 @@ Seen = SeenRun | SeenBug | SeenEpisode
 
 def look(path: Path) -> Seen:
     """What lies at `path`. Raises `SelfplayError` for a damaged path or one that selfplay did not write."""
-    if path.is_file():
+    if path.exists() and not path.is_dir():
         return SeenEpisode(load_trajectory(path))
-    if (path / BUG_FILE).exists():
+    if os.path.lexists(path / BUG_FILE):
         return _bug(path)
     try:
         with read_pool(path) as pool:
@@ -73,7 +74,7 @@ def look(path: Path) -> Seen:
 
 
 def _bug(folder: Path) -> SeenBug:
-    bug, artifact = load_bug(folder), load(folder)
+    bug, artifact = load_own(folder), load(folder)
     return SeenBug(bug, artifact, read_attempt(folder, bug) if bug.attempt else "", _solved(folder, bug.id))
 
 
@@ -82,7 +83,7 @@ def _solved(folder: Path, bug: str) -> Mapping[str, Mapping[str, int]] | None:
     if not (run / "curriculum.sqlite").is_file():
         return None
     with contextlib.suppress(CurriculumError), read_pool(run) as pool:  # the bug shows even if its pool is damaged
-        return solves(attempt for attempt in pool.attempts.all() if attempt.bug == bug).get(bug, {})
+        return solves(attempt for attempt in pool.attempts.all(diffs=False) if attempt.bug == bug).get(bug, {})
     return None
 
 

@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import aclosing
 from typing import TypeVar
 
+from selfplay.errors import SelfplayError
+from selfplay.rollout.losses import Losses
 from selfplay.rollout.many import in_leases
 from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
@@ -35,13 +37,19 @@ async def _next(found: AsyncGenerator[T, None]) -> tuple[T] | None:
 
 
 def in_parallel(
-    jobs: Iterable[J], work: Callable[[J, Backend], R], workers: int, backend: Backend
+    jobs: Iterable[J],
+    work: Callable[[J, Backend], R],
+    workers: int,
+    backend: Backend,
+    unplayed: Callable[[J, SelfplayError], R] | None = None,
 ) -> Generator[tuple[J, R], None, None]:
-    """(job, result) as they finish: each job runs in one of `workers` threads with its own sandbox lease."""
+    """(job, result) as they finish: each job runs in one of `workers` threads with its own sandbox lease. `unplayed`:
+    the result of a job that loses its sandbox by its own doing."""
 
     async def results() -> AsyncGenerator[tuple[J, R], None]:
         with Workers(workers) as threads:
-            async with aclosing(in_leases(jobs, work, Pool(backend), threads)) as found:
+            losses = Losses(unplayed)
+            async with aclosing(in_leases(jobs, work, Pool(backend), threads, losses=losses)) as found:
                 async for one in found:
                     yield one
 

@@ -1,26 +1,30 @@
 """The curriculum loop: injector episodes, results stored as they finish, until there are enough bugs.
 
 Every wait ends: episodes and checks have time limits. The loop stops with a reason after too many episodes without a
-new bug, and when sandboxes or model answers keep failing. After Ctrl-C or a kill the folder can be resumed.
+new bug, and when sandboxes or model answers keep failing. After Ctrl-C or a kill the folder can be resumed. An episode
+that could not be played is stored as that, so that the ones behind it are taken.
 """
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
 from selfplay.agent import Trajectory
 from selfplay.agent.actions import Finish
+from selfplay.agent.episode import EpisodeLost
 from selfplay.artifact import Bug
 from selfplay.commands.cost import Meter
 from selfplay.commands.storing import store_episode
 from selfplay.curriculum import Curriculum, EpisodeRecord, Progress
+from selfplay.errors import SelfplayError
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
+from selfplay.rollout.losses import Losses, control_in
 from selfplay.rollout.many import ModelDown, many
 from selfplay.rollout.players import SCRIPTED
 from selfplay.rollout.rollout import InjectorOutcome, InjectorRollout, Rollout
-from selfplay.sandbox import SandboxError
+from selfplay.sandbox import Cause, SandboxError
 
 log = logging.getLogger(__name__)
 
@@ -44,13 +48,16 @@ async def make_bugs(run: InjectorRun, pool: Curriculum, wanted: Wanted, places: 
     """
     loop = _Loop(run, pool, wanted)
     loop.take()
-    async with aclosing(many(loop.next_number, loop.play, places)) as rollouts:
+    losses = Losses(loop.unplayed, control_in(run.pool, run.workers), pool.lost.count_again)
+    async with aclosing(many(loop.next_number, loop.play, places, losses)) as rollouts:
         async for _, rollout in rollouts:
             record = store_episode(pool, rollout)
+            if record.status == "unplayed":
+                pool.lost.set_aside(f"episode {record.number} of {run.repository}", record.reason)
             taken = loop.take()
             meter.tick()
             watch(Progress(pool.episodes.count(run.repository), wanted.bugs, record, tuple(taken)))
-            loop.count(record)
+            loop.count(record, taken)
     return loop.reason()
 
 
@@ -60,6 +67,7 @@ class _Loop:
         self.begun = pool.episodes.finished(run.repository)
         self.number = 0
         self.same: list[str] = []
+        self.vain = 0
 
     def take(self) -> list[Bug]:
         """Move staged bugs that can be taken into the pool, and return them."""
@@ -86,22 +94,38 @@ class _Loop:
         except Exception as error:
             log.exception("episode %d failed", number)
             why = f"{type(error).__name__}: {error}"
-            key = injector_key(self.run, number)
-            lost = Trajectory("injector", self.run.player.name, Finish.POLICY_ERROR, error=why)
-            return Rollout(lost, key, InjectorOutcome("failed", why, time.monotonic() - started))
+            outcome = InjectorOutcome("failed", why, time.monotonic() - started)
+            return self._without_end(number, Finish.POLICY_ERROR, outcome)
 
-    def count(self, record: EpisodeRecord) -> None:
-        """Keep the reasons of a script's last episodes while they are all the same: its next try will end so, too."""
+    def unplayed(self, number: int, error: SelfplayError) -> InjectorRollout:
+        """The rollout of an episode that is set aside. One that met a limit of its sandbox again is a failed one."""
+        if isinstance(error, EpisodeLost) and error.cause is Cause.LIMIT:
+            key = injector_key(self.run, number)
+            return Rollout(error.trajectory, key, InjectorOutcome("failed", error.message, error.trajectory.seconds))
+        return self._without_end(number, Finish.UNPLAYED, InjectorOutcome("unplayed", error.message, 0.0))
+
+    def _without_end(self, number: int, finish: Finish, outcome: InjectorOutcome) -> InjectorRollout:
+        """The rollout of an episode of which there is nothing but the reason."""
+        nothing = Trajectory("injector", self.run.player.name, finish, error=outcome.reason)
+        return Rollout(nothing, injector_key(self.run, number), outcome)
+
+    def count(self, record: EpisodeRecord, taken: Sequence[Bug]) -> None:
+        """Count the episodes since the pool last grew, and keep the reasons of a script's last ones while they are all
+        the same: its next try will end so, too."""
+        self.vain = 0 if taken else self.vain + 1
         if self.run.player.name not in SCRIPTED:
             return  # a model may do better: `patience` says how often it is tried
         self.same = [*self.same, record.reason] if self.same[-1:] in ([], [record.reason]) else [record.reason]
 
     def reason(self) -> str:
-        """Why no further episode is played; empty when one is."""
+        """Why no further episode is played; empty when one is.
+
+        `vain` counts finished episodes whether they could be taken or not, so the loop ends on any state of a pool.
+        While one is running that others wait for, it only defers: that one may end in a bug."""
         episodes, name = self.pool.episodes, self.run.repository
         if episodes.count(name) >= self.wanted.bugs:
             return "enough bugs"
-        if episodes.fruitless(name) >= self.wanted.patience:
+        if max(episodes.fruitless(name), self.vain) >= self.wanted.patience:
             return f"the last {self.wanted.patience} episodes gave no new bug"
         if len(self.same) >= SAME_END and self.same[0] and not episodes.count(name) + episodes.waiting(name):
             return f"the last {len(self.same)} episodes all ended with: {self.same[0]}"

@@ -1,97 +1,182 @@
-"""A file of predictions for a run's bugs, in the usual form: `instance_id` and `model_patch`, as JSON or JSON lines.
+"""Predictions of other tools, `grade RUN_DIR --predictions FILE`: SWE-bench's form, as a JSON list, as lines of JSON,
+or as a dictionary by id, as mini-swe-agent writes it.
 
-The file is read whole and checked before anything runs: a file that names bugs the run does not have belongs to another
-run.
+The file is read whole and checked before anything runs, so that a wrong id does not surface after an hour of test runs.
+One prediction, or one bug, never touches another's grade.
 """
 
-import json
-from collections.abc import Iterator
+import codecs
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from selfplay.artifact import Bug
+from selfplay.artifact.decoding import parse_json, text_memory
+from selfplay.artifact.reading import ForeignError, opened_named
 from selfplay.commands.grade import Gradable, gradable, grader_of
 from selfplay.commands.looping import in_parallel
+from selfplay.curriculum.guarding import LARGER
 from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug
-from selfplay.oracle.errors import OracleError, PredictionError
-from selfplay.oracle.grade import Grade, grade_without_running
+from selfplay.curriculum.trust import NotTrusted, times
+from selfplay.errors import SelfplayError
+from selfplay.oracle.errors import PredictionError
+from selfplay.oracle.grade import Grade, grade_without_running, safely
 from selfplay.repository import Prepared
-from selfplay.sandbox import MIB, Backend
+from selfplay.rollout.losses import again
+from selfplay.sandbox import MIB, Backend, SandboxError
 from selfplay.words import count
 
-MOST_BYTES = 1024 * MIB
-_FORM = 'Each entry is {"instance_id": "<bug>", "model_patch": "<git diff>"}, in a JSON list or one a line.'
+MOST_MEMORY, MOST_LINE = 64 * MIB, 16 * MIB
+"""Memory of all predictions together, and the bytes of one line. A list is read whole, and counts three times."""
+_KEYS = {"instance_id", "model_patch"}
+_FORM = (
+    'Each entry is {"instance_id": "<bug>", "model_patch": "<git diff>"}, in a JSON list, one a line, '
+    "or in a dictionary by id."
+)
 
 
 def read_predictions(path: Path) -> dict[str, str]:
     """Bug -> diff. A `model_patch` of null is an empty diff. Raises `PredictionError` naming the wrong entry."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise PredictionError("oversized", f"{path} is larger than {MOST_BYTES // MIB} MiB", "Split it.")
-        text = path.read_bytes().decode("utf-8-sig")
+        with opened_named(path, MOST_MEMORY * times()) as stream:
+            found = _by_bug(path, _entries(path, stream))
+    except ForeignError as error:
+        kind = "unreadable" if "cannot be read" in error.message or "is missing" in error.message else "malformed"
+        raise PredictionError(kind, error.message, _FORM) from error
     except OSError as error:
         raise PredictionError("unreadable", f"{path} cannot be read: {error.strerror}", _FORM) from error
-    except UnicodeDecodeError as error:
-        raise PredictionError("unreadable", f"{path} is not UTF-8 (byte {error.start})", _FORM) from error
-    found: dict[str, str] = {}
-    for number, entry in enumerate(_entries(path, text), 1):
-        bug, diff = entry.get("instance_id"), entry.get("model_patch")
-        diff = "" if diff is None and "model_patch" in entry else diff
-        if not isinstance(bug, str) or not isinstance(diff, str):
-            raise PredictionError("malformed", f"{path}: entry {number} has no instance_id or no model_patch", _FORM)
-        if bug in found:
-            raise PredictionError("malformed", f"{path}: entry {number} is the second for {bug!r}", "Keep one a bug.")
-        found[bug] = diff
     if not found:
         raise PredictionError("empty", f"{path} holds no prediction", _FORM)
     return found
 
 
-def _entries(path: Path, text: str) -> list[dict[str, Any]]:
-    lines = [line for line in text.split("\n") if line.strip()]
+def _by_bug(path: Path, entries: Iterable[Any]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for number, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict):
+            raise PredictionError("malformed", f"{path}: an entry is no object", _FORM)
+        bug, diff = entry.get("instance_id"), entry.get("model_patch")
+        diff = "" if diff is None and "model_patch" in entry else diff
+        if not isinstance(bug, str) or not isinstance(diff, str):
+            raise PredictionError("malformed", f"{path}: entry {number} has no instance_id or no model_patch", _FORM)
+        if bug in found:
+            raise PredictionError(
+                "malformed", f"{path}: entry {number} is the second for {bug[:200]!r}", "Keep one a bug."
+            )
+        found[bug] = diff
+    return found
+
+
+def _entries(path: Path, stream: IO[bytes]) -> Iterator[Any]:
+    """The entries, one at a time where there is one a line. Raises `PredictionError` and `ForeignError`."""
+    lines = _lines(path, stream)
+    first = next(lines, None)
+    if first is None:
+        return
+    alone, second = _alone(path, first), next(lines, None)
+    if isinstance(alone, dict) and (second is not None or _KEYS & alone.keys()):
+        yield alone
+        for line in (second, *lines) if second is not None else ():
+            yield parse_json(line, str(path), halves=True)
+        return
+    whole = first + (second or b"") + stream.read(MOST_MEMORY * times() // 3)
+    _within(path, 3 * text_memory(whole))
+    yield from _listed(path, parse_json(whole, str(path), halves=True))
+
+
+def _lines(path: Path, stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines that hold something, as long as they are of a bearable size, alone and together."""
+    memory, longest = 0, MOST_LINE * times()
+    for number, line in enumerate(iter(lambda: stream.readline(longest + 1), b""), 1):
+        line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        if len(line) > longest:
+            raise PredictionError("oversized", f"{path}: line {number} has more than {longest // MIB} MiB", LARGER)
+        memory += text_memory(line)
+        _within(path, memory)
+        if line.strip():
+            yield line
+
+
+def _within(path: Path, memory: int) -> None:
+    most = MOST_MEMORY * times()
+    if memory > most:
+        raise PredictionError("oversized", f"{path} takes more than {most // MIB} MiB of memory", LARGER)
+
+
+def _alone(path: Path, line: bytes) -> Any:
+    """The value of a line; None for a line of a longer value."""
     try:
-        whole = json.loads(text) if text.lstrip()[:1] == "[" else [json.loads(line) for line in lines]
-    except (ValueError, RecursionError) as error:
-        raise PredictionError("malformed", f"{path} is not JSON: {error}", _FORM) from error
-    if not all(isinstance(entry, dict) for entry in whole):
-        raise PredictionError("malformed", f"{path}: an entry is no object", _FORM)
-    return list(whole)
+        return parse_json(line, str(path), halves=True)
+    except ForeignError:
+        return None
+
+
+def _listed(path: Path, value: Any) -> list[Any]:
+    """The entries of a list, of a dictionary by id, whose entries may repeat their id, or of one entry."""
+    if not isinstance(value, dict) or _KEYS & value.keys():
+        return value if isinstance(value, list) else [value]
+    for bug, entry in value.items():
+        if isinstance(entry, dict) and entry.setdefault("instance_id", bug) != bug:
+            told = f"{path}: the entry of {bug!r} is for {entry['instance_id']!r}"
+            raise PredictionError("malformed", told, _FORM)
+    return list(value.values())
 
 
 def grade_predictions(
-    run: Path, predictions: dict[str, str], backend: Backend, *, workers: int, counterfactual: bool = True
+    run: Path,
+    predictions: dict[str, str],
+    backend: Backend,
+    *,
+    workers: int,
+    counterfactual: bool = True,
+    trust: bool = False,
 ) -> Iterator[tuple[str, Grade]]:
-    """(bug, grade) as they finish; for a bug that cannot be graded, the grade says so.
+    """(bug, grade) as they finish; for a bug that cannot be graded, the grade says so, and no other is touched.
+    `trust`: what the run wants to run or fetch is allowed.
 
-    Raises `PredictionError` for ids that are not bugs of the run, before anything runs, and `SelfplayError` for a bug
-    that is damaged or whose environment is gone."""
+    Raises `PredictionError` for ids that are not bugs of the run, and `NotTrusted`, before anything runs."""
     folders = {folder.name: folder for folder in bug_folders(run)}
     unknown = sorted(predictions.keys() - folders.keys())
     if unknown:
         raise PredictionError(
-            "unknown",
+            "unknown-bug",
             f"{count(len(unknown), 'prediction is', 'predictions are')} for no bug of {run}, first {unknown[0]!r}",
             f"Its bugs are those in {run / 'bugs'}.",
         )  # fmt: skip
-    prepared: dict[tuple[str, str], Prepared] = {}
-    ready = {bug: _ready(folders[bug], prepared, backend) for bug in sorted(predictions)}
+    origins: dict[tuple[str, str], Prepared] = {}
+    prepared = {bug: _prepared(folders[bug], origins, backend, trust) for bug in sorted(predictions)}
 
     def work(bug: str, lease: Backend) -> Grade:
-        try:
-            refused = grade_without_running(ready[bug].task, predictions[bug])
-            return refused or grader_of(ready[bug], lease, counterfactual).grade(lease, predictions[bug])
-        except OracleError as error:
-            return Grade(False, "cannot-be-graded", error.message)
+        found = prepared[bug]
+        if isinstance(found, Grade):
+            return found
+        return safely(lambda: _graded(gradable(folders[bug], found), predictions[bug], lease, counterfactual))
 
-    with closing(in_parallel(ready, work, workers, backend)) as results:
+    with closing(in_parallel(prepared, work, workers, backend, _unplayed)) as results:
         yield from results
 
 
-def _ready(folder: Path, known: dict[tuple[str, str], Prepared], backend: Backend) -> Gradable:
-    bug, _, _ = read_bug(folder)
-    prepared = known.setdefault(_origin(bug), known.get(_origin(bug)) or prepared_for(folder, bug, backend))
-    return gradable(folder, prepared)
+def _unplayed(bug: str, error: SelfplayError) -> Grade:
+    return Grade(False, "could-not-be-played", error.message)
+
+
+def _graded(ready: Gradable, prediction: str, lease: Backend, counterfactual: bool) -> Grade:
+    refused = grade_without_running(ready.task, prediction)
+    return refused or grader_of(ready, lease, counterfactual).grade(lease, prediction)
+
+
+def _prepared(folder: Path, known: dict[tuple[str, str], Prepared], backend: Backend, trust: bool) -> Prepared | Grade:
+    """The environment of a bug, made once for all bugs of one origin; a grade for a bug that has none."""
+    try:
+        bug, _, _ = read_bug(folder)
+        if _origin(bug) not in known:
+            known[_origin(bug)] = again(lambda: prepared_for(folder, bug, backend, trust=trust))
+        return known[_origin(bug)]
+    except (SandboxError, NotTrusted):
+        raise
+    except SelfplayError as error:
+        return Grade(False, "cannot-be-graded", error.message)
 
 
 def _origin(bug: Bug) -> tuple[str, str]:

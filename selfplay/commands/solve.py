@@ -1,6 +1,7 @@
 """From a run's folder to attempts at its bugs and second-order bugs: what `selfplay solve` does, on values.
 
-Every bug's world is searched for copies of the answer before a solver sees it; a bug that leaks is left out.
+Every bug's world is searched for copies of the answer before a solver sees it; a bug that leaks is left out, and so is
+one whose world cannot be audited, unless the order takes those.
 """
 
 import asyncio
@@ -12,13 +13,18 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from selfplay.artifact import ArtifactError, Bug
+from selfplay.artifact.environment import recorded_environment
+from selfplay.commands import leftovers
 from selfplay.commands.attempts import missing, play_attempts
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, Promotion, open_existing
+from selfplay.curriculum.stored import wishes
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
+from selfplay.curriculum.trust import require
 from selfplay.errors import SelfplayError
-from selfplay.oracle.audit import Audit
+from selfplay.oracle.audit import Audit, AuditState
 from selfplay.repository import Prepared, rebuild
 from selfplay.rollout.controls import CONTROLS, control_named
+from selfplay.rollout.losses import Losses, again
 from selfplay.rollout.many import in_leases, one_per_core, rare_collections
 from selfplay.rollout.players import Player, ScriptedPlayer, player_named
 from selfplay.rollout.promotion import Looked, promote
@@ -36,7 +42,8 @@ class SolveOrder:
     """What the user asked for. `policy` names a player or a control (`gold`, `empty`); `per_parent` above 0 asks for
     second-order bugs, at most that many per bug. `workers` None means one per core. `options`: the policy's, by name.
     `name`: what its attempts are filed under, None for the policy's own name. `bugs`: the bugs to attempt, each by its
-    id or a unique prefix of it; all if empty."""
+    id or a unique prefix of it; all if empty. `trust`: what the run wants to run or fetch is allowed. `unauditable`:
+    also attempt bugs whose worlds cannot be audited."""
 
     run: Path
     attempts: int = 8
@@ -47,6 +54,8 @@ class SolveOrder:
     options: Mapping[str, str] = field(default_factory=dict)
     name: str | None = None
     bugs: tuple[str, ...] = ()
+    trust: bool = False
+    unauditable: bool = False
 
 
 class SolveWatcher(Protocol):
@@ -76,6 +85,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
     player: Player = ScriptedPlayer(order.policy) if control else player_named(order.policy, order.options)
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(open_existing(order.run))
+        leftovers.sweep(order.run)
         if not pool.episodes.count():
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
         wanted = chosen(pool, order.bugs)
@@ -84,11 +94,14 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
-        prepared = _prepared(order.run, pool.episodes.bugs()[0], backend)
+        prepared = again(
+            lambda: _prepared(order.run, pool.episodes.bugs()[0], backend, order.trust), pool.lost.count_again
+        )
+        known = read_summary(order.run)
         try:
             runner.run(_solved(order, wanted, player, prepared, pool, backend, watcher))
         finally:
-            summary = {**read_summary(order.run), **summarise(pool)}
+            summary = {**known, **summarise(pool)}
             write_summary(order.run, summary)
     return summary
 
@@ -121,11 +134,13 @@ def settle_attempts(pool: Curriculum, name: str, player: Player) -> None:
     pool.settle_attempts(name, {"policy": player.name, **how})
 
 
-def _prepared(run: Path, bug: Bug, backend: Backend) -> Prepared:
+def _prepared(run: Path, bug: Bug, backend: Backend, trust: bool) -> Prepared:
     original = run / "original"
     if not original.is_dir():
         raise ArtifactError(f"{original} is gone", "The bugs were planted in it: make the run again, or restore it.")
-    return rebuild(original, bug.environment, backend=backend)
+    require(wishes(bug, fetched=False), trust)
+    hosts = recorded_environment(bug.environment).allow_hosts
+    return rebuild(original, bug.environment, backend=backend, allow_hosts=hosts)
 
 
 async def _solved(
@@ -144,8 +159,9 @@ async def _solved(
             player=player,
             pool=Pool(backend),
             workers=workers,
-            seed=int(pool.settings().get("seed", 0)),
+            seed=pool.setting("seed", int, 0),
             counterfactual=order.counterfactual,
+            unauditable=order.unauditable,
         )
         await solve_pool(run, pool, order.attempts, order.per_parent, wanted, watcher)
 
@@ -172,8 +188,8 @@ async def solve_pool(
 
 
 async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | None, say: Say) -> list[ReadyBug]:
-    """The bugs of the pool that may be attempted; each world is searched once. A bug that is damaged or leaks is
-    reported and left out."""
+    """The bugs of the pool that may be attempted; each world is searched once. A bug that is damaged, leaks or cannot
+    be audited is reported and left out."""
     found = []
     for bug in pool.bugs():
         if wanted is not None and bug.id not in wanted:
@@ -187,19 +203,29 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
             say(f"{bug.id} is left out: {error}")
     audited = pool.attempts.audited()
     unknown = [ready for ready in found if ready.bug.id not in audited]
-    async with contextlib.aclosing(in_leases(unknown, _audit, run.pool, run.workers, run.limits)) as audits:
+    losses: Losses[ReadyBug, Audit | str] = Losses(
+        lambda ready, error: f"its world could not be searched: {error.message}", played_again=pool.lost.count_again
+    )
+    async with contextlib.aclosing(in_leases(unknown, _audit, run.pool, run.workers, run.limits, losses)) as audits:
         async for ready, audit in audits:
             _record_audit(pool, ready.bug.id, audit, say)
-    clean = pool.attempts.audited()
-    return [ready for ready in found if clean.get(ready.bug.id)]
+    states = pool.attempts.audited()
+    unaudited = [ready.bug.id for ready in found if states.get(ready.bug.id) is AuditState.NOT_AUDITABLE]
+    if unaudited:
+        said = "attempted all the same" if run.unauditable else "left out; --unauditable takes them"
+        say(f"worlds that cannot be audited, {said}: {listed(unaudited)}")
+    taken = {AuditState.CLEAN, *([AuditState.NOT_AUDITABLE] if run.unauditable else [])}
+    return [ready for ready in found if states.get(ready.bug.id) in taken]
 
 
 def _record_audit(pool: Curriculum, bug: str, audit: Audit | str, say: Say) -> None:
     if isinstance(audit, str):
         say(f"{bug} is left out: {audit}")
         return
-    pool.attempts.record_audit(bug, audit.to_json()["findings"])
-    if not audit.clean:
+    pool.attempts.record_audit(bug, audit)
+    if audit.state is AuditState.NOT_AUDITABLE:
+        say(f"{bug} cannot be audited: {audit.reason}")
+    if audit.state is AuditState.LEAKS:
         worst = max(audit.findings, key=lambda finding: (finding.share, ".git" not in finding.where))
         say(f"{bug} is left out: {worst.where} gives {worst.share:.0%} of the answer away")
 
@@ -224,9 +250,15 @@ async def _promoted(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], 
     jobs = [ready for ready in bugs if ready.bug.order == 1 and failed[ready.bug.id] and room[ready.bug.id] > 0]
 
     def work(ready: ReadyBug, backend: Backend) -> Looked:
-        return promote(ready, failed[ready.bug.id], room[ready.bug.id], known, run.prepared, backend)
+        most = room[ready.bug.id]
+        return promote(ready, failed[ready.bug.id], most, known, run.prepared, backend, unauditable=run.unauditable)
 
-    async with contextlib.aclosing(in_leases(jobs, work, run.pool, run.workers, run.limits)) as results:
+    def unplayed(ready: ReadyBug, error: SelfplayError) -> Looked:
+        say(f"could not be played: second-order bugs of {ready.bug.id}: {error.message}")
+        return []
+
+    losses: Losses[ReadyBug, Looked] = Losses(unplayed, played_again=pool.lost.count_again)
+    async with contextlib.aclosing(in_leases(jobs, work, run.pool, run.workers, run.limits, losses)) as results:
         async for ready, found in results:
             for promotion, diff in found:
                 pool.attempts.add_promotion(promotion, ready.artifact, diff)

@@ -1,7 +1,6 @@
 """Stores rollouts in a run's folder: first the trajectory, then the row that names it."""
 
 import os
-import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeFigu
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.repository import Prepared, write_original
 from selfplay.rollout.rollout import FORMAT, InjectorRollout, SolverKey, SolverOutcome, SolverRollout
+from selfplay.sandbox import Backend
+from selfplay.sandbox.owners import remove
 
 LEFT_TO_THE_POOL = ("artifact", "bug", "diff")
 """Outcome fields that are in the pool's folders and so are not repeated in the trajectory file."""
@@ -113,16 +114,15 @@ def _save(rollout: InjectorRollout | SolverRollout, path: Path) -> None:
     save(rollout.trajectory, path, rollout=told)
 
 
-def keep_original(prepared: Prepared, target: Path, anew: bool) -> None:
+def keep_original(prepared: Prepared, target: Path, anew: bool, backend: Backend) -> None:
     """Write the original tree to `target` once; with `anew`, write it again, while no bug needs the old one.
 
     After a kill the tree is there whole or not at all.
     """
-    if target.exists() and not anew:
+    if target.is_dir() and not target.is_symlink() and not anew:
         return
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    shutil.rmtree(temporary, ignore_errors=True)
-    write_original(prepared, temporary)
-    if target.exists():
-        shutil.rmtree(target)
+    remove(temporary)
+    write_original(prepared, temporary, backend)
+    remove(target)
     temporary.replace(target)

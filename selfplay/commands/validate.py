@@ -9,7 +9,9 @@ from typing import Any
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
 from selfplay.commands.looping import in_parallel
 from selfplay.curriculum.stored import bug_folders, prepared_for, read_attempt, read_bug
+from selfplay.errors import SelfplayError
 from selfplay.repository import Prepared
+from selfplay.rollout.losses import again
 from selfplay.rollout.second_order import measure_second_order
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds, Validation, validate
@@ -22,7 +24,8 @@ class Revalidated:
     """What the checks say now about the bug `id`, and whether `bug.json` recorded the same.
 
     `verdicts` may begin or end with one that is not a check of the method: `files` (the bug's files are damaged or not
-    those of its record) and `record` (tests behave differently from the record; ids newly found flaky are ignored).
+    those of its record), `sandbox` (its checks lost their sandbox again and again, which says nothing of the bug) and
+    `record` (tests behave differently from the record; ids newly found flaky are ignored).
     """
 
     id: str
@@ -48,9 +51,9 @@ class _Job:
     cache: RunCache
 
 
-def revalidate(path: Path, backend: Backend, workers: int = 1) -> Iterator[Revalidated]:
+def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = False) -> Iterator[Revalidated]:
     """Check the bug in `path`, or every bug of the run in `path`, `workers` at a time; results come as they finish. A
-    damaged bug is not valid.
+    damaged bug is not valid. `trust`: what the run wants to run or fetch is allowed.
 
     Raises `ArtifactError` for a folder that is neither, and what `prepare` raises when the original is missing.
     """
@@ -64,11 +67,16 @@ def revalidate(path: Path, backend: Backend, workers: int = 1) -> Iterator[Reval
             continue
         key = (bug.tree_hash, str(bug.environment))
         if key not in prepared:
-            prepared[key] = (prepared_for(folder, bug, backend), RunCache())
+            found = again(lambda: prepared_for(folder, bug, backend, trust=trust))  # noqa: B023 - called at once
+            prepared[key] = (found, RunCache())
         jobs.append(_Job(folder, bug, artifact, thresholds, *prepared[key]))
-    with closing(in_parallel(jobs, _checked, workers, backend)) as results:
+    with closing(in_parallel(jobs, _checked, workers, backend, _unplayed)) as results:
         for _, result in results:
             yield result
+
+
+def _unplayed(job: _Job, error: SelfplayError) -> Revalidated:
+    return Revalidated(job.bug.id, (Verdict("sandbox", False, f"could not be played: {error.message}"),))
 
 
 def _checked(job: _Job, backend: Backend) -> Revalidated:

@@ -8,18 +8,30 @@ written before the row. A failed attempt is considered for promotion once; its r
 import hashlib
 import json
 import re
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from selfplay.artifact import Artifact, Bug, save, save_bug
+from selfplay.artifact.decoding import parse_json
 from selfplay.artifact.files import write_atomically
-from selfplay.curriculum.records import REPEATED, Attempt, AttemptFigures, Promotion, bug_of_row, read_row
+from selfplay.artifact.reading import MIB, ForeignError, MissingError, made_below, read_below
+from selfplay.curriculum.records import (
+    REPEATED,
+    Attempt,
+    AttemptFigures,
+    CurriculumError,
+    Promotion,
+    bug_of_row,
+    plain_row,
+    read_row,
+)
+from selfplay.oracle.audit import Audit, AuditState
 from selfplay.plain import decode, encode
+from selfplay.sandbox.owners import remove
 
+MOST_DIFF = 32 * MIB
 ATTEMPT_FILE = "attempt.diff"
 """The file beside the five files of a second-order bug: the failed attempt that is part of it."""
 _COLUMNS = "bug, policy, number, resolved, reason, detail, figures, version_first, version_last, trajectory"
@@ -40,33 +52,36 @@ class Attempts:
         if self._db.execute("SELECT 1 FROM attempts WHERE (bug, policy, number) = (?, ?, ?)", key).fetchone():
             return
         path = self._diff(*key)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        made_below(self._folder, "attempts", attempt.bug)
         write_atomically(path, encode(attempt.diff))
         row = (
             *key, attempt.resolved, attempt.reason, attempt.detail, attempt.figures.model_dump_json(),
             *attempt.versions, attempt.trajectory,
         )  # fmt: skip
         with self._db:
-            self._db.execute(f"INSERT OR IGNORE INTO attempts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            self._db.execute(
+                f"INSERT OR IGNORE INTO attempts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                plain_row(row),
+            )
 
     def finished(self, policy: str) -> set[tuple[str, int]]:
         """(bug, number) of the attempts of `policy` that are stored."""
         return set(self._db.execute("SELECT bug, number FROM attempts WHERE policy = ?", (policy,)))
 
-    def all(self) -> Iterator[Attempt]:
-        """Every attempt, by bug, policy and number. A diff whose file is gone reads as empty."""
-        return self._select("1 = 1", ())
+    def all(self, *, diffs: bool = True) -> Iterator[Attempt]:
+        """Every attempt, by bug, policy and number. A diff whose file is gone reads as empty, and so does every diff
+        where `diffs` is False, which reads no file."""
+        return self._select("1 = 1", (), diffs)
 
     def group(self, bug: str, policy: str) -> tuple[Attempt, ...]:
         """The attempts of one policy at one bug, by number: training compares them with each other."""
         return tuple(self._select("bug = ? AND policy = ?", (bug, policy)))
 
-    def _select(self, where: str, values: tuple[str, ...]) -> Iterator[Attempt]:
+    def _select(self, where: str, values: tuple[str, ...], diffs: bool = True) -> Iterator[Attempt]:
         order = "ORDER BY bug, policy, number"
         for row in self._db.execute(f"SELECT {_COLUMNS} FROM attempts WHERE {where} {order}", values).fetchall():
             bug, policy, number, resolved, reason, detail, figures, first, last, trajectory = row
-            path = self._diff(bug, policy, number)
-            diff = decode(path.read_bytes()) if path.is_file() else ""
+            diff = self._read_diff(bug, policy, number) if diffs else ""
             found = read_row(AttemptFigures, figures)
             name = trajectory or attempt_trajectory(bug, policy, number)
             yield Attempt(bug, policy, number, bool(resolved), reason, detail, diff, found, (first, last), name)
@@ -74,18 +89,35 @@ class Attempts:
     def _diff(self, bug: str, policy: str, number: int) -> Path:
         return self._folder / "attempts" / bug / f"{file_name(policy)}-{number:03d}.diff"
 
+    def _read_diff(self, bug: str, policy: str, number: int) -> str:
+        path = self._diff(bug, policy, number)
+        try:
+            return decode(read_below(self._folder, str(path.relative_to(self._folder)), MOST_DIFF))
+        except MissingError:
+            return ""
+        except ForeignError as error:
+            raise CurriculumError(error.message, error.hint) from error
+
     # -- audits ------------------------------------------------------------------------------------------------
 
-    def audited(self) -> dict[str, bool]:
-        """Bug -> whether its world is clean, for the bugs whose worlds were searched."""
-        return {bug: bool(clean) for bug, clean in self._db.execute("SELECT bug, clean FROM audits")}
+    def audited(self) -> dict[str, AuditState]:
+        """Bug -> the state of its world, for the bugs whose worlds were searched. A row of an earlier version, which
+        searched for less, holds no state and does not count: the world is searched again."""
+        found = {}
+        for bug, text in self._db.execute("SELECT bug, findings FROM audits"):
+            try:
+                said = parse_json(encode(text), f"the audit of {bug}")
+                if isinstance(said, dict) and "state" in said:
+                    found[bug] = AuditState(said["state"])
+            except (ForeignError, ValueError, TypeError) as error:
+                raise CurriculumError(f"the audit of {bug} cannot be read: {error}", "The run is damaged.") from error
+        return found
 
-    def record_audit(self, bug: str, findings: list[dict[str, Any]]) -> None:
+    def record_audit(self, bug: str, audit: Audit) -> None:
         """Store what a search of the bug's world found."""
+        row = (bug, audit.clean, json.dumps(audit.to_json()))
         with self._db:
-            self._db.execute(
-                "INSERT OR REPLACE INTO audits VALUES (?, ?, ?)", (bug, not findings, json.dumps(findings))
-            )
+            self._db.execute("INSERT OR REPLACE INTO audits VALUES (?, ?, ?)", row)
 
     # -- second-order bugs -------------------------------------------------------------------------------------
 
@@ -128,16 +160,17 @@ class Attempts:
             promotion.bug.model_dump_json() if promotion.bug else None,
         )  # fmt: skip
         with self._db:
-            self._db.execute("INSERT INTO promotions VALUES (?, ?, ?, ?, ?, ?)", row)
+            self._db.execute("INSERT INTO promotions VALUES (?, ?, ?, ?, ?, ?)", plain_row(row))
 
     def _write(self, bug: Bug, artifact: Artifact, diff: str) -> None:
         staging, target = self._folder / "staging" / bug.id, self._folder / "bugs" / bug.id
         for folder in (staging, target):  # what a kill left has no row
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
+        made_below(self._folder, "staging")
         save(artifact, staging)
         (staging / ATTEMPT_FILE).write_bytes(encode(diff))
         save_bug(bug, staging)
-        target.parent.mkdir(exist_ok=True)
+        made_below(self._folder, "bugs")
         staging.replace(target)
 
 

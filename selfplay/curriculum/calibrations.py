@@ -1,16 +1,22 @@
 """Calibrations, made once and kept beside their bugs for every process that grades attempts at them. The result that a
 bug cannot be graded is kept too.
 
-The file holds the secret names of the canary tests: it lies on the host, in the bug's folder, which no sandbox sees.
+The file holds the secret names of the canary tests: it lies on the host, in the bug's folder, which no sandbox sees. It
+also holds compiled code that takes part in grading, and it may say that a defence does not work. So only one that this
+user made is believed: its first bytes are a seal over the rest (`trust.py`), looked at before anything is parsed. What
+comes with a stranger's run, or was made on a machine with another key, is made again.
 """
 
 import contextlib
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from selfplay.artifact.files import write_atomically
+from selfplay.artifact.reading import ForeignError, read_below
+from selfplay.curriculum.trust import seal, sealed
 from selfplay.oracle import calibration
 from selfplay.oracle.calibrate import calibrate
 from selfplay.oracle.calibration import Calibration, CalibrationFailure, Oracle, UnreadableCalibration
@@ -21,6 +27,8 @@ from selfplay.sandbox import Backend, Limits
 
 CALIBRATION_FILE = "calibration.json"
 MOST_BYTES = 256 * 1024 * 1024
+_SEALED = re.compile(rb'\{"seal": "([0-9a-f]{64})", ')
+_LENGTH = len('{"seal": "') + 64 + len('", ')
 Stored = Calibration | CalibrationFailure
 
 TRIES = 2
@@ -75,18 +83,20 @@ def calibration_key(task: Task, oracle: Oracle, limits: Limits, backend: Backend
 
 def read_calibration(folder: Path, key: str) -> Stored | None:
     """What was stored in a bug's folder under this key; None when there is nothing, or it cannot be read."""
-    path = folder / CALIBRATION_FILE
     try:
-        if path.stat().st_size > MOST_BYTES:
+        data = read_below(folder, CALIBRATION_FILE, MOST_BYTES)
+        said, rest = _SEALED.match(data), memoryview(data)[_LENGTH:]
+        if said is None or not sealed(rest, said[1].decode()):
             return None
-        stored = json.loads(path.read_bytes())
+        stored = json.loads(data)
         return calibration.read_calibration(stored["calibration"]) if stored["key"] == key else None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, UnreadableCalibration):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, ForeignError, UnreadableCalibration):
         return None
 
 
 def write_calibration(folder: Path, key: str, value: Stored) -> None:
     """Store it, atomically. A folder that cannot be written stays without one, and the next process makes it again."""
-    data = json.dumps({"key": key, "calibration": value.to_json()}).encode()
+    rest = json.dumps({"key": key, "calibration": value.to_json()}).encode()[1:]
+    data = b'{"seal": "%s", ' % seal(rest).rjust(64).encode() + rest
     with contextlib.suppress(OSError):
         write_atomically(folder / CALIBRATION_FILE, data)

@@ -5,23 +5,34 @@ from the staged results either in the order of episode numbers, so that the pool
 workers, or as they come, so that training never waits for a straggler.
 """
 
-import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import Bug, save, save_bug
-from selfplay.curriculum.records import DUPLICATE, EpisodeFigures, EpisodeRecord, bug_of_row, read_row
+from selfplay.artifact.reading import folder_below, made_below
+from selfplay.curriculum.records import (
+    DAMAGED,
+    DUPLICATE,
+    CurriculumError,
+    EpisodeFigures,
+    EpisodeRecord,
+    bug_of_row,
+    plain_row,
+    read_row,
+)
+from selfplay.sandbox.owners import remove
 
 _COLUMNS = (
     "repository, number, strategy, status, reason, failed_check, tree_key, bug, figures, grp, policy,"
     " version_first, version_last, trajectory"
 )
 _NEXT = {
-    True: "number = (SELECT COALESCE(MAX(number), -1) + 1 FROM episodes WHERE taken > 0 AND repository = ?1)",
+    True: "number = (SELECT MIN(number) FROM episodes WHERE taken = 0 AND repository = ?1)"
+    " AND number = (SELECT COUNT(*) FROM episodes e WHERE e.repository = ?1 AND e.number < episodes.number)",
     False: "1 = 1",
 }
-"""Which staged episode is taken next: the one that follows the last, or any."""
+"""Which staged episode is taken next: the first, if none before it is missing, or any."""
 
 
 class Episodes:
@@ -39,7 +50,8 @@ class Episodes:
             return  # what came of it is in the pool already
         if episode.bug is not None and episode.artifact is not None:
             folder = self._staging(episode.repository, episode.number)
-            shutil.rmtree(folder, ignore_errors=True)
+            made_below(self._folder, "staging")
+            remove(folder)
             save(episode.artifact, folder)
             save_bug(episode.bug, folder)
         row = (
@@ -50,7 +62,7 @@ class Episodes:
         marks = ", ".join("?" * len(row))
         with self._db:
             self._db.execute("INSERT OR IGNORE INTO repositories VALUES (?, '{}')", (episode.repository,))
-            self._db.execute(f"INSERT OR REPLACE INTO episodes ({_COLUMNS}) VALUES ({marks})", row)
+            self._db.execute(f"INSERT OR REPLACE INTO episodes ({_COLUMNS}) VALUES ({marks})", plain_row(row))
 
     def take(
         self, wanted: int, patience: int | None = None, *, repository: str = "", in_order: bool = True
@@ -89,11 +101,11 @@ class Episodes:
                 "UPDATE episodes SET status = 'duplicate', reason = ? WHERE repository = ? AND number = ?",
                 (DUPLICATE, repository, number),
             )
-            shutil.rmtree(staging, ignore_errors=True)
+            remove(staging)
             return None
         target = self._folder / "bugs" / bug.id
-        if staging.exists():
-            target.parent.mkdir(exist_ok=True)
+        if folder_below(self._folder, "staging", staging.name) is not None:
+            made_below(self._folder, "bugs")
             staging.replace(target)
         self._db.execute(
             "INSERT INTO bugs (id, repository, episode, tree_key) VALUES (?, ?, ?, ?)",
@@ -151,10 +163,14 @@ class Episodes:
         """The episodes that produced the first-order bugs of the pool, in the order in which the bugs were taken."""
         columns = ", ".join(f"e.{name.strip()}" for name in _COLUMNS.split(","))
         rows = self._db.execute(
-            f"SELECT {columns} FROM bugs b JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode)"
-            " ORDER BY b.place"
+            f"SELECT b.id, {columns} FROM bugs b"
+            " JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode) ORDER BY b.place"
         )
-        return [_record(row) for row in rows.fetchall()]
+        records = {row[0]: _record(row[1:]) for row in rows.fetchall()}
+        for name, record in records.items():
+            if record.bug is None or record.bug.id != name:
+                raise CurriculumError(f"a row of the pool is damaged: the bug {name} has not its own record", DAMAGED)
+        return list(records.values())
 
     # -- folders -----------------------------------------------------------------------------------------------
 
@@ -172,10 +188,10 @@ class Episodes:
         folder."""
         rows = self._db.execute("SELECT repository, number FROM episodes WHERE taken = 0").fetchall()
         staged = {self._staging(repository, number) for repository, number in rows}
-        parent = self._folder / "staging"
-        for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
+        parent = folder_below(self._folder, "staging")
+        for folder in sorted(parent.iterdir()) if parent else ():
             if folder not in staged and folder.is_dir() and not folder.is_symlink():
-                shutil.rmtree(folder)
+                remove(folder)
 
 
 def _record(row: tuple[Any, ...]) -> EpisodeRecord:

@@ -11,16 +11,27 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from selfplay.curriculum.guarding import (
+    DATABASE,
+    LARGER,
+    OWN_FOLDERS,
+    Bounds,
+    harden,
+    refuse_strange_files,
+    refuse_strange_schema,
+    refuse_too_much,
+    within,
+)
+from selfplay.curriculum.invariants import refuse_broken
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import prepare_schema
 from selfplay.curriculum.store import Curriculum
+from selfplay.curriculum.trust import is_own, remember_run, times
 
-DATABASE = "curriculum.sqlite"
 RESUME = "What was stored before is kept: mend it, and the same command resumes."
 FREE = "Free some space there. What was stored is kept: the same command resumes."
 READS = 20
 """How often to try to copy a database while a process writes to it."""
-OWN_FOLDERS = ("bugs", "staging", "original", "trajectories", "attempts")
 
 
 @contextmanager
@@ -32,13 +43,13 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
     _check_free(folder)
     lock = _locked(folder)
     try:
-        database = _opened(folder / DATABASE)
+        database = _opened(folder)
         try:
             curriculum = Curriculum(folder, database)
             curriculum.episodes.clear_staging()
             yield curriculum
         except sqlite3.Error as error:
-            hint = FREE if "full" in str(error) else RESUME
+            hint = FREE if _full(error) else RESUME
             raise CurriculumError(f"{folder / DATABASE}: {error}", hint) from error
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
@@ -63,60 +74,77 @@ def read_pool(folder: Path) -> Iterator[Curriculum]:
     """The pool of `folder` as it is at this moment, to read, also while another process works on it or the disk is
     read-only. Nothing in the folder changes. Raises `CurriculumError` where there is no pool."""
     _check_there(folder)
-    database = sqlite3.connect(":memory:")
-    try:
-        _copy(folder / DATABASE, database)
-        prepare_schema(database, folder / DATABASE)
-        yield Curriculum(folder, database)
-    except sqlite3.Error as error:
-        raise CurriculumError(
-            f"{folder / DATABASE} is not a curriculum: {error}", "Its bugs/ stay as they are."
-        ) from error
-    finally:
-        database.close()
+    path = folder / DATABASE
+    with tempfile.TemporaryDirectory(prefix="selfplay-pool-") as place:
+        try:
+            _copy(path, Path(place), _most_bytes(folder))
+            database = sqlite3.connect(Path(place, DATABASE))
+        except sqlite3.Error as error:
+            raise CurriculumError(f"{path}: {error}", STAY) from error
+        try:
+            _look_through(database, path, own=is_own(folder))
+            yield Curriculum(folder, database)
+        except sqlite3.Error as error:
+            raise CurriculumError(f"{path} is not a curriculum: {error}", STAY) from error
+        finally:
+            database.close()
 
 
-def _copy(path: Path, target: sqlite3.Connection) -> None:
-    """Fill `target` with the current database. Creates no file beside it, as opening a WAL database would."""
+STAY = "Its bugs/ stay as they are."
+
+
+def _look_through(database: sqlite3.Connection, path: Path, own: bool) -> None:
+    """Bring the database up to this version, and raise `CurriculumError` for one that is not a pool."""
+    harden(database)
+    with within(database):
+        refuse_strange_schema(database, path)
+        prepare_schema(database, path)
+        refuse_broken(database, path)
+        if not own:
+            most, more = Bounds(), times()
+            refuse_too_much(database, path, Bounds(most.size * more, most.rows * more, most.values * more))
+
+
+def _copy(path: Path, folder: Path, most: int | None) -> None:
+    """Copy the current database, at most `most` bytes, into `folder`. Makes no file beside it, as opening a WAL
+    database would."""
     try:
         path.open("rb").close()
     except OSError as error:  # SQLite would report it as a damaged database
         raise CurriculumError(f"{path} cannot be read: {error.strerror}", "Make it readable.") from error
     log = path.with_name(f"{path.name}-wal")
-    if not log.exists():  # no process is writing
-        _backup(f"{path.resolve().as_uri()}?mode=ro&immutable=1", target)
-        return
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            _backup(_copied(path, log, Path(folder)).as_uri(), target)
-    except FileNotFoundError:  # the writer ended meanwhile and merged its log
-        _copy(path, target)
-
-
-def _copied(path: Path, log: Path, folder: Path) -> Path:
-    """A copy of the database in `folder`, together with the log: what a writer has committed but not merged yet."""
     for _ in range(READS):
-        before = _state([path, log])
-        for file in (path, log):
-            shutil.copyfile(file, folder / file.name)
-        if _state([path, log]) == before:
-            return folder / path.name
+        files = [file for file in (path, log) if file.exists()]
+        before = _state(files)
+        _refuse_size(path, before, most)
+        with contextlib.suppress(FileNotFoundError):  # the writer ended meanwhile and merged its log
+            for file in files:
+                shutil.copyfile(file, folder / file.name)
+            if _state(files) == before and log.exists() == (log in files):
+                return
+        (folder / log.name).unlink(missing_ok=True)
     raise CurriculumError(f"{path} changes all the time", "Look at it again in a moment.")
+
+
+def _refuse_size(path: Path, files: Iterable[tuple[int, int]], most: int | None) -> None:
+    size = sum(size for size, _ in files)
+    if most is not None and size > most:
+        raise CurriculumError(f"{path} is {size} bytes; of a shared run at most {most} are taken", LARGER)
+
+
+def _most_bytes(folder: Path) -> int | None:
+    """How large the pool of `folder` may be; None for one that this user made."""
+    return None if is_own(folder) else Bounds().size * times()
 
 
 def _state(files: Iterable[Path]) -> list[tuple[int, int]]:
     return [(status.st_size, status.st_mtime_ns) for status in (file.stat() for file in files)]
 
 
-def _backup(uri: str, target: sqlite3.Connection) -> None:
-    with contextlib.closing(sqlite3.connect(uri, uri=True)) as source:
-        source.backup(target)
-
-
 def _locked(folder: Path) -> int:
     """The descriptor that holds the lock of the folder for this process."""
     try:
-        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise CurriculumError(
             f"{folder} cannot be written to: {error.strerror}", "Make it writable, or give another place."
@@ -132,8 +160,13 @@ def _locked(folder: Path) -> int:
 
 
 def _check_there(folder: Path) -> None:
-    if not (folder / DATABASE).is_file():
+    try:
+        there = (folder / DATABASE).exists()
+    except OSError as error:
+        raise CurriculumError(f"{folder} cannot be used: {error.strerror}") from error
+    if not there:
         raise CurriculumError(f"{folder} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
+    refuse_strange_files(folder)
 
 
 def _check_free(folder: Path) -> None:
@@ -144,6 +177,7 @@ def _check_free(folder: Path) -> None:
         there = (folder / DATABASE).exists()
     except OSError as error:
         raise CurriculumError(f"{folder} cannot be used: {error.strerror}", "Give another --out.") from error
+    refuse_strange_files(folder)
     if taken and not there:
         raise CurriculumError(
             f"{folder} holds {taken[0]}/ but no {DATABASE}: it is not a run's folder",
@@ -151,25 +185,53 @@ def _check_free(folder: Path) -> None:
         )
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _opened(folder: Path) -> sqlite3.Connection:
+    """The database of the folder, looked through; a new one is made complete before it gets its name."""
+    path = folder / DATABASE
     try:
+        if not path.exists():
+            _create(path)
+            remember_run(folder)
+        log = path.with_name(f"{path.name}-wal")
+        _refuse_size(path, _state([file for file in (path, log) if file.exists()]), _most_bytes(folder))
         database = sqlite3.connect(path)
     except sqlite3.Error as error:
-        raise CurriculumError(f"{path}: {error}", "Give another --out.") from error
+        raise CurriculumError(f"{path}: {error}", FREE if _full(error) else "Give another --out.") from error
     try:
+        _look_through(database, path, own=is_own(folder))
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
-        prepare_schema(database, path)
-        damage = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        with within(database):
+            damage = database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if damage != "ok":
             raise sqlite3.DatabaseError(damage)
     except (sqlite3.Error, CurriculumError) as error:
         database.close()
         if isinstance(error, CurriculumError):
             raise
-        if "full" in str(error):
+        if _full(error):
             raise CurriculumError(f"{path}: {error}", FREE) from error
         raise CurriculumError(
             f"{path} is not a curriculum: {error}", "Give another --out; the bugs beside it stay as they are."
         ) from error
     return database
+
+
+def _full(error: sqlite3.Error) -> bool:
+    """Whether a disk is full: by SQLite's code, since a message may hold any word. The other thing with this code, no
+    place for another bug, is excluded when a pool is opened."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+
+
+def _create(path: Path) -> None:
+    """A new empty pool. It is made under another name, so that no journal ever lies beside a pool."""
+    staged = path.with_name(f".{path.name}.new")
+    for left in path.parent.glob(f"{staged.name}*"):  # of a kill; the folder's lock is ours
+        left.unlink(missing_ok=True)
+    database = sqlite3.connect(staged)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        prepare_schema(database, path)
+    finally:
+        database.close()
+    staged.replace(path)

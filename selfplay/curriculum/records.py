@@ -5,16 +5,25 @@ Figures keep fields that this version does not know, so that a pool may pass thr
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from selfplay.artifact import Artifact, Bug
+from selfplay.artifact.decoding import parse_json, typed
+from selfplay.artifact.reading import ForeignError
 from selfplay.errors import SelfplayError
 
 DUPLICATE = "the same buggy tree as an earlier bug"
 PROMOTED, REPEATED = "promoted", "duplicate"
-Status = Literal["valid", "invalid", "duplicate", "gave_up", "failed"]
+Status = Literal["valid", "invalid", "duplicate", "gave_up", "failed", "unplayed"]
+MOST_COUNT = 1_000_000_000
+"""No count, number or place in a pool is higher."""
+MOST_SECONDS = 1e12
+"""No time in a pool is longer: sums of any number of rows stay finite."""
+Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
+Seconds = Annotated[float, Field(ge=-MOST_SECONDS, le=MOST_SECONDS, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
 Versions = tuple[int, int]
 """The first and the last weight version of a policy that sampled in an episode."""
 
@@ -29,31 +38,31 @@ class PlayFigures(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    seconds: float = 0.0
-    episode_seconds: float = 0.0
-    calls: int = 0
+    seconds: Seconds = 0.0
+    episode_seconds: Seconds = 0.0
+    calls: Count = 0
     finish: str = ""
-    malformed: int = 0
-    drift: int = 0
-    usage: Mapping[str, float] = {}
-    suite_runs: int = 0
+    malformed: Count = 0
+    drift: Count = 0
+    usage: Mapping[str, Amount] = {}
+    suite_runs: Count = 0
 
 
 class EpisodeFigures(PlayFigures):
     """What is counted in an injector episode. `fail_to_pass` and the diff's figures are meant for a valid one."""
 
-    validation_seconds: float = 0.0
+    validation_seconds: Seconds = 0.0
     files: tuple[str, ...] = ()
-    changed_lines: int = 0
-    fail_to_pass: int = 0
+    changed_lines: Count = 0
+    fail_to_pass: Count = 0
 
 
 class AttemptFigures(PlayFigures):
     """What is counted in an attempt. `left_out`: changed paths that were not graded; `player`: the policy's own
     name."""
 
-    grading_seconds: float = 0.0
-    changed_lines: int | None = None
+    grading_seconds: Seconds = 0.0
+    changed_lines: Count | None = None
     player: str = ""
     left_out: tuple[str, ...] = ()
 
@@ -126,14 +135,17 @@ DAMAGED = "Its bugs/ folders are whole: validate them there."
 M = TypeVar("M", bound=BaseModel)
 
 
+def plain_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row as it is written: a NUL, where SQLite's own functions end a text, becomes U+FFFD."""
+    return tuple(value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in row)
+
+
 def read_row(kind: type[M], text: str) -> M:
     """A value as a row of the pool keeps it. Raises `CurriculumError` for a row that is damaged."""
     try:
-        return kind.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the document"
-        raise CurriculumError(f"a row of the pool is damaged: {where}: {first['msg']}", DAMAGED) from error
+        return typed(kind, parse_json(text.encode(), "it"), "it")
+    except (ForeignError, UnicodeEncodeError) as error:
+        raise CurriculumError(f"a row of the pool is damaged: {error}".replace(": it: ", ": "), DAMAGED) from error
 
 
 def bug_of_row(text: str) -> Bug:

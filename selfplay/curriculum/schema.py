@@ -3,9 +3,9 @@
 `PRAGMA user_version` holds the version. Rows that hold JSON keep fields that this version does not know.
 """
 
-import json
 import sqlite3
 
+from selfplay.artifact.decoding import parse_json
 from selfplay.curriculum.records import CurriculumError
 
 VERSION = 2
@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS episodes (          -- an injector's, finished and ch
     repository TEXT NOT NULL,
     number INTEGER NOT NULL,
     strategy TEXT NOT NULL,
-    status TEXT NOT NULL,       -- valid, invalid, duplicate, gave_up, failed
+    status TEXT NOT NULL,       -- valid, invalid, duplicate, gave_up, failed, unplayed
     reason TEXT NOT NULL,
     failed_check TEXT,
     tree_key TEXT,              -- equal for equal buggy trees of one repository
@@ -58,7 +58,7 @@ CREATE TABLE IF NOT EXISTS attempts (
 CREATE TABLE IF NOT EXISTS audits (
     bug TEXT PRIMARY KEY,
     clean INTEGER NOT NULL,
-    findings TEXT NOT NULL      -- JSON
+    findings TEXT NOT NULL      -- JSON: the whole audit; of earlier versions its findings alone
 );
 CREATE TABLE IF NOT EXISTS promotions (
     parent TEXT NOT NULL,
@@ -111,7 +111,7 @@ def _from_first(database: sqlite3.Connection) -> None:
 
 def _copy_first(database: sqlite3.Connection) -> None:
     row = database.execute("SELECT value FROM run WHERE key = 'source'").fetchone()
-    source = str(json.loads(row[0])) if row else ""
+    source = str(parse_json(str(row[0]).encode(), "the source of this pool")) if row else ""
     database.execute("INSERT OR IGNORE INTO repositories VALUES (?, '{}')", (source,))
     same = "number, strategy, status, reason, failed_check, tree_key, bug, figures"
     database.execute(

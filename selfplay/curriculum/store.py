@@ -8,13 +8,18 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from selfplay.artifact import Bug
+from selfplay.artifact.decoding import parse_json
+from selfplay.artifact.reading import ForeignError
 from selfplay.curriculum.attempts import Attempts
 from selfplay.curriculum.episodes import Episodes
+from selfplay.curriculum.lost import Lost
 from selfplay.curriculum.records import DAMAGED, CurriculumError
 from selfplay.words import difference
+
+T = TypeVar("T")
 
 
 class Curriculum:
@@ -26,6 +31,7 @@ class Curriculum:
         self._db = database
         self.episodes = Episodes(folder, database)
         self.attempts = Attempts(folder, database)
+        self.lost = Lost(database)
 
     def bugs(self) -> list[Bug]:
         """All bugs: first those of first order, in the order in which they were taken, then those of second order."""
@@ -36,9 +42,17 @@ class Curriculum:
     def settings(self) -> dict[str, Any]:
         """What `settle` recorded."""
         try:
-            return {key: json.loads(value) for key, value in self._db.execute("SELECT key, value FROM run")}
-        except ValueError as error:
+            rows = self._db.execute("SELECT key, value FROM run").fetchall()
+            return {key: parse_json(value.encode(), f"the setting {key[:80]!r}") for key, value in rows}
+        except (ForeignError, UnicodeEncodeError) as error:
             raise CurriculumError(f"a setting of {self.folder} is damaged: {error}", DAMAGED) from error
+
+    def setting(self, name: str, kind: type[T], default: T) -> T:
+        """One of them, by its type. Raises `CurriculumError` for a value of another type."""
+        found = self.settings().get(name)
+        if found is not None and type(found) is not kind:
+            raise CurriculumError(f"the setting {name} of {self.folder} is no {kind.__name__}", DAMAGED)
+        return default if found is None else found
 
     def settle(self, settings: Mapping[str, Any]) -> None:
         """Record the settings that fix a run's bugs, or check that they equal the recorded ones.
@@ -80,7 +94,10 @@ class Curriculum:
     def repositories(self) -> dict[str, dict[str, Any]]:
         """Name -> its facts, in the order in which the repositories were added."""
         rows = self._db.execute("SELECT name, facts FROM repositories ORDER BY rowid")
-        return {name: json.loads(facts) for name, facts in rows}
+        try:
+            return {name: parse_json(facts.encode(), "the facts of a repository") for name, facts in rows.fetchall()}
+        except (ForeignError, UnicodeEncodeError) as error:
+            raise CurriculumError(f"a repository of {self.folder} is damaged: {error}", DAMAGED) from error
 
     # -- what it cost ------------------------------------------------------------------------------------------
 

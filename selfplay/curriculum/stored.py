@@ -1,12 +1,18 @@
 """Bugs in a run's folder, read back with everything needed to run them again."""
 
 import hashlib
+import math
+import os
 from pathlib import Path
 
 from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
-from selfplay.artifact.bug import BUG_FILE
-from selfplay.curriculum.attempts import ATTEMPT_FILE
-from selfplay.curriculum.opening import DATABASE, read_pool
+from selfplay.artifact.bug import BUG_FILE, is_bug_id
+from selfplay.artifact.environment import recorded_environment
+from selfplay.artifact.reading import ForeignError, folder_below, listed_below, read_below
+from selfplay.curriculum.attempts import ATTEMPT_FILE, MOST_DIFF
+from selfplay.curriculum.guarding import DATABASE
+from selfplay.curriculum.opening import read_pool
+from selfplay.curriculum.trust import Wish, require
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.world import Task
 from selfplay.plain import decode
@@ -14,12 +20,25 @@ from selfplay.repository import Prepared, prepare, rebuild
 from selfplay.sandbox import Backend, World
 from selfplay.validators import Thresholds
 
-LEAST_REPEATS, MOST_SECONDS = 2, 90.0
+LEAST_REPEATS, MOST_REPEATS, MOST_SECONDS = 2, 20, 90.0
+MOST_COUNT = 1_000_000
+
+
+def load_own(folder: Path) -> Bug:
+    """The `bug.json` of a bug's folder, which has the bug's name: attempts and trajectories are filed under it. Raises
+    `ArtifactError`."""
+    bug, name = load_bug(folder), folder.resolve().name
+    if bug.id != name:
+        raise ArtifactError(
+            f"{folder / BUG_FILE} is that of {bug.id}, and its folder is {name[:200]!r}",
+            "A bug's folder has the bug's name: rename it.",
+        )
+    return bug
 
 
 def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
     """A stored bug, its five files and its thresholds. Raises `ArtifactError` when they do not belong together."""
-    bug, artifact = load_bug(folder), load(folder)
+    bug, artifact = load_own(folder), load(folder)
     if artifact.content_hash() != bug.content_hash:
         raise ArtifactError("the five files are not those bug.json was written for")
     try:
@@ -30,8 +49,15 @@ def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
 
 def _strict(thresholds: Thresholds) -> Thresholds:
     """Thresholds as recorded. Raises `ValueError` for an artifact that records a weaker threshold than is allowed."""
-    if not isinstance(thresholds.repeats, int) or thresholds.repeats < LEAST_REPEATS:
-        raise ValueError(f"repeats is {thresholds.repeats}; at least {LEAST_REPEATS} runs tell what varies")
+    for name, value in vars(thresholds).items():
+        whole = name not in ("seconds", "max_lost_share")
+        if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or not math.isfinite(value):
+            raise ValueError(f"{name} is no number")
+        if whole and value > MOST_COUNT:
+            raise ValueError(f"{name} is {value:g}; at most {MOST_COUNT} makes sense")
+    if not LEAST_REPEATS <= thresholds.repeats <= MOST_REPEATS:
+        few = f"at least {LEAST_REPEATS} runs tell what varies, at most {MOST_REPEATS} are made"
+        raise ValueError(f"repeats is {thresholds.repeats}; {few}")
     if not thresholds.seconds <= MOST_SECONDS:
         raise ValueError(f"seconds is {thresholds.seconds}; a test script has at most {MOST_SECONDS:.0f}")
     return thresholds
@@ -40,25 +66,56 @@ def _strict(thresholds: Thresholds) -> Thresholds:
 def bug_folders(path: Path) -> list[Path]:
     """The folder of the bug at `path`, or the folders of all bugs of the run at `path`, sorted. In a run with a pool,
     only folders of the pool's bugs count. Raises `ArtifactError` when it is neither."""
-    if (path / BUG_FILE).is_file():
+    if os.path.lexists(path / BUG_FILE):
         return [path]
-    bugs = path / "bugs"
-    if (path / DATABASE).is_file():
-        with read_pool(path) as pool:
-            found = sorted(bugs / bug.id for bug in pool.bugs()) if bugs.is_dir() else []
-    else:
-        found = sorted(folder for folder in bugs.iterdir() if folder.is_dir()) if bugs.is_dir() else []
+    try:
+        found = [path / "bugs" / name for name in _names(path)]
+    except ForeignError as error:
+        raise ArtifactError(error.message, error.hint) from error
     if not found:
         raise ArtifactError(f"{path} holds no bug", "Name a bug's folder (it holds bug.json) or a run's folder.")
     return found
 
 
-def prepared_for(folder: Path, bug: Bug, backend: Backend) -> Prepared:
-    """The original of a bug: the run's copy if there is one, else the source itself."""
-    original = folder.resolve().parent.parent / "original"
-    if original.is_dir() and not _of_another_repository(folder, bug):
-        return rebuild(original, bug.environment, backend=backend)
-    prepared = prepare(bug.source, backend=backend, setup=bug.environment.get("setup"))
+def _names(run: Path) -> list[str]:
+    """The names of the folders of a run's bugs; none is a link. Raises `ForeignError`."""
+    if (run / DATABASE).exists():
+        with read_pool(run) as pool:
+            names = sorted(bug.id for bug in pool.bugs()) if folder_below(run, "bugs") else []
+    else:
+        names = [name for name in listed_below(run, "bugs") if not (run / "bugs" / name).is_file()]
+    for name in names:
+        if not is_bug_id(name):
+            raise ForeignError(f"{run / 'bugs'} holds {name[:80]!r}, which is no bug's name")
+        folder_below(run, "bugs", name)
+    return names
+
+
+def wishes(bug: Bug, fetched: bool) -> list[Wish]:
+    """What building the environment of a bug again would do beyond a build in a sandbox: run a setup command, reach
+    hosts, and, if its original is `fetched`, go to its source. A source in an image is copied out of it."""
+    known = recorded_environment(bug.environment)
+    asked = [("setup", known.setup or ""), ("hosts", " ".join(known.allow_hosts))]
+    if fetched or (known.source or "").startswith("image:"):
+        asked.append(("source", bug.source if fetched else known.source or ""))
+    return [Wish(kind, text, bug.tree_hash) for kind, text in asked if text]
+
+
+def wishes_of(folder: Path) -> list[Wish]:
+    """What the bug in `folder` wishes. Raises `ArtifactError`."""
+    bug = load_own(folder)
+    return wishes(bug, fetched=_original(folder, bug) is None)
+
+
+def prepared_for(folder: Path, bug: Bug, backend: Backend, *, trust: bool = False) -> Prepared:
+    """The original of a bug: the run's copy if there is one, else the source itself.
+
+    Raises `NotTrusted` for what the run wants and its user has not allowed; `trust` allows it."""
+    original, known = _original(folder, bug), recorded_environment(bug.environment)
+    require(wishes(bug, fetched=original is None), trust)
+    if original is not None:
+        return rebuild(original, bug.environment, backend=backend, allow_hosts=known.allow_hosts)
+    prepared = prepare(bug.source, backend=backend, setup=known.setup, allow_hosts=known.allow_hosts)
     if prepared.tree_hash != bug.tree_hash:
         raise ArtifactError(
             f"{folder}: {bug.source} now has tree {prepared.tree_hash}, the bug was made on {bug.tree_hash}",
@@ -67,9 +124,18 @@ def prepared_for(folder: Path, bug: Bug, backend: Backend) -> Prepared:
     return prepared
 
 
-def _of_another_repository(folder: Path, bug: Bug) -> bool:
-    """Whether the run's copy of an original is not this bug's: it is that of the first repository of its pool."""
+def _original(folder: Path, bug: Bug) -> Path | None:
+    """The run's copy of a bug's original; None where there is none. Raises `ArtifactError` for a link."""
     run = folder.resolve().parent.parent
+    try:
+        found = folder_below(run, "original")
+    except ForeignError as error:
+        raise ArtifactError(error.message, error.hint) from error
+    return None if found is None or _of_another_repository(run, bug) else found
+
+
+def _of_another_repository(run: Path, bug: Bug) -> bool:
+    """Whether the run's copy of an original is not this bug's: it is that of the first repository of its pool."""
     if not (run / DATABASE).is_file():
         return False
     with read_pool(run) as pool:
@@ -86,11 +152,9 @@ def read_attempt(folder: Path, bug: Bug) -> str:
     """The failed attempt in a second-order bug. Raises `ArtifactError` when it is missing or not the recorded one."""
     path = folder / ATTEMPT_FILE
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ArtifactError(
-            f"{path} cannot be read: {error.strerror}", "A bug of order 2 holds the failed attempt it was made from."
-        ) from error
+        data = read_below(folder, ATTEMPT_FILE, MOST_DIFF)
+    except ForeignError as error:
+        raise ArtifactError(error.message, "A bug of order 2 holds the failed attempt it was made from.") from error
     if bug.attempt is None or hashlib.sha256(data).hexdigest() != bug.attempt.sha256:
         raise ArtifactError(f"{path} is not the attempt bug.json was written for")
     return decode(data)

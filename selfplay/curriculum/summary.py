@@ -8,19 +8,64 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
 from selfplay.artifact import ArtifactError, Bug, load
+from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.files import write_atomically
+from selfplay.artifact.reading import MIB, ForeignError, MissingError, folder_below, read_below
 from selfplay.curriculum.quality import shape, share, solve_rates, spread
-from selfplay.curriculum.records import Attempt, EpisodeRecord
+from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord
 from selfplay.curriculum.store import Curriculum
-from selfplay.plain import decode, regular_file
+from selfplay.oracle.audit import AuditState
+from selfplay.plain import decode
+
+SUMMARY = "summary.json"
+MOST_SUMMARY = 16 * MIB
+MOST_SOURCE = 400_000
+"""Bytes of a source file whose functions are counted: a syntax tree takes some two hundred times as much."""
+MOST_LINES = 400_000
+"""Lines of all diffs together: comparing them keeps some two hundred bytes a line."""
+
+
+class StoredSuite(BaseModel):
+    """The suite in `summary.json`, as far as it is shown."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    tests: int
+    files: int
+    wall_seconds: float
+    failing_at_head: list[str]
+    flaky_at_head: list[str]
+    left_out_files: list[str]
+
+
+class StoredSummary(BaseModel):
+    """What `summary.json` holds beside what is computed from the pool, as far as it is shown."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    suite: StoredSuite | None = None
+    wanted: int = 0
+    stopped: str = ""
+    notes: list[str] = Field(default_factory=list)
+    cost: dict[str, dict[str, float] | float | None] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _whole(self) -> "StoredSummary":
+        if self.suite is not None and not {"wanted", "notes"} <= self.model_fields_set:
+            raise ValueError("a suite without wanted and notes")
+        if any("wall_seconds" not in lap for lap in self.cost.values() if isinstance(lap, dict)):
+            raise ValueError("a cost without wall_seconds")
+        return self
 
 
 def summarise(pool: Curriculum) -> dict[str, Any]:
     """Counts, medians and one row per bug of either order, with its solves. `submitted`: episodes that submitted an
     artifact; `valid_share`: the share of those, without duplicates of earlier bugs, that passed every check."""
     episodes = pool.episodes.records()
-    attempts = list(pool.attempts.all())
+    attempts = list(pool.attempts.all(diffs=False))
     solved = solves(attempts)
     bugs = [_row(found.bug, found, solved.get(found.bug.id, {})) for found in pool.episodes.with_bugs() if found.bug]
     submitted = [e for e in episodes if e.status in ("valid", "invalid", "duplicate")]
@@ -43,6 +88,8 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
             "malformed_calls": sum(e.figures.malformed for e in episodes),
             "usage": _usage(e.figures.usage for e in episodes),
             "validation_suite_runs": sum(e.figures.suite_runs for e in episodes),
+            "played_again": pool.lost.played_again(),
+            "unplayed": pool.lost.unplayed(),
         },
         "quality": _quality(pool, submitted),
         "solving": _solving(pool, attempts),
@@ -60,6 +107,7 @@ def _usage(used: Iterable[Mapping[str, float]]) -> dict[str, float]:
 def _quality(pool: Curriculum, submitted: list[EpisodeRecord]) -> dict[str, Any]:
     """The figures about the bugs that need no solver."""
     bugs, children = pool.episodes.bugs(), pool.attempts.bugs()
+    audited = pool.attempts.audited()
     tests = sum(len(bug.fail_to_pass) + len(bug.pass_to_pass) + len(bug.flaky) for bug in bugs)
     return {
         **shape(_diffs(pool, bugs), lambda path: _original(pool, path)),
@@ -67,8 +115,9 @@ def _quality(pool: Curriculum, submitted: list[EpisodeRecord]) -> dict[str, Any]
         "duplicate_rate": share(sum(e.status == "duplicate" for e in submitted), len(submitted)),
         "fail_to_pass": spread([len(bug.fail_to_pass) for bug in bugs]),
         "flaky_rate": share(sum(len(bug.flaky) for bug in bugs), tests),
-        "leaking": sum(not clean for clean in pool.attempts.audited().values()),
-        "audited": len(pool.attempts.audited()),
+        "leaking": sum(state is AuditState.LEAKS for state in audited.values()),
+        "not_auditable": sorted(bug for bug, state in audited.items() if state is AuditState.NOT_AUDITABLE),
+        "audited": len(audited),
         "second_order": {
             "bugs": len(children),
             "fail_to_pass": spread([len(bug.fail_to_pass) for bug in children]),
@@ -78,18 +127,24 @@ def _quality(pool: Curriculum, submitted: list[EpisodeRecord]) -> dict[str, Any]
 
 
 def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:
-    """Bug -> its diff, for the bugs whose files are whole."""
-    found = {}
+    """Bug -> its diff, for the bugs whose files are whole. Raises `CurriculumError` for more than can be compared."""
+    found, lines = {}, 0
     for bug in bugs:
-        with contextlib.suppress(ArtifactError):
-            found[bug.id] = load(pool.folder / "bugs" / bug.id).bug_inject
+        with contextlib.suppress(ArtifactError, ForeignError):
+            if folder := folder_below(pool.folder, "bugs", bug.id):
+                found[bug.id] = load(folder).bug_inject
+                lines += found[bug.id].count("\n")
+        if lines > MOST_LINES:
+            raise CurriculumError(f"the diffs of {pool.folder} have more than {MOST_LINES} lines", "Show its bugs.")
     return found
 
 
 def _original(pool: Curriculum, path: str) -> str | None:
-    """The text of a file of the run's original."""
-    file = regular_file(pool.folder / "original", path)
-    return decode(file.read_bytes()) if file else None
+    """The text of a file of the run's original; None where there is none, or one too long for a syntax tree."""
+    try:
+        return decode(read_below(pool.folder, f"original/{path}", MOST_SOURCE))
+    except ForeignError:
+        return None
 
 
 Solves = dict[str, dict[str, int]]
@@ -164,13 +219,18 @@ def _median(values: list[int]) -> float | None:
 
 def write_summary(folder: Path, summary: dict[str, Any]) -> None:
     """Write `summary.json`, atomically."""
-    write_atomically(folder / "summary.json", (json.dumps(summary, indent=2) + "\n").encode())
+    write_atomically(folder / SUMMARY, (json.dumps(summary, indent=2) + "\n").encode())
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """What `write_summary` wrote; empty when the file is missing (a run that was killed) or cannot be read."""
+    """What `write_summary` wrote; empty when the file is missing (a run that was killed).
+
+    Raises `CurriculumError` for one that is damaged."""
+    path = folder / SUMMARY
     try:
-        found = json.loads((folder / "summary.json").read_bytes())
-    except (OSError, ValueError):
+        value = parse_json(read_below(folder, SUMMARY, MOST_SUMMARY), str(path), halves=True)
+        return typed(StoredSummary, value, str(path)).model_dump(mode="python", exclude_unset=True)
+    except MissingError:
         return {}
-    return found if isinstance(found, dict) else {}
+    except ForeignError as error:
+        raise CurriculumError(error.message, "Delete it: what it says is computed again from the pool.") from error

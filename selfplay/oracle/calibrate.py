@@ -5,15 +5,16 @@ that shows nothing on the original shows nothing about a prediction either; it i
 trusted.
 """
 
+from dataclasses import replace
+
 from selfplay.oracle.calibration import Calibration, ImpossibleTests, Oracle
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.instrument import Instrumented, impossible, with_canaries
+from selfplay.oracle.instrument import Instrumented, deciding, impossible, with_canaries
+from selfplay.oracle.observe import observe
 from selfplay.oracle.originals import read_originals
-from selfplay.oracle.trial import Order, Trial, run_trial
+from selfplay.oracle.trial import END_MARK, Order, Trial, count, run_trial
 from selfplay.oracle.world import Task
-from selfplay.sandbox import Backend, Limits, SandboxError
-
-END_MARK = b"SELFPLAY-END exit="
+from selfplay.sandbox import Backend, Limits
 
 
 def calibrate(
@@ -22,7 +23,7 @@ def calibrate(
     """Run the instrumented tests on the original, and, for the `counterfactual`, the impossible ones.
 
     Both are done here, so that the calibration is one value: every attempt at the bug shares these two runs. Raises
-    `OracleError` when the original fails its own tests, `SandboxError` when no sandbox is available."""
+    `OracleError` when the original fails its own tests, `SandboxError` when no sandbox is available or it is lost."""
     originals = read_originals(task.world, task.artifact.test_files)
     asks = any(path.endswith(".py") for path in originals) and "test" in task.artifact.test_script
     made = with_canaries(originals, sorted(oracle.fail_to_pass))
@@ -31,45 +32,38 @@ def calibrate(
         order = Order((), oracle.seconds, files=canaries.files, witness=witness, keep_compiled=bool(canaries.files))
         trial = run_trial(backend, task.world, task.artifact, order, limits)
         runs += 1
-        _refuse_lost(trial)
         if _sound(trial, oracle):
             break
     else:
         why = trial.error or f"{len(oracle.wanted - trial.passed)} of its tests do not pass"
         tail = trial.log[-1000:].decode("utf-8", "replace")
         raise OracleError(f"the original cannot be graded against: {why}", f"Run `selfplay validate`. Its log:\n{tail}")
-    never = find_impossible(backend, task, oracle, limits) if counterfactual else None
-    return _calibration(canaries, trial, oracle, runs + counterfactual, never)
+    made_known = _calibration(canaries, trial, oracle, runs)
+    return second_look(backend, task, oracle, made_known, limits) if counterfactual else made_known
+
+
+def second_look(
+    backend: Backend, task: Task, oracle: Oracle, known: Calibration, limits: Limits = Limits()
+) -> Calibration:
+    """The calibration with what the second look at a prediction needs. Raises what `calibrate` raises."""
+    never = find_impossible(backend, task, oracle, limits)
+    shown = observe(backend, task, oracle, limits)
+    return replace(known, impossible=never, behaviour=shown, runs=known.runs + 1)
 
 
 def find_impossible(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits()) -> ImpossibleTests:
     """What the counterfactual can use: found by one run of the original with tests that cannot pass."""
-    originals = read_originals(task.world, task.artifact.test_files)
+    originals = deciding(read_originals(task.world, task.artifact.test_files), oracle.wanted)
     files = impossible(originals, sorted(oracle.fail_to_pass))
     order = Order((), oracle.seconds, files=files, keep_compiled=True)
     trial = run_trial(backend, task.world, task.artifact, order, limits)
-    _refuse_lost(trial)
     if trial.stage is not None or trial.timed_out:
         why = trial.error or f"they did not end within {oracle.seconds:.0f} s"
         raise OracleError(f"the original cannot be run with tests that cannot pass: {why}", "Run `selfplay validate`.")
     return ImpossibleTests(files, trial.compiled, oracle.wanted - trial.passed)
 
 
-def _refuse_lost(trial: Trial) -> None:
-    """A run whose sandbox was lost says nothing of the bug. Raises `SandboxError`."""
-    if trial.stage == "script":
-        raise SandboxError(trial.error)
-
-
-def count(trial: Trial, word: str, outcome: str) -> int:
-    """How many ids hold `word`; 0 unless each of them has that outcome."""
-    found = [known for test, known in trial.outcomes.items() if word in test]
-    return len(found) if all(known == outcome for known in found) else 0
-
-
-def _calibration(
-    made: Instrumented, trial: Trial, oracle: Oracle, runs: int, never: ImpossibleTests | None
-) -> Calibration:
+def _calibration(made: Instrumented, trial: Trial, oracle: Oracle, runs: int) -> Calibration:
     """The calibration from a sound run of the original."""
     seen = {test for test, outcome in (trial.witness or {}).items() if outcome == "passed"}
     return Calibration(
@@ -87,7 +81,6 @@ def _calibration(
         end_mark=END_MARK in trial.log,
         seconds=trial.seconds,
         runs=runs,
-        impossible=never,
     )
 
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from selfplay.errors import SelfplayError
+from selfplay.oracle.behaviour import Behaviour, Outcomes
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 2
+FORMAT = 3
 """Version of a stored calibration: one with another number is made again."""
 
 
@@ -52,8 +53,8 @@ class Calibration:
     `made`: the added tests, empty where they disturb the suite; `compiled`: the compiled forms of their files.
     `must_pass`, `must_fail`, `copies`, `false_claims`: for each such test of `made`, in its order, how many ids it has;
     0 if it does not behave as it must. `witnessed`: ids that the witness sees pass. `replaced`: functions of the test
-    runner that the suite itself replaces. `rewritten`: test files that the suite itself changes. `impossible` is None
-    when it was not asked for.
+    runner that the suite itself replaces. `rewritten`: test files that the suite itself changes. `impossible` and
+    `behaviour`, for the second look, are None when it was not asked for.
     """
 
     made: Instrumented
@@ -71,6 +72,7 @@ class Calibration:
     seconds: float
     runs: int
     impossible: ImpossibleTests | None = None
+    behaviour: Behaviour | None = None
 
     @property
     def canaries(self) -> bool:
@@ -78,7 +80,7 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, file contents in base64; `from_json` reads them back."""
-        made, never = self.made, self.impossible
+        made, never, shown = self.made, self.impossible, self.behaviour
         return {
             "format": FORMAT, "made": {
                 "files": _files(made.files), "must_pass": [*made.must_pass], "must_fail": [*made.must_fail],
@@ -90,6 +92,9 @@ class Calibration:
             "exit_zero": self.exit_zero, "end_mark": self.end_mark, "seconds": self.seconds, "runs": self.runs,
             "impossible": never and {
                 "files": _files(never.files), "compiled": _blobs(never.compiled), "tests": sorted(never.tests),
+            },
+            "behaviour": shown and {
+                "files": _files(shown.files), "right": _plain(shown.right), "wrong": _plain(shown.wrong),
             },
         }  # fmt: skip
 
@@ -155,7 +160,7 @@ def _checked(value: Any) -> dict[str, Any]:
 
 
 def _calibration(value: dict[str, Any]) -> Calibration:
-    made, never = value["made"], value["impossible"]
+    made, never, shown = value["made"], value["impossible"], value["behaviour"]
     return Calibration(
         made=Instrumented(
             _files_of(made["files"]), _texts(made["must_pass"]), _texts(made["must_fail"]),
@@ -169,6 +174,9 @@ def _calibration(value: dict[str, Any]) -> Calibration:
         end_mark=_flag(value["end_mark"]), seconds=float(value["seconds"]), runs=_count(value["runs"]),
         impossible=None if never is None else ImpossibleTests(
             _files_of(never["files"]), _blobs_of(never["compiled"]), frozenset(_texts(never["tests"])),
+        ),
+        behaviour=None if shown is None else Behaviour(
+            _files_of(shown["files"]), _outcomes(shown["right"]), _outcomes(shown["wrong"]),
         ),
     )  # fmt: skip
 
@@ -193,6 +201,16 @@ def _files_of(value: Any) -> dict[str, TestFile]:
     return {
         path: TestFile(base64.b64decode(_text(content), validate=True), _flag(executable), _count(mtime))
         for path, (content, executable, mtime) in value.items()
+    }
+
+
+def _plain(outcomes: Outcomes) -> dict[str, dict[str, str]]:
+    return {probe: dict(places) for probe, places in outcomes.items()}
+
+
+def _outcomes(value: Any) -> Outcomes:
+    return {
+        _text(probe): {_text(place): _text(said) for place, said in places.items()} for probe, places in value.items()
     }
 
 

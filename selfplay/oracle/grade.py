@@ -6,24 +6,32 @@ anything. docs/exploits.md describes what each layer can and cannot see. Deviati
 defence.
 """
 
+import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
+from selfplay.errors import SelfplayError
 from selfplay.oracle import layers
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.layers import Layer
-from selfplay.oracle.prediction import ReadPrediction, read_prediction
-from selfplay.oracle.screen import refused_path, refused_setting
+from selfplay.oracle.observe import look
+from selfplay.oracle.screen import Submission, newly_used, nothing_left, refused_inside, submission
 from selfplay.oracle.trial import Order, Trial, run_trial
 from selfplay.oracle.world import Task
-from selfplay.sandbox import Backend, Limits
+from selfplay.sandbox import Backend, Limits, SandboxError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Grade:
     """`reason` is one of a few names (`resolved`, `empty`, `malformed`, `does-not-apply`, `failing-tests`, the name of
-    a layer, ...), `detail` one line for a person. `runs`: suite runs; `seconds`: wall time of the scripts."""
+    a layer, `error` for a fault of ours, ...), `detail` one line for a person. `left_out`: (path, why) of the changes
+    that were not applied. `runs`: suite runs; `seconds`: wall time of the scripts."""
 
     resolved: bool
     reason: str
@@ -32,15 +40,24 @@ class Grade:
     missing: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
     runs: int = 0
     seconds: float = 0.0
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """For a resolved prediction, why that is assured only weakly; empty when it is assured fully."""
+        return layers.weaknesses(self.layers) if self.resolved else ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, in the order a person reads them."""
         return {
-            "resolved": self.resolved, "reason": self.reason, "detail": self.detail, "runs": self.runs,
-            "seconds": round(self.seconds, 3), "notes": list(self.notes), "missing": list(self.missing),
-            "failing": list(self.failing), "layers": [layer.to_json() for layer in self.layers],
+            "resolved": self.resolved, "assurance": "weak" if self.weaknesses else "full",
+            "weaknesses": list(self.weaknesses), "reason": self.reason, "detail": self.detail, "runs": self.runs,
+            "seconds": round(self.seconds, 3), "notes": list(self.notes),
+            "left_out": [{"path": path, "why": why} for path, why in self.left_out],
+            "missing": list(self.missing), "failing": list(self.failing),
+            "layers": [layer.to_json() for layer in self.layers],
         }  # fmt: skip
 
 
@@ -48,8 +65,8 @@ class Grade:
 class Grader:
     """Grades predictions for one bug, using what its `calibration` says about the bug's suite.
 
-    `counterfactual`: also run the impossible tests (one more suite run, for predictions that pass); the calibration
-    must then have been made with it. Raises `ValueError` if it was not.
+    `counterfactual`: take a second look at predictions that pass, by the probes of behaviour and by the impossible
+    tests (one more run each); the calibration must then have been made with it. Raises `ValueError` if it was not.
     """
 
     task: Task
@@ -65,15 +82,18 @@ class Grader:
     def grade(self, backend: Backend, prediction: bytes | str) -> Grade:
         """The grade of a prediction. Failures in its run become the reason of its grade, not an error.
 
-        Raises `SandboxError` when no sandbox is available. At most one sandbox is live at a time."""
+        Raises `SandboxError` when no sandbox is available or it is lost. At most one sandbox is live at a time."""
+        return safely(lambda: self._grade(backend, prediction))
+
+    def _grade(self, backend: Backend, prediction: bytes | str) -> Grade:
         screened = _screened(self.task, prediction)
         if isinstance(screened, Grade):
             return screened
-        refused = refused_setting(backend, self.task, screened, self.limits)
+        refused = refused_inside(backend, self.task, screened, self.limits)
         if refused:
             return _refused(refused, screened)
-        before = (_FORM, layers.passed("paths", "neither tests nor what runs them are touched"))
-        return replace(self._run(backend, screened.diff, before), notes=screened.notes)
+        before = (_FORM, layers.passed("paths", "nothing that is applied steers the run"))
+        return replace(self._run(backend, screened.diff, before), notes=screened.notes, left_out=screened.left_out)
 
     def grade_untouched(self, backend: Backend) -> Grade:
         """The grade of the world as the solver gets it, run like any prediction: for a sound bug it is not resolved.
@@ -106,17 +126,33 @@ class Grader:
         if failing or missing:
             reason = "failing-tests" if failing else "missing-tests"
             first = (*failing, *missing)[0]
-            detail = f"{len(failing)} tests fail and {len(missing)} are missing, first {first!r}"
+            detail = f"of the tests that decide, {len(failing)} fail and {len(missing)} are missing, first {first!r}"
             return replace(grade, reason=reason, detail=detail)
         grade = replace(grade, layers=(*grade.layers, layers.names(trial, known, oracle)))
         stopped = _caught(grade)
         if stopped:
             return stopped
-        layer, seconds = self._counterfactual(backend, diff)
-        grade = replace(
-            grade, layers=(*grade.layers, layer), runs=grade.runs + layer.runs, seconds=grade.seconds + seconds
-        )
-        return _caught(grade) or replace(grade, resolved=True, reason="resolved", detail=_sentence(oracle))
+        for second_look in (self._behaviour, self._counterfactual, self._powers):
+            grade = _with_layer(grade, *second_look(backend, diff))
+            stopped = _caught(grade)
+            if stopped:
+                return stopped
+        return replace(grade, resolved=True, reason="resolved", detail=_sentence(oracle))
+
+    def _behaviour(self, backend: Backend, diff: str) -> tuple[Layer, float]:
+        """Does it do on other inputs what the original does?"""
+        known = self.calibration.behaviour
+        if not self.counterfactual or known is None:
+            return Layer("behaviour", "skipped", "was not asked for"), 0.0
+        return look(backend, self.task, diff, known, self._limit, self.limits)
+
+    def _powers(self, backend: Backend, diff: str) -> tuple[Layer, float]:
+        """Does its code begin to use what a repair seldom needs? Then a person, not a reward, should decide."""
+        found = newly_used(backend, self.task, diff, self.limits)
+        if found:
+            more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+            return layers.caught("suspect", f"{found[0]}{more}; neither its file nor the known repair did"), 0.0
+        return layers.passed("suspect", "its code newly uses nothing that a repair seldom needs"), 0.0
 
     def _counterfactual(self, backend: Backend, diff: str) -> tuple[Layer, float]:
         """Run again with impossible tests, or else with the bug planted again: the F2P tests must fail."""
@@ -128,6 +164,8 @@ class Grader:
         if impossible:  # set up like the first run, so that code cannot distinguish them
             order = Order(diffs, self._limit, files=never.files, compiled=never.compiled, witness=self._witnessed)
             trial = self._trial(backend, order)
+            if broken := _broken(trial):  # the original gave outcomes here: no result is not a result
+                return layers.caught(name, f"without any result: {broken[1]}", 1), trial.seconds
             still = sorted(trial.passed & never.tests)
             if still:
                 return layers.caught(name, f"{still[0]!r} passes even when it is made impossible", 1), trial.seconds
@@ -135,8 +173,9 @@ class Grader:
         trial = self._trial(backend, Order(diffs, self._limit, optional=bug))
         if not trial.planted:
             return layers.unavailable(name, "the bug cannot be planted back into this prediction"), trial.seconds
-        if trial.stage is None and self.oracle.fail_to_pass <= trial.passed:
-            return layers.caught(name, "every F2P test passes with the bug planted back", 1), trial.seconds
+        if trial.timed_out or self.oracle.fail_to_pass <= trial.passed:
+            what = "the tests do not end" if trial.timed_out else "every F2P test passes"
+            return layers.caught(name, f"{what} with the bug planted back", 1), trial.seconds
         return layers.passed(name, "F2P tests fail with the bug planted back", 1), trial.seconds
 
     @property
@@ -153,29 +192,45 @@ class Grader:
 
 
 def grade_without_running(task: Task, prediction: bytes | str) -> Grade | None:
-    """The grade of a prediction that can be refused without a run: it is empty, not a git diff, or it changes tests.
+    """The grade of a prediction that can be refused without a run: it is empty, no diff, or it steers the run.
 
     None for any other prediction. Needs neither a calibration nor a sandbox, and gives the same grade as
     `Grader.grade`."""
-    screened = _screened(task, prediction)
-    return screened if isinstance(screened, Grade) else None
+    said = safely(lambda: _screened(task, prediction))
+    return said if isinstance(said, Grade) else None
+
+
+def safely(work: Callable[[], T]) -> T | Grade:
+    """What `work` gives. This is the one place where an error of ours becomes the grade of one prediction:
+    not resolved, with the reason, and the traceback in the log. Raises `SandboxError` for a sandbox that was lost."""
+    try:
+        return work()
+    except SandboxError:
+        raise
+    except SelfplayError as error:  # a bug that cannot be graded, or is damaged
+        return Grade(False, "cannot-be-graded", error.message)
+    except Exception as error:
+        log.exception("a prediction could not be graded")
+        return Grade(False, "error", f"{type(error).__name__}: {error}"[:500])
 
 
 _FORM = layers.passed("patch", "a git diff")
 
 
-def _screened(task: Task, prediction: bytes | str) -> ReadPrediction | Grade:
+def _screened(task: Task, prediction: bytes | str) -> Submission | Grade:
     try:
-        read = read_prediction(prediction)
+        found = submission(task, prediction)
     except PredictionError as error:
         return Grade(False, error.reason, error.message, (layers.caught("patch", error.message),))
-    refused = refused_path(task, read)
-    return _refused(refused, read) if refused else read
+    if found.refused:
+        return _refused(found.refused, found)
+    return found if found.sections else _refused(("empty", nothing_left(found)), found)
 
 
-def _refused(refused: tuple[str, str], read: ReadPrediction) -> Grade:
+def _refused(refused: tuple[str, str], found: Submission) -> Grade:
     reason, sentence = refused
-    return Grade(False, reason, sentence, (_FORM, layers.caught("paths", sentence)), notes=read.notes)
+    said = (_FORM, layers.caught("paths", sentence))
+    return Grade(False, reason, sentence, said, notes=found.notes, left_out=found.left_out)
 
 
 def _broken(trial: Trial) -> tuple[str, str] | None:
@@ -184,6 +239,10 @@ def _broken(trial: Trial) -> tuple[str, str] | None:
         return "timeout", f"the tests did not end within {trial.seconds:.0f} s"
     reasons = {"apply": "does-not-apply", "script": "sandbox-lost", "parser": "no-results"}
     return (reasons[trial.stage], trial.error) if trial.stage else None
+
+
+def _with_layer(grade: Grade, layer: Layer, seconds: float) -> Grade:
+    return replace(grade, layers=(*grade.layers, layer), runs=grade.runs + layer.runs, seconds=grade.seconds + seconds)
 
 
 def _caught(grade: Grade) -> Grade | None:

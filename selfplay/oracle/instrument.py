@@ -61,7 +61,7 @@ def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]
     For a shell suite they are separate files."""
     made = Instrumented()
     usable = [path for path in originals if holds_tests(path, originals[path])]
-    chosen = sorted(path for path in usable if _holds_bug(path, originals[path], fail_to_pass))
+    chosen = sorted(path for path in usable if _holds(path, originals[path], fail_to_pass))
     of_the_bug = len(chosen)
     for path in sorted(set(usable) - set(chosen), key=lambda path: (len(originals[path].content), path)):
         others = sum(len(originals[one].content) for one in (*chosen[of_the_bug:], path))
@@ -104,14 +104,24 @@ def holds_tests(path: str, file: TestFile) -> bool:
     return suffix in _SHELL
 
 
-def _holds_bug(path: str, file: TestFile, fail_to_pass: Sequence[str]) -> bool:
+def deciding(originals: Mapping[str, TestFile], wanted: Collection[str]) -> dict[str, TestFile]:
+    """The test files that hold one of these tests. A module of the program may be among the test files by its name
+    alone; without its functions nothing would run at all."""
+    tests = sorted(wanted)
+    return {
+        path: file for path, file in originals.items()
+        if holds_tests(path, file) and (not path.endswith(".py") or _holds(path, file, tests))
+    }  # fmt: skip
+
+
+def _holds(path: str, file: TestFile, tests: Sequence[str]) -> bool:
     """Is one of these tests in this file? Decided by the path in its id, or by its name if ids have no path."""
-    if any(path in test for test in fail_to_pass):
+    if any(path in test for test in tests):
         return True
     text = decode(file.content)
     if path.endswith(".py"):
-        return python_tests.holds(path, text, fail_to_pass)
-    return path.endswith(javascript_tests.SUFFIXES) and javascript_tests.holds(text, fail_to_pass)
+        return python_tests.holds(path, text, tests)
+    return path.endswith(javascript_tests.SUFFIXES) and javascript_tests.holds(text, tests)
 
 
 def _canaries(

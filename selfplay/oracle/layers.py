@@ -1,12 +1,11 @@
 """The layers that judge one run of a prediction: each reports passed, caught, or not available, with a reason."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from selfplay.oracle.calibrate import END_MARK, count
 from selfplay.oracle.calibration import Calibration, Oracle
-from selfplay.oracle.trial import Trial
+from selfplay.oracle.trial import END_MARK, Trial, count
 
 State = Literal["passed", "caught", "unavailable", "skipped"]
 
@@ -75,7 +74,7 @@ def witness(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     seen = trial.witness or {}
     unseen = sorted(test for test in trial.passed & known.witnessed if seen.get(test) != "passed")
     if unseen:
-        return caught("witness", f"{len(unseen)} tests pass in the log and were not seen to, first {unseen[0]!r}")
+        return caught("witness", f"passed in the log and not seen to: {len(unseen)}, first {unseen[0]!r}")
     replaced = sorted(set(trial.replaced) - known.replaced)
     if replaced:
         return caught("witness", f"the test runner was changed while it ran: {replaced[0]}")
@@ -83,7 +82,7 @@ def witness(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
         return caught("witness", "the test runner was ended before its session was")
     if known.witness_end and trial.witness_end != trial.exit_code:
         return caught("witness", f"pytest ended with {trial.witness_end}, the script with {trial.exit_code}")
-    return passed("witness", f"{len(known.witnessed)} tests were seen by a second reporter")
+    return passed("witness", f"tests that a second reporter saw: {len(known.witnessed)}")
 
 
 def consistency(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
@@ -114,3 +113,15 @@ def names(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
 Judge = Callable[[Trial, Calibration, Oracle], Layer]
 OF_A_RUN: tuple[Judge, ...] = (test_files, canaries, witness, consistency)
 """These judge every run; `names` judges only a run in which every test passes."""
+
+
+NEEDED = ("canaries", "witness", "behaviour")
+"""The layers without which a passing run shows little: each must have been able to show something."""
+
+
+def weaknesses(found: Sequence[Layer]) -> tuple[str, ...]:
+    """Why these layers assure a grade only weakly; empty when they assure it fully."""
+    states = {layer.name: layer for layer in found}
+    missing = (name for name in NEEDED if name not in states)
+    weak = (states[name] for name in NEEDED if name in states and states[name].state in ("unavailable", "skipped"))
+    return (*(f"{name}: did not run" for name in missing), *(f"{layer.name}: {layer.reason}" for layer in weak))

@@ -1,10 +1,16 @@
-"""Test files as the original has them, read on the host without following a link."""
+"""Files as the original has them, read on the host without following a link."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
 
-from selfplay.plain import decode, regular_file
+from selfplay import patches
+from selfplay.plain import decode, regular_file, safe_relative
 from selfplay.sandbox import World
 from selfplay.workbench.files import TestFile
+
+MOST_FILES = 500
+"""Files of a folder that are looked at."""
 
 
 def read_originals(world: World, paths: Sequence[str]) -> dict[str, TestFile]:
@@ -21,3 +27,71 @@ def read_originals(world: World, paths: Sequence[str]) -> dict[str, TestFile]:
 def original_texts(world: World, paths: Sequence[str]) -> dict[str, str]:
     """Path -> text of those files."""
     return {path: decode(file.content) for path, file in read_originals(world, paths).items()}
+
+
+class Files(Protocol):
+    """A tree of files, as far as a prediction is judged by it."""
+
+    def text(self, path: str) -> str | None:
+        """The text of a regular file, as the original has it; None where there is none."""
+        ...
+
+    def changed(self, path: str) -> bool:
+        """Is it another file than the original's?"""
+        ...
+
+    def there(self, path: str) -> bool:
+        """Is there a file, a link or a folder?"""
+        ...
+
+    def below(self, folder: str) -> Collection[str]:
+        """The paths of the files in a folder and in its folders; not all of a very large one."""
+        ...
+
+
+class Original:
+    """The original on the host, with what the diffs of a bug add and take away."""
+
+    def __init__(self, world: World, diffs: Sequence[str] = ()) -> None:
+        self._world = world
+        self._changed: dict[str, bool] = {}
+        for diff in diffs:
+            for section in patches.parse(diff):
+                if section.old_path and section.kind in ("deleted", "renamed"):
+                    self._changed[section.old_path] = False
+                if section.new_path:
+                    self._changed[section.new_path] = True
+
+    def text(self, path: str) -> str | None:
+        return original_texts(self._world, [path]).get(path)
+
+    def changed(self, path: str) -> bool:
+        return path in self._changed
+
+    def there(self, path: str) -> bool:
+        if safe_relative(path) is None:
+            return False
+        if path in self._changed:
+            return self._changed[path]
+        if any(kept and name.startswith(f"{path}/") for name, kept in self._changed.items()):
+            return True
+        return any(_exists(layer / path) for layer in self._world.tree)
+
+    def below(self, folder: str) -> Collection[str]:
+        return {path for layer in self._world.tree for path in _first(layer, layer / folder)}
+
+
+def _exists(path: Path) -> bool:
+    try:
+        path.lstat()
+    except (OSError, ValueError):  # a name that no file system takes is nowhere
+        return False
+    return True
+
+
+def _first(layer: Path, folder: Path) -> Iterator[str]:
+    count = 0
+    for path in sorted(folder.rglob("*")) if folder.is_dir() and not folder.is_symlink() else ():
+        if path.is_file() and count < MOST_FILES:
+            count += 1
+            yield path.relative_to(layer).as_posix()

@@ -1,14 +1,16 @@
 """A prediction, from a solver or a file: read once, strictly.
 
-Two changes that transport makes to a diff are undone, and noted: line ends turned into CRLF throughout, and a missing
-line end at the very end. Everything else that is not a git diff is refused with a reason; nothing is guessed.
+What `git apply` or `patch -p1` takes without a doubt is read into the form of `git diff`, and noted
+(`patches/dialects.py`). Two changes that transport makes are undone, too: line ends turned into CRLF throughout, and a
+missing line end at the very end. Everything else is refused with a reason; nothing is guessed.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from selfplay import patches
 from selfplay.oracle.errors import PredictionError
 from selfplay.patches import FilePatch, PatchError
+from selfplay.patches.dialects import read
 from selfplay.plain import decode, encode
 from selfplay.sandbox import MIB
 
@@ -18,15 +20,16 @@ _STRUCTURE = (b"diff --git ", b"--- ", b"+++ ", b"@@ ")
 
 @dataclass(frozen=True)
 class ReadPrediction:
-    """A prediction that can be applied: its text, its sections, and the repairs that were made on reading."""
+    """A prediction that can be read: its text, its sections, and what was done to it."""
 
     diff: str
     sections: tuple[FilePatch, ...]
     notes: tuple[str, ...] = ()
 
 
-def read_prediction(data: bytes | str) -> ReadPrediction:
-    """Raises `PredictionError` with the reason `empty`, `oversized` or `malformed`."""
+def read_prediction(data: bytes | str, there: Callable[[str], bool] | None = None) -> ReadPrediction:
+    """The diff of a prediction. `there`: is this path a file or folder of the tree it is for? Raises `PredictionError`
+    with the reason `empty`, `oversized` or `malformed`."""
     try:
         raw = data if isinstance(data, bytes) else encode(data)
     except UnicodeEncodeError as error:
@@ -37,10 +40,10 @@ def read_prediction(data: bytes | str) -> ReadPrediction:
         raise PredictionError("empty", "the prediction is empty")
     raw, notes = _mended(raw)
     try:
-        sections = patches.parse(decode(raw))
+        diff = read(decode(raw), there)
     except PatchError as error:
         raise PredictionError("malformed", f"the prediction is not a git diff: {error.message}", error.hint) from error
-    return ReadPrediction(decode(raw), sections, notes)
+    return ReadPrediction(diff.text, diff.sections, (*notes, *diff.notes))
 
 
 def _mended(raw: bytes) -> tuple[bytes, tuple[str, ...]]:

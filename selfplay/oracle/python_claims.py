@@ -16,7 +16,7 @@ VARIANTS = 7
 """How the other value may differ: longer, changed in one place, in case, in white space, at its end, shorter, in
 order."""
 CASES = 2
-_RAISES = ("raises", "assertRaises", "assertRaisesRegex")
+RAISES = ("raises", "assertRaises", "assertRaisesRegex")
 _UNLIKELY = (
     "BlockingIOError", "BufferError", "ChildProcessError", "EOFError", "InterruptedError", "MemoryError",
     "ProcessLookupError", "ReferenceError", "StopAsyncIteration",
@@ -76,14 +76,18 @@ def {objects}(value, variant):
 
 
 def falsified(source: str, other: str, variant: int) -> str:
-    """The test function with each of its assertions made false, so that it must fail; empty when none is recognised.
+    """The test function with one of its assertions, chosen at random, made false; empty when none is recognised.
 
+    One alone: with several, an earlier one would fail first, and whether a later one is tried at all would not be seen.
     `other`: the function that returns another value of the same kind; `variant`: how it differs, for assertions of
     equality."""
     try:
-        claims = _Claims(other, variant)
-        changed = claims.visit(syntax_tree(source))
-        return ast.unparse(ast.fix_missing_locations(changed)) + "\n" if claims.found else ""
+        counting = _Claims(other, variant, -1)
+        counting.visit(syntax_tree(source))
+        if not counting.found:
+            return ""
+        changed = _Claims(other, variant, secrets.randbelow(counting.found)).visit(syntax_tree(source))
+        return ast.unparse(ast.fix_missing_locations(changed)) + "\n"
     except (SyntaxError, ValueError, RecursionError):
         return ""
 
@@ -105,18 +109,24 @@ def with_few_cases(source: str) -> str:
 
 
 class _Claims(ast.NodeTransformer):
-    """Replaces expected values by others of the same kind, negates other assertions, and expects exceptions never
-    raised."""
+    """Makes the assertion with number `which` false: another expected value of the same kind, its negation, or an
+    exception that is never raised. Counts them all."""
 
-    def __init__(self, other: str, variant: int) -> None:
-        self.found = False
-        self._other, self._variant = other, variant
+    def __init__(self, other: str, variant: int, which: int) -> None:
+        self.found = 0
+        self._other, self._variant, self._which = other, variant, which
+
+    def _mine(self) -> bool:
+        """Counts one more assertion; whether it is the one to change."""
+        self.found += 1
+        return self.found - 1 == self._which
 
     def _another(self, value: ast.expr, variant: int) -> ast.expr:
         return ast.Call(ast.Name(self._other, ast.Load()), [value, ast.Constant(variant)], [])
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
-        self.found = True
+        if not self._mine():
+            return node
         claim = node.test
         if not isinstance(claim, ast.Compare) or len(claim.ops) != 1:
             node.test = ast.UnaryOp(ast.Not(), claim)
@@ -133,11 +143,11 @@ class _Claims(ast.NodeTransformer):
 
     def visit_With(self, node: ast.With) -> ast.stmt:
         """A block that should raise: its body is emptied, or another exception is expected."""
-        if self._variant % 2 and any(_name(item.context_expr) in _RAISES for item in node.items):
-            self.found = True
-            node.body = [ast.Pass()]
-        else:
-            self.generic_visit(node)
+        if self._variant % 2 and any(_name(item.context_expr) in RAISES for item in node.items):
+            if self._mine():
+                node.body = [ast.Pass()]
+            return node
+        self.generic_visit(node)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -145,8 +155,9 @@ class _Claims(ast.NodeTransformer):
         name = _name(node)
         if not node.args or not (name.startswith("assert") or name == "raises"):
             return node
-        self.found = True
-        if name in _RAISES:
+        if not self._mine():
+            return node
+        if name in RAISES:
             node.args[0] = ast.Name(secrets.choice(_UNLIKELY), ast.Load())
         elif name in ("assertTrue", "assertFalse"):
             node.args[0] = ast.UnaryOp(ast.Not(), node.args[0])

@@ -4,35 +4,17 @@ import ast
 import io
 import re
 import secrets
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from selfplay.oracle.python_claims import VARIANTS, falsified, other_value, with_few_cases
+from selfplay.oracle.python_trees import Asked, Function, Owner, find, parsed, without
 from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.oracle.variants import chosen
-from selfplay.plain import encode, syntax_tree
+from selfplay.plain import syntax_tree
 
 OTHERS = 4
 """How many tests of a file, besides its F2P tests, are kept and made to fail."""
-MOST_WORDS = 50
-"""How many characters at the end of an id are searched: names of class and function stand at its end."""
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@dataclass(frozen=True)
-class _Owner:
-    """The class around a test. `path`: how the file's own code reaches it, including the classes around it."""
-
-    node: ast.ClassDef
-    path: str
-
-    @property
-    def name(self) -> str:
-        return self.node.name
-
-
-_Test = tuple[_Function, _Owner | None]
 
 
 def canaries(
@@ -44,7 +26,7 @@ def canaries(
 
     An empty text for a file that is not Python.
     """
-    tree = _parsed(text)
+    tree = parsed(text)
     if tree is None:
         return "", {}, []
     lines = io.StringIO(text, newline="").readlines()  # as Python counts them: a form feed does not end a line
@@ -53,8 +35,8 @@ def canaries(
     added = _canaries(words, known, _kinds(tree))
     copies: dict[str, str] = {}
     wrong, made = list[str](), set[str]()
-    asked = _Asked(path, fail_to_pass)
-    wanted = [(function, owner) for function, owner in _tests(tree) if asked.has(function, owner)]
+    asked = Asked(path, fail_to_pass)
+    wanted = [(function, owner) for function, owner in find(tree) if asked.has(function, owner)]
     for function, owner in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
         name = f"test_{secret_name(known, (text, *added))}"
         copies[name] = function.name
@@ -73,9 +55,9 @@ def canaries(
 
 def holds(path: str, text: str, tests: Collection[str]) -> bool:
     """Is one of the tests in this file, as far as their ids tell?"""
-    tree = _parsed(text)
-    asked = _Asked(path, tests)
-    return tree is not None and any(asked.has(function, owner) for function, owner in _tests(tree))
+    tree = parsed(text)
+    asked = Asked(path, tests)
+    return tree is not None and any(asked.has(function, owner) for function, owner in find(tree))
 
 
 def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
@@ -85,10 +67,10 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
     They are removed because reporting a failure costs more than most tests, and a removed test cannot pass either. A
     text that is not Python, or nested too deeply to be written, stays unchanged.
     """
-    tree = _parsed(text)
+    tree = parsed(text)
     if tree is None:
         return text
-    found, asked, words = list(_tests(tree)), _Asked(path, fail_to_pass), vocabulary(text)
+    found, asked, words = list(find(tree)), Asked(path, fail_to_pass), vocabulary(text)
     wanted = {id(function) for function, owner in found if asked.has(function, owner)}
     others = [id(function) for function, _ in found if id(function) not in wanted]
     kept = wanted | set(secrets.SystemRandom().sample(others, min(len(others), OTHERS)))
@@ -97,72 +79,10 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
             at = 1 if ast.get_docstring(function) is not None and len(function.body) > 1 else 0
             function.body.insert(at, syntax_tree(_failure(words)).body[0])
     try:
-        _Without({id(function) for function, _ in found} - kept).visit(tree)
+        without(tree, {id(function) for function, _ in found} - kept)
         return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
     except RecursionError:
         return text
-
-
-class _Without(ast.NodeTransformer):
-    """Replaces the functions in `gone` with `pass`."""
-
-    def __init__(self, gone: set[int]) -> None:
-        self._gone = gone
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        return ast.Pass() if id(node) in self._gone else node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
-        return ast.Pass() if id(node) in self._gone else node
-
-
-def _parsed(text: str) -> ast.Module | None:
-    """Parsed from bytes: only bytes may begin with a byte order mark, or declare an encoding."""
-    try:
-        tree: ast.Module = syntax_tree(encode(text))
-        return tree
-    except (SyntaxError, ValueError, RecursionError):
-        return None
-
-
-def _tests(tree: ast.AST) -> Iterator[_Test]:
-    """Every test function outside other functions, with the class around it, in source order."""
-    left: list[tuple[ast.AST, _Owner | None]] = [(tree, None)]
-    while left:
-        node, owner = left.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            if node.name.startswith("test"):
-                yield node, owner
-            continue
-        if isinstance(node, ast.ClassDef):
-            owner = _Owner(node, f"{owner.path}.{node.name}" if owner else node.name)
-        elif not isinstance(node, ast.Module | ast.If | ast.Try | ast.With):
-            continue
-        left += [(child, owner) for child in reversed(list(ast.iter_child_nodes(node)))]
-
-
-class _Asked:
-    """Which functions of a file belong to the tests with these ids, as far as the ids tell."""
-
-    def __init__(self, path: str, tests: Collection[str]) -> None:
-        self._beside: dict[str, set[str]] = {}
-        """Word -> the words of all ids that contain it."""
-        for test in tests:
-            if "::" in test and not _of_file(test.partition("::")[0], path):
-                continue
-            words = set(re.findall(r"\w+", test.split("[")[0])[-MOST_WORDS:])
-            for word in words:
-                self._beside.setdefault(word, set()).update(words)
-
-    def has(self, function: _Function, owner: _Owner | None) -> bool:
-        beside = self._beside.get(function.name)
-        return beside is not None and (owner is None or owner.name in beside)
-
-
-def _of_file(named: str, path: str) -> bool:
-    """Can the path in an id be this file's? A suite that runs in a sub-folder names its files relative to that
-    folder."""
-    return f"/{path}".endswith(f"/{named}") or f"/{named}".endswith(f"/{path}")
 
 
 def _before_main(tree: ast.Module, default: int) -> int:
@@ -170,7 +90,7 @@ def _before_main(tree: ast.Module, default: int) -> int:
     for node in reversed(tree.body):
         if isinstance(node, ast.If) and "__name__" in _source_of(node.test):
             return node.lineno - 1
-        if isinstance(node, _Function | ast.ClassDef):  # code before it may need it
+        if isinstance(node, Function | ast.ClassDef):  # code before it may need it
             break
     return default
 
@@ -205,7 +125,7 @@ class _Kinds(NamedTuple):
 def _kinds(tree: ast.Module) -> _Kinds:
     """A class with an unknown base may be of either kind. The name of an unusually named class does not show how
     another class must be named, so functions are added instead."""
-    owners = [owner for _, owner in _tests(tree)]
+    owners = [owner for _, owner in find(tree)]
     bases = [_source_of(base) for owner in owners if owner for base in owner.node.bases]
     plain = [owner.name.startswith("Test") for owner in owners if owner and not owner.node.bases]
     strange = not owners or any("TestCase" not in base for base in bases)
@@ -237,14 +157,14 @@ def _class(known: Sequence[str], bases: str, methods: Sequence[str]) -> str:
     return f"\n\nclass Test{name}{bases}:\n" + "\n".join(methods) + "\n"
 
 
-def _source(function: _Function, lines: Sequence[str]) -> str:
+def _source(function: Function, lines: Sequence[str]) -> str:
     """The function as separate code. A method stays indented, so that its multi-line strings do not change."""
     first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
     source = "".join(lines[first - 1 : function.end_lineno])
     return f"if True:\n{source}" if source[:1].isspace() else source
 
 
-def _copy(source: str, function: _Function, owner: _Owner | None, name: str, file: str) -> str:
+def _copy(source: str, function: Function, owner: Owner | None, name: str, file: str) -> str:
     """Code that compiles a copy of the function as if it were in another file; it does nothing when its class is
     missing."""
     source = re.sub(rf"\bdef\s+{function.name}\b", f"def {name}", source, count=1)

@@ -5,11 +5,12 @@ files are compared before and after the run.
 """
 
 import hmac
-import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from selfplay.answers import AnswerError, answer, lines
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
 from selfplay.sandbox import Backend, Limits, World
@@ -17,6 +18,8 @@ from selfplay.workbench.files import TestFile
 from selfplay.workbench.running import ORACLE, Request, Run, run_tests
 
 WITNESS_FILE = "/tmp/selfplay-witness"
+END_MARK = b"SELFPLAY-END exit="
+MOST_RECORD, MOST_FIELDS = 64 * 1024, 100
 _WITNESS_SOURCE = "selfplay_witness.py"
 
 
@@ -39,7 +42,8 @@ class Order:
     written with their `compiled` forms.
 
     `witness`: use the second reporter. `keep_compiled`: let the run write compiled files, and keep those of `files`.
-    `seconds`: time limit of the script.
+    `seconds`: time limit of the script. `read`: files to read afterwards, into `found`. `hash_seed`: another order of
+    sets and of the like than the world's.
     """
 
     diffs: tuple[str, ...]
@@ -49,6 +53,8 @@ class Order:
     compiled: Mapping[str, bytes] = field(default_factory=dict)
     witness: bool = False
     keep_compiled: bool = False
+    read: tuple[str, ...] = ()
+    hash_seed: str = ""
 
     @property
     def names(self) -> dict[str, str]:
@@ -57,7 +63,7 @@ class Order:
 
 
 def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, limits: Limits = Limits()) -> Trial:
-    """Carry out `order` in a fresh sandbox. Raises `SandboxError` only when none can be started."""
+    """Carry out `order` in a fresh sandbox. Raises `SandboxError` only when none can be started, or it is lost."""
     key = secrets.token_hex(32).encode() if order.witness else b""
     module = f"w{secrets.token_hex(8)}"  # an unknown name, so no module can shadow it
     request = Request(
@@ -67,7 +73,7 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
         beside={f"witness/{module}.py": inside.text(_WITNESS_SOURCE)} if order.witness else {},
         environment=_environment(world, order, module), stdin=key,
         watch=sorted({*artifact.test_files, *order.files}),
-        read=(WITNESS_FILE,) if order.witness else (), keep_compiled=order.keep_compiled,
+        read=(*order.read, *((WITNESS_FILE,) if order.witness else ())), keep_compiled=order.keep_compiled,
     )  # fmt: skip
     run = run_tests(backend, request)
     if not order.witness or run.stage in ("apply", "script"):
@@ -76,9 +82,17 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
     return Trial(**vars(run), witness=seen, witness_end=end, replaced=replaced)
 
 
+def count(trial: Trial, word: str, outcome: str) -> int:
+    """How many ids hold `word`; 0 unless each of them has that outcome."""
+    found = [known for test, known in trial.outcomes.items() if word in test]
+    return len(found) if all(known == outcome for known in found) else 0
+
+
 def _environment(world: World, order: Order, module: str) -> dict[str, str]:
     """The environment variables of the run, in addition to the world's."""
     extra = {"PYTHONDONTWRITEBYTECODE": ""} if order.keep_compiled else {}  # Python treats empty as unset
+    if order.hash_seed:
+        extra["PYTHONHASHSEED"] = order.hash_seed
     if order.witness:
         path = world.env.get("PYTHONPATH")
         extra["SELFPLAY_WITNESS"] = "1"
@@ -92,7 +106,7 @@ def read_witness(data: bytes, key: bytes) -> tuple[dict[str, str], tuple[str, ..
     reading stops at the first other line."""
     seen: dict[str, str] = {}
     replaced: list[str] = []
-    for number, line in enumerate(data.splitlines(), 1):
+    for number, line in enumerate(lines(data), 1):
         mac, _, said = line.partition(b" ")
         if not hmac.compare_digest(mac, hmac.new(key, said, "sha256").hexdigest().encode()):
             break
@@ -113,9 +127,9 @@ def _record(said: bytes) -> tuple[int, str, str, str | int] | None:
     """[number, kind, test, outcome]; None for anything else: the program may know the key and sign whatever it
     wants."""
     try:
-        record = json.loads(said)
-    except (ValueError, RecursionError):
+        record = answer(list[Any], said, most=MOST_RECORD, values=MOST_FIELDS)
+    except AnswerError:
         return None
-    if not isinstance(record, list) or [type(one) for one in record[:3]] != [int, str, str] or len(record) != 4:
+    if [type(one) for one in record[:3]] != [int, str, str] or len(record) != 4:
         return None
     return (record[0], record[1], record[2], record[3]) if isinstance(record[3], str | int) else None

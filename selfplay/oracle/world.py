@@ -1,6 +1,8 @@
 """The solver's world (SSR section 6): the broken repository with one fresh commit, and nothing that reveals the answer.
 
-original -> bug_inject -> test_weaken -> (order 2: the failed patch) -> caches and history removed -> one commit.
+original -> caches and git data removed -> bug_inject -> test_weaken -> (order 2: the failed patch) -> one commit.
+Git data is removed in whatever shape it lies in the tree, an archive that holds some as a whole: nobody can say what a
+history holds without all of it.
 Script, parser and file list never enter it. The solver's changes are read back without trusting anything in it: a
 manifest of the tree, taken before the episode and kept outside, shows which files changed. `SolverWorld.changes()`
 takes those files out of the solver's sandbox; once it is closed, `prediction_of` makes the diff in a fresh sandbox,
@@ -8,23 +10,28 @@ with a git directory the solver never saw. Ignored new files are left out, as `g
 """
 
 import hashlib
-import zlib
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from selfplay import patches
+from selfplay.answers import AnswerError, answer, inflated
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
 from selfplay.oracle.errors import PredictionError, WorldError
 from selfplay.plain import decode, encode, safe_relative
 from selfplay.repository import Prepared
-from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, SandboxError, World
-from selfplay.workbench.staging import GIT_ENV, DoesNotApply, apply_diffs
+from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, SandboxError, SandboxGone, World
+from selfplay.sandbox.killed import unless_killed
+from selfplay.workbench.own import Own, own_programs
+from selfplay.workbench.staging import DoesNotApply, apply_diffs
 
-BUILD_SECONDS = 120.0
 MAX_DIFF_BYTES = 8 * MIB
-MAX_MANIFEST_BYTES = 256 * MIB
-_PYTHON = ["python3", "-I", "-S", "-c"]
+MAX_MANIFEST_BYTES, MAX_FILES = 128 * MIB, 500_000
+_ISOLATED = ["-I", "-S", "-c"]
+_ENTRY = re.compile(rb"([0-7]{1,6}) ([0-9a-f]{1,64}) ([^\0]+)(?:\0|\Z)")
 Manifest = Mapping[str, str]
 """Path -> git mode and digest."""
 
@@ -70,12 +77,24 @@ def solver_world(prepared: Prepared) -> World:
 @dataclass(frozen=True)
 class SolverWorld:
     """An open world: `sandbox` is the solver's, `/testbed` the broken repository. `removed`: paths that were cleaned
-    away."""
+    away. `git`: git data that was taken out, each with what it was."""
 
     task: Task
     sandbox: Sandbox
     removed: tuple[str, ...]
+    git: tuple[str, ...]
+    own: Own
     _start: Manifest
+
+    @property
+    def python(self) -> str:
+        """The sandbox's own interpreter."""
+        return self.own.python
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """What programs of ours are started with."""
+        return self.own.env
 
     @property
     def tree_hash(self) -> str:
@@ -84,16 +103,18 @@ class SolverWorld:
         return hashlib.sha256(encode(listed)).hexdigest()
 
     def changes(self) -> Changes:
-        """The solver's changes. Raises `PredictionError` when they are too large or cannot be read."""
+        """The solver's changes. Raises `SandboxLost`, and `PredictionError` when they are too large or unreadable."""
         try:
-            end = _manifest(self.sandbox)
+            end = _manifest(self.own)
             changed = sorted(path for path in end if end[path] != self._start.get(path))
             fit = {path for path in changed if end[path] != "0 0" and safe_relative(path) is not None}
             odd = tuple(path for path in changed if path not in fit)
             gone = tuple(sorted(self._start.keys() - end.keys()))
             if not fit and not gone:
                 return Changes(left_out=odd)
-            packed = _python(self.sandbox, "pack", _null(sorted(fit)))
+            packed = _python(self.own, "pack", _null(sorted(fit)))
+        except SandboxGone:
+            raise
         except SandboxError as error:
             raise PredictionError("unreadable", f"the solver's tree cannot be read: {error.message}") from error
         if packed.truncated:
@@ -108,12 +129,15 @@ def prediction_of(backend: Backend, task: Task, changes: Changes, limits: Limits
     if not changes.gone and not changes.packed:
         return Prediction("", changes.left_out)
     with backend.open(task.world, limits) as fresh:
-        _stage(fresh, task)
-        _bash(fresh, "diff.sh", "base")
-        _python(fresh, "unpack", _null(changes.gone) + b"\0\0" + changes.packed)
-        _bash(fresh, "diff.sh", "end")
+        own = own_programs(backend, task.world, fresh)
+        _stage(own, task)
+        _bash(own, "diff.sh", "base")
+        _python(own, "unpack", _null(changes.gone) + b"\0\0" + changes.packed)
+        _bash(own, "diff.sh", "end")
         try:
             diff = fresh.read_file("/tmp/selfplay-diff", MAX_DIFF_BYTES)
+        except SandboxGone:
+            raise
         except SandboxError as error:
             raise PredictionError("oversized", f"the prediction is larger than {MAX_DIFF_BYTES // MIB} MiB") from error
         ignored = fresh.read_file("/tmp/selfplay-ignored").split(b"\0")
@@ -127,55 +151,80 @@ def open_world(backend: Backend, task: Task, limits: Limits = Limits()) -> Itera
     Raises `WorldError` when the bug's diffs do not apply, `SandboxError` when no sandbox is available.
     """
     with backend.open(task.world, limits) as sandbox:
-        removed = _stage(sandbox, task)
-        start = _manifest(sandbox)
-        _bash(sandbox, "commit.sh")
-        yield SolverWorld(task, sandbox, removed, start)
+        own = own_programs(backend, task.world, sandbox)
+        removed, git = _stage(own, task)
+        start = _manifest(own)
+        _bash(own, "commit.sh")
+        yield SolverWorld(task, sandbox, removed, git, own, start)
 
 
-def _stage(sandbox: Sandbox, task: Task) -> tuple[str, ...]:
-    """Make the broken tree; returns the paths that were cleaned away."""
-    cleaned = _bash(sandbox, "clean.sh", "/tmp/selfplay-cleaned").stdout  # first: added files are the task's
+def _stage(own: Own, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Make the broken tree; returns the paths that were cleaned away, and the git data that was taken out."""
+    cleaned = _bash(own, "clean.sh", "/tmp/selfplay-cleaned").stdout  # first: added files are the task's
+    git = _without_git(own, sorted({path for diff in task.diffs for path in patches.touched_paths(diff)}))
     try:
-        apply_diffs(sandbox, task.diffs)
+        apply_diffs(own.sandbox, task.diffs)
     except DoesNotApply as error:
         raise WorldError(
             f"the solver's world cannot be built: {error}", "Run `selfplay validate` on the bug."
         ) from error
-    return tuple(sorted(decode(path).removeprefix("./") for path in cleaned.split(b"\0") if path))
+    return tuple(sorted(decode(path).removeprefix("./") for path in cleaned.split(b"\0") if path)), git
 
 
-def _manifest(sandbox: Sandbox) -> Manifest:
+def _without_git(own: Own, kept: Sequence[str]) -> tuple[str, ...]:
+    """Take git data out of the tree, except from the paths that the task's diffs change. Returns what was taken out."""
+    program = "".join(inside.text(name) for name in ("bounds.py", "carve.py", "unpack.py", "strip.py"))
+    done = own.run([own.python, *_ISOLATED, program], json.dumps(kept).encode())
+    try:
+        said = answer(Stripped, _checked(done, "strip.py").stdout)
+    except AnswerError as error:
+        raise SandboxError(f"strip.py said what it cannot say: {error}") from error
+    gone = [f"{path.removeprefix('./')}: {what}" for path, what in sorted(said.gone.items())]
+    return (*gone, *([f"not all was taken out: {said.stopped}"] if said.stopped else []))
+
+
+@dataclass(frozen=True)
+class Stripped:
+    """What `strip.py` prints: what it took out, and why it stopped, if it did."""
+
+    gone: dict[str, str]
+    stopped: str
+
+
+def _manifest(own: Own) -> Manifest:
     """Every file of the tree. Raises `SandboxError` when the tree cannot be walked."""
-    done = _python(sandbox, "manifest")
+    done = _python(own, "manifest")
     if done.truncated:
         raise SandboxError("the tree has too many files to be listed")
-    listed = _inflate(done.stdout, MAX_MANIFEST_BYTES)
-    found = {}
-    for entry in listed.split(b"\0") if listed else ():
-        mode, digest, path = entry.split(b" ", 2)
-        found[decode(path)] = f"{mode.decode()} {digest.decode()}"
+    return read_manifest(done.stdout)
+
+
+def read_manifest(packed: bytes) -> Manifest:
+    """What `look.py` packed. Raises `SandboxError` for anything else."""
+    try:
+        listed = inflated(packed, MAX_MANIFEST_BYTES)
+    except AnswerError as error:
+        raise SandboxError(f"the tree has too many files to be listed: {error}") from error
+    at, found = 0, dict[str, str]()
+    while at < len(listed):
+        entry = _ENTRY.match(listed, at)
+        if not entry or len(found) == MAX_FILES:
+            raise SandboxError("the tree cannot be listed: what came back is no list of files")
+        at = entry.end()
+        found[decode(entry[3])] = f"{entry[1].decode()} {entry[2].decode()}"
     return found
 
 
-def _inflate(data: bytes, most: int) -> bytes:
-    machine = zlib.decompressobj()
-    content = machine.decompress(data, most)
-    if machine.unconsumed_tail or not machine.eof:
-        raise SandboxError("the tree has too many files to be listed")
-    return content
+def _python(own: Own, action: str, stdin: bytes = b"") -> Completed:
+    return _checked(own.run([own.python, *_ISOLATED, inside.text("look.py"), action], stdin), action)
 
 
-def _python(sandbox: Sandbox, action: str, stdin: bytes = b"") -> Completed:
-    return _checked(sandbox.run([*_PYTHON, inside.text("look.py"), action], timeout=BUILD_SECONDS, stdin=stdin), action)
-
-
-def _bash(sandbox: Sandbox, name: str, *arguments: str) -> Completed:
-    command = ["bash", "--norc", "-c", inside.text(name), name, *arguments]
-    return _checked(sandbox.run(command, timeout=BUILD_SECONDS, env=GIT_ENV), name)
+def _bash(own: Own, name: str, *arguments: str) -> Completed:
+    return _checked(own.run(["bash", "--norc", "-c", inside.text(name), name, *arguments]), name)
 
 
 def _checked(done: Completed, step: str) -> Completed:
+    unless_killed(done, step)
     if done.exit_code != 0 or done.timed_out:
         raise SandboxError(f"{step} failed in the solver's world: {done.stderr.decode('utf-8', 'replace')[-300:]}")
     return done

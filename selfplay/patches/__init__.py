@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from selfplay.patches.classify import is_test_file
 from selfplay.patches.model import FilePatch, Hunk, PatchError
 from selfplay.patches.parse import parse
-from selfplay.patches.reverse import reverse
+from selfplay.patches.reverse import deletion, reverse
 from selfplay.patches.units import units
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Hunk",
     "PatchError",
     "changed_lines",
+    "deletion",
     "is_test_file",
     "join",
     "parse",

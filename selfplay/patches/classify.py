@@ -27,12 +27,13 @@ _TEST_SUFFIXES = frozenset([".t", ".bats", ".feature", ".snap"])
 def is_test_file(path: str) -> bool:
     """True when the relative POSIX `path` is a test, supports tests, or configures how they run."""
     pure = PurePosixPath(path)
-    if any(_FOLDER.fullmatch(part) for part in pure.parts[:-1]):
+    python = pure.suffix in (".py", ".pyi")
+    if any(_FOLDER.fullmatch(part) and not (python and _SPEC_STEM.fullmatch(part)) for part in pure.parts[:-1]):
         return True
     if _RUNNER_CONFIG.fullmatch(pure.name) or pure.suffix in _TEST_SUFFIXES:
         return True
     if pure.suffix in _DOCUMENTS:  # a document about tests, or a program named `test`, is not a test
         return False
-    if pure.suffix == ".py" and _SPEC_STEM.fullmatch(pure.stem):  # no Python test runner collects a `spec.py`
+    if python and _SPEC_STEM.fullmatch(pure.stem):  # no Python test runner collects a `spec.py`, or a folder `spec`
         return False
     return bool(_LOWER_STEM.fullmatch(pure.stem) or _CAMEL_STEM.fullmatch(pure.stem))

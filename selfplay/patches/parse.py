@@ -12,7 +12,8 @@ from selfplay.patches.quoting import pairs, unquote
 from selfplay.plain import MAX_PATH, safe_relative
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@( .*)?", re.DOTALL)
-_INDEX = re.compile(r"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: (\d{6}))?")
+INDEX = re.compile(r"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: (\d{6}))?")
+ANY_INDEX = re.compile(r"index \S+\.\.\S+(?: \d{6})?")
 _PERCENT = re.compile(r"(?:dis)?similarity index \d{1,3}%")
 _BINARY_HALF = re.compile(r"(?:literal|delta) \d{1,12}")
 _BASE85 = re.compile(r"[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]+")
@@ -29,7 +30,7 @@ _FIELDS = (
 _MODES = ("100644", "100755", "120000")
 
 
-class _Lines:
+class Lines:
     """A cursor over the lines of a diff; it knows its position when something is wrong."""
 
     def __init__(self, text: str) -> None:
@@ -45,8 +46,14 @@ class _Lines:
         self.at += 1
         return self.lines[self.at - 1]
 
-    def starts(self, prefix: str) -> bool:
-        return self.at < len(self.lines) and self.lines[self.at].startswith(prefix)
+    def starts(self, prefix: str | tuple[str, ...], after: int = 0) -> bool:
+        """Does the next line, or the one `after` it, start so?"""
+        at = self.at + after
+        return at < len(self.lines) and self.lines[at].startswith(prefix)
+
+    def text(self, start: int) -> str:
+        """What was taken since the line `start`."""
+        return "".join(f"{line}\n" for line in self.lines[start : self.at])
 
     def error(self, what: str, hint: str = "") -> PatchError:
         return PatchError(f"line {self.at} of the diff: {what}", hint)
@@ -58,7 +65,7 @@ def parse(text: str) -> tuple[FilePatch, ...]:
     Raises `PatchError` for anything malformed, for paths that are absolute, leave the tree or enter `.git`, for
     submodules, for binary changes without content, and for a path that two sections read or two sections write.
     """
-    lines, patches = _Lines(text), []
+    lines, patches = Lines(text), []
     while lines.peek() is not None:
         patches.append(_file(lines))
     for side in ("old_path", "new_path"):
@@ -72,15 +79,15 @@ def parse(text: str) -> tuple[FilePatch, ...]:
     return tuple(patches)
 
 
-def _file(lines: _Lines) -> FilePatch:
+def _file(lines: Lines) -> FilePatch:
     start = lines.at
     first = lines.take()
     if not first.startswith("diff --git "):
         raise lines.error(f"{first[:80]!r} is not part of a git diff", "Sections start with 'diff --git a/... b/...'.")
-    header, fields = _header(lines)
+    header, fields = extended_header(lines)
     names = _names(lines) if lines.starts("--- ") else None
     old, new = _paths(lines, first, fields, names)
-    hunks, halves = _content(lines, has_names=names is not None)
+    hunks, halves = content(lines, has_names=names is not None)
     old_mode, new_mode = _modes(lines, fields)
     added, deleted = "new file mode" in fields, "deleted file mode" in fields
     kind = _kind(fields, changes_content=bool(hunks or halves))
@@ -97,15 +104,15 @@ def _file(lines: _Lines) -> FilePatch:
         header=header,
         hunks=hunks,
         binary_halves=halves,
-        text="".join(f"{line}\n" for line in lines.lines[start : lines.at]),
+        text=lines.text(start),
     )
 
 
-def _header(lines: _Lines) -> tuple[tuple[str, ...], dict[str, str]]:
+def extended_header(lines: Lines) -> tuple[tuple[str, ...], dict[str, str]]:
     """The extended header: its lines as written, and field -> value (`index` holds the mode, if any)."""
     start, fields = lines.at, dict[str, str]()
     while (line := lines.peek()) is not None:
-        index = _INDEX.fullmatch(line)
+        index = INDEX.fullmatch(line)
         name = next((name for name in _FIELDS if line.startswith(f"{name} ")), None)
         if index:
             name, value = "index", index[1] or ""
@@ -122,7 +129,7 @@ def _header(lines: _Lines) -> tuple[tuple[str, ...], dict[str, str]]:
     return tuple(lines.lines[start : lines.at]), fields
 
 
-def _names(lines: _Lines) -> tuple[str, str]:
+def _names(lines: Lines) -> tuple[str, str]:
     """The `---` and `+++` names, unquoted, as `a/...`, `b/...` or `/dev/null`."""
     names = []
     for marker in ("--- ", "+++ "):
@@ -132,7 +139,7 @@ def _names(lines: _Lines) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _paths(lines: _Lines, first: str, fields: dict[str, str], names: tuple[str, str] | None) -> tuple[str, str]:
+def _paths(lines: Lines, first: str, fields: dict[str, str], names: tuple[str, str] | None) -> tuple[str, str]:
     """Old and new path, after checking that all lines that name them agree."""
     moved = [
         (unquote(fields.get(f"{verb} from", "")), unquote(fields.get(f"{verb} to", ""))) for verb in _verbs(fields)
@@ -165,7 +172,7 @@ def _verbs(fields: dict[str, str]) -> tuple[str, ...]:
     return tuple(verb for verb in ("rename", "copy") if f"{verb} from" in fields or f"{verb} to" in fields)
 
 
-def _modes(lines: _Lines, fields: dict[str, str]) -> tuple[str | None, str | None]:
+def _modes(lines: Lines, fields: dict[str, str]) -> tuple[str | None, str | None]:
     both = fields.get("index") or None
     old = fields.get("deleted file mode", fields.get("old mode", both))
     new = fields.get("new file mode", fields.get("new mode", both))
@@ -192,7 +199,7 @@ def _kind(fields: dict[str, str], *, changes_content: bool) -> Kind:
     return "mode" if "old mode" in fields and not changes_content else "modified"
 
 
-def _content(lines: _Lines, *, has_names: bool) -> tuple[tuple[Hunk, ...], tuple[str, ...]]:
+def content(lines: Lines, *, has_names: bool) -> tuple[tuple[Hunk, ...], tuple[str, ...]]:
     if lines.starts("Binary files ") or lines.starts("Files "):
         raise lines.error("it names a binary file without its content", "Make the diff with `git diff --binary`.")
     if lines.peek() == "GIT binary patch" and not has_names:
@@ -209,7 +216,7 @@ def _content(lines: _Lines, *, has_names: bool) -> tuple[tuple[Hunk, ...], tuple
     return tuple(hunks), ()
 
 
-def _binary_half(lines: _Lines) -> str:
+def _binary_half(lines: Lines) -> str:
     """One `literal` or `delta` block with the blank line that ends it."""
     start = lines.at
     if lines.peek() is None or not _BINARY_HALF.fullmatch(lines.take()):
@@ -219,10 +226,10 @@ def _binary_half(lines: _Lines) -> str:
     if lines.at == start + 1 or lines.peek() != "":
         raise lines.error("a binary patch that is cut off or not base 85")
     lines.take()
-    return "".join(f"{line}\n" for line in lines.lines[start : lines.at])
+    return lines.text(start)
 
 
-def _hunk(lines: _Lines) -> Hunk:
+def _hunk(lines: Lines) -> Hunk:
     head = _HUNK.fullmatch(lines.take())
     if head is None:
         raise lines.error("a malformed hunk header")

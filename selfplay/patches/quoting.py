@@ -8,7 +8,7 @@ from selfplay.plain import decode, encode
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _LETTERS = {code: letter for letter, code in _ESCAPES.items()}
 _ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-3][0-7]{2})')
-_QUOTED = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:[abtnvfr"\\]|[0-3][0-7]{2})[^"\\\x00-\x1f]*)*"')
+QUOTED = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:[abtnvfr"\\]|[0-3][0-7]{2})[^"\\\x00-\x1f]*)*"')
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -30,7 +30,7 @@ def unquote(name: str) -> str:
     """The path behind a name printed by git. Raises `PatchError` for a name that git would not print."""
     if not name.startswith('"'):
         return _plain(name)
-    if not _QUOTED.fullmatch(name):
+    if not QUOTED.fullmatch(name):
         raise PatchError(f"the quoted name {name[:200]!r} is malformed")
     return decode(_ESCAPE.sub(_byte, encode(name[1:-1])))
 
@@ -54,7 +54,7 @@ def pairs(names: str, old: str | None = None) -> tuple[tuple[str, str], ...]:
     name one file are returned: two names of equal length, or a quoted name after one without a quote. Raises
     `PatchError`.
     """
-    if quoted := _QUOTED.match(names):
+    if quoted := QUOTED.match(names):
         cuts = {quoted.end()}
     elif old is not None:
         cuts = {len(old)}
@@ -62,3 +62,10 @@ def pairs(names: str, old: str | None = None) -> tuple[tuple[str, str], ...]:
         cuts = {len(_plain(names)) // 2, names.find(' "b/')}
     cuts = {cut for cut in cuts if names[cut : cut + 3] == " b/" or names[cut : cut + 4] == ' "b/'}
     return tuple((unquote(names[:cut]), unquote(names[cut + 1 :])) for cut in sorted(cuts))
+
+
+def name_line(marker: str, prefix: str, path: str | None) -> str:
+    """A `---` or `+++` line as git writes it; None for a side that does not exist."""
+    if path is None:
+        return f"{marker} /dev/null"
+    return f"{marker} {quote(f'{prefix}/{path}')}" + ("\t" if " " in path else "")

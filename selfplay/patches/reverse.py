@@ -4,7 +4,7 @@ from itertools import groupby
 
 from selfplay.patches.model import FilePatch, Hunk, PatchError
 from selfplay.patches.parse import parse
-from selfplay.patches.quoting import quote
+from selfplay.patches.quoting import name_line, quote
 
 
 def reverse(text: str) -> str:
@@ -26,8 +26,8 @@ def _reverse_file(patch: FilePatch) -> str:
     old, new = patch.new_path or patch.path, patch.old_path or patch.path
     lines = [f"diff --git {quote(f'a/{old}')} {quote(f'b/{new}')}", *_header(patch)]
     if patch.hunks:
-        lines.append(_name_line("---", "a", patch.new_path))
-        lines.append(_name_line("+++", "b", patch.old_path))
+        lines.append(name_line("---", "a", patch.new_path))
+        lines.append(name_line("+++", "b", patch.old_path))
     for hunk in patch.hunks:
         lines += [_hunk_header(hunk), *_reverse_lines(hunk.lines)]
     if patch.binary:
@@ -63,12 +63,6 @@ def _reverse_field(line: str) -> str:
     return line
 
 
-def _name_line(marker: str, prefix: str, path: str | None) -> str:
-    if path is None:
-        return f"{marker} /dev/null"
-    return f"{marker} {quote(f'{prefix}/{path}')}" + ("\t" if " " in path else "")
-
-
 def _hunk_header(hunk: Hunk) -> str:
     old, new = _range(hunk.new_start, hunk.new_count), _range(hunk.old_start, hunk.old_count)
     return f"@@ -{old} +{new} @@{hunk.section}"
@@ -97,3 +91,15 @@ def _reverse_lines(lines: tuple[str, ...]) -> list[str]:
             removals, additions, last = [], [], out
         last.append(line)
     return out + removals + additions
+
+
+def deletion(path: str, text: str) -> str:
+    """A diff that removes a regular file with this text."""
+    lines = [f"-{line}" for line in text.split("\n")]
+    cut = lines.pop() != "-"
+    head = [f"diff --git {quote(f'a/{path}')} {quote(f'b/{path}')}", "deleted file mode 100644"]
+    if cut:
+        lines += [f"-{text.rpartition(chr(10))[2]}", "\\ No newline at end of file"]
+    count = len(lines) - cut
+    hunk = [name_line("---", "a", path), name_line("+++", "b", None), f"@@ -{_range(1, count)} +0,0 @@", *lines]
+    return "".join(f"{line}\n" for line in (*head, *(hunk if count else ())))

@@ -31,6 +31,7 @@ def facts(found: dict[str, Any]) -> Table:
         "memory": memory,
         "control groups": f"v{machine['cgroup_version']}",
         "cache": f"{found['cache']}, {found['cache_free_bytes'] / GB:.1f} GB free",
+        "builds": found["builds"],
         **{name: version or "not installed" for name, version in found["packages"].items()},
     }
     for name, value in rows.items():

@@ -86,6 +86,7 @@ class PlainLines:
 
     def line(self, text: str) -> None:
         with self._lock:
+            self._last = text
             self._print(text)
 
     def reached(self, completed: int) -> None:
@@ -97,11 +98,13 @@ class PlainLines:
         self._thread.join()
 
     def _begin(self, doing: str, total: int | None) -> None:
-        self._doing, self._total, self._completed = doing, total, 0
+        self._doing, self._total, self._completed, self._last = doing, total, 0, ""
         self._began, self._gap = time.monotonic(), FIRST_GAP
 
     def _phase(self) -> str:
-        return self._doing if self._total is None else f"{self._doing}: {self._completed} of {self._total}"
+        if self._total is None:  # then the last line says how far it is
+            return f"{self._doing}: {self._last}" if self._last else self._doing
+        return f"{self._doing}: {self._completed} of {self._total}"
 
     def _print(self, text: str) -> None:
         try:

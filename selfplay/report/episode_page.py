@@ -13,6 +13,7 @@ from selfplay.words import count
 
 SHOWN = 2_000
 """The most characters shown of one message or output."""
+SHOWN_STEPS = 2_000
 
 
 def episode_page(trajectory: Trajectory, whole: bool = False) -> RenderableType:
@@ -56,12 +57,14 @@ def _told(trajectory: Trajectory, limit: int) -> Iterator[RenderableType]:
 
 
 def _steps(trajectory: Trajectory, limit: int) -> Iterator[RenderableType]:
-    for number, step in enumerate(trajectory.steps):
+    for number, step in enumerate(trajectory.steps[:SHOWN_STEPS]):
         yield Rule(f"{number}: {step.call.tool}", align="left")
         yield safe(cap(_said(step), limit))
         seen = safe(cap(step.output.rstrip(), limit))
         seen.stylize("red" if step.exit_code else "dim")
         yield seen
+    if len(trajectory.steps) > SHOWN_STEPS:
+        yield Rule(f"... and {len(trajectory.steps) - SHOWN_STEPS} more calls", align="left")
 
 
 def _said(step: Step) -> str:

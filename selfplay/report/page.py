@@ -15,6 +15,8 @@ from selfplay.rollout.controls import CONTROLS
 from selfplay.words import count
 
 SHOWN_IDS = 20
+SHOWN_LINES, SHOWN_FILES = 4_000, 200
+"""Of one diff; a bug of any size that makes sense is shown whole, and `--json` has all of any other."""
 
 
 def bug_page(
@@ -91,10 +93,13 @@ def _hidden(bug: Bug) -> str:
 def _where(diff: str) -> Text:
     """One line per file: its name, what happened to it, and the function names in git's hunk headers."""
     lines = []
-    for section in patches.parse(diff):
+    sections = patches.parse(diff)
+    for section in sections[:SHOWN_FILES]:
         around = list(dict.fromkeys(hunk.section.strip() for hunk in section.hunks if hunk.section.strip()))
         functions = f"  in {', '.join(around[:4])}" if around else ""
         lines.append(f"{section.path}: {section.kind}, -{section.removed} +{section.added}{functions}")
+    if len(sections) > SHOWN_FILES:
+        lines.append(f"... and {len(sections) - SHOWN_FILES} more files")
     return safe("\n".join(lines))
 
 
@@ -105,8 +110,11 @@ def _ids(ids: Sequence[str]) -> Text:
 
 def _coloured(diff: str) -> Text:
     page = Text()
-    for line in diff.split("\n"):
+    lines = diff.split("\n")
+    for line in lines[:SHOWN_LINES]:
         page.append(safe(line.expandtabs(4)).plain + "\n", style=_style(line))
+    if len(lines) > SHOWN_LINES:
+        page.append(f"... and {len(lines) - SHOWN_LINES} more lines\n", style="bold")
     return page
 
 

@@ -15,7 +15,7 @@ STATUSES = {
     "duplicate": "made a bug that is there already",
     "gave_up": "gave up",
     "failed": "broke off",
-    "lost": "lost its sandbox",
+    "unplayed": "could not be played",
 }
 """The outcome of an injector's episode, in words."""
 

@@ -36,7 +36,7 @@ def quality_table(quality: Mapping[str, Any], solving: Mapping[str, Any]) -> Tab
         ("flaky tests", _percent(quality["flaky_rate"])),
         ("entropy over files", _entropy(quality["entropy_files"])),
         ("entropy over functions", _entropy(quality["entropy_functions"])),
-        ("worlds searched for leaks", _leaks(quality["audited"], quality["leaking"])),
+        ("worlds searched for leaks", _leaks(quality)),
         ("gold patch resolved", _control(solving, "gold")),
         ("untouched world resolved", _control(solving, "empty")),
         ("second-order bugs", _second_order(quality["second_order"])),
@@ -97,10 +97,12 @@ def _hidden(value: Mapping[str, float] | None) -> str:
     return f"median {value['median']:.0%}, mean {value['mean']:.0%}, {value['least']:.0%} to {value['most']:.0%}"
 
 
-def _leaks(audited: int, leaking: int) -> str:
-    if not audited:
+def _leaks(quality: Mapping[str, Any]) -> str:
+    leaking, unaudited = quality["leaking"], len(quality.get("not_auditable", ()))  # earlier summaries lack it
+    if not quality["audited"]:
         return "none yet; `selfplay solve` searches each before it is attempted"
-    return f"{audited}, {count(leaking, 'leaks', 'leak') if leaking else 'none leaks'}"
+    said = f"{quality['audited']}, {count(leaking, 'leaks', 'leak') if leaking else 'none leaks'}"
+    return f"{said}, {unaudited} cannot be audited" if unaudited else said
 
 
 def _percent(value: float | None) -> str:

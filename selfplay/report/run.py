@@ -33,6 +33,7 @@ def _lines(summary: Mapping[str, Any], out: Path) -> Iterator[str]:
     size = f"{count(suite['tests'], 'test')} in {count(suite['files'], 'file')}"
     yield f"suite: {size}, {suite['wall_seconds']:.1f} s a run"
     yield _made(figures)
+    yield from lost_lines(figures)
     yield from _cost(summary.get("cost", {}), figures["bugs"])
     if suite["failing_at_head"] or suite["flaky_at_head"]:
         left = f"{len(suite['failing_at_head'])} failing and {len(suite['flaky_at_head'])} flaky at HEAD"
@@ -53,6 +54,15 @@ def _made(figures: Mapping[str, Any]) -> str:
     if figures["median_changed_lines"] is not None:
         said += f", {figures['median_changed_lines']:g} changed lines in the median"
     return said
+
+
+def lost_lines(figures: Mapping[str, Any]) -> Iterator[str]:
+    """How many jobs were played again, and which could not be played."""
+    if again := figures.get("played_again", 0):
+        was = count(again, "job was", "jobs were")
+        yield f"{was} played again since {'its' if again == 1 else 'their'} sandbox was lost"
+    for job, why in figures.get("unplayed", {}).items():
+        yield f"could not be played: {job} ({why})"
 
 
 def _cost(cost: Mapping[str, Any], bugs: int) -> Iterator[str]:

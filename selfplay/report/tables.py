@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from selfplay.artifact import Verdict
-from selfplay.oracle.audit import Audit
+from selfplay.oracle.audit import Audit, AuditState
 from selfplay.oracle.grade import Grade
 from selfplay.plain import printable
 from selfplay.words import count, listed
@@ -90,7 +90,10 @@ def grade_table(title: str, grade: Grade) -> RenderableType:
         table.add_row(layer.name, Text(layer.state, style=styles.get(layer.state, "yellow")), safe(layer.reason))
     end = Text("resolved" if grade.resolved else "not resolved", style="bold green" if grade.resolved else "bold red")
     cost = f" ({count(grade.runs, 'suite run')}, {grade.seconds:.1f} s)"
-    return Group(table, Text.assemble(end, safe(f": {grade.reason}: {grade.detail}{cost}")))
+    said = [safe(f"note: {note}") for note in grade.notes]
+    if grade.left_out:
+        said.append(safe(f"left out: {listed(f'{path} ({why})' for path, why in grade.left_out)}"))
+    return Group(table, *said, Text.assemble(end, safe(f": {grade.reason}: {grade.detail}{cost}")))
 
 
 def grades_table(grades: Mapping[str, Grade]) -> RenderableType:
@@ -112,12 +115,17 @@ def verdict_line(valid: Mapping[str, bool]) -> str:
 
 
 def audit_table(title: str, audit: Audit) -> RenderableType:
-    """What a search of the solver's world found, and how much of the answer each place reveals."""
+    """What a search of the solver's world found, how much of the answer each place reveals, and what was not read."""
+    notes = [safe(f"git data taken out: {one}") for one in audit.removed]
+    notes += [safe(f"not read: {where}: {why}") for where, why in audit.unread.items()]
+    if audit.state is AuditState.NOT_AUDITABLE:
+        return Group(safe(f"{title}: not auditable: {audit.reason}"), *notes)
     if audit.clean:
-        return safe(f"{title}: clean; searched for {count(audit.lines, 'line')}")
+        searched = f"{count(audit.lines, 'line')} and {count(audit.shingles, 'run of tokens', 'runs of tokens')}"
+        return Group(safe(f"{title}: clean; searched for {searched}"), *notes)
     table = Table(title=safe(title), title_justify="left", header_style="bold")
     for name in ("where", "kind", "share of the answer"):
         table.add_column(name, overflow="fold")
     for finding in audit.findings:
         table.add_row(safe(finding.where), finding.kind, f"{finding.share:.0%}")
-    return table
+    return Group(table, *notes)

@@ -1,4 +1,5 @@
 """Unpack a source distribution that may be hostile: bounded, inside its folder, only files, folders and inner links.
+Runs in a sandbox only, whose limits hold for what the archive's own reader takes.
 
 The standard library's extraction filter is not used: Debian 12's Python (3.11.2) does not have it, and it stops at the
 first bad member, while dropping that member with a note serves the user better. Everything that the filter refuses is
@@ -7,18 +8,25 @@ refused here too.
 
 import os
 import posixpath
+import resource
 import shutil
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from selfplay.repository.disk import OF_WRITING
 from selfplay.repository.errors import SourceError
 
 MAX_BYTES = 1024 * 1024 * 1024
-MAX_MEMBERS = 100_000
+MAX_MEMBERS = 50_000
+MAX_DEPTH = 100
+MAX_NOTES = 1_000
+MEMORY = 1 << 30
+"""What reading one archive may take: headers of any size are read whole."""
 
 
 @dataclass
@@ -38,6 +46,8 @@ class _Unpacking:
         if plain.startswith("/") or ".." in parts or ".git" in [part.lower() for part in parts] or "\0" in name:
             self.drop(name, "leaves the tree or hides in .git")
             return None
+        if len(parts) > MAX_DEPTH:
+            raise SourceError(f"the archive nests more than {MAX_DEPTH} folders: {'/'.join(parts[:3])}/...")
         if len(parts) < 2:
             return None  # the top folder itself, or a stray file beside it (pax headers)
         path = self.target.joinpath(*parts[1:])
@@ -52,7 +62,8 @@ class _Unpacking:
         return path
 
     def drop(self, name: str, why: str) -> None:
-        self.notes.append(f"archive member {name!r} {why}: dropped")
+        if len(self.notes) < MAX_NOTES:
+            self.notes.append(f"archive member {name[:200]!r} {why}: dropped")
 
     def write(self, path: Path, stream: IO[bytes], executable: bool) -> None:
         if path.is_symlink() or path.is_dir():
@@ -60,11 +71,15 @@ class _Unpacking:
             return
         with path.open("wb") as out:
             while block := stream.read(1 << 20):
-                self.size += len(block)
-                if self.size > MAX_BYTES:
-                    raise SourceError(f"the archive unpacks to more than {MAX_BYTES} bytes")
+                self.count(len(block))
                 out.write(block)
         path.chmod(0o755 if executable else 0o644)
+
+    def count(self, size: int) -> None:
+        """Count bytes that are written. A hard link counts too: it becomes a file of its own."""
+        self.size += size
+        if self.size > MAX_BYTES:
+            raise SourceError(f"the archive unpacks to more than {MAX_BYTES} bytes")
 
 
 def unpack(archive: Path, target: Path) -> list[str]:
@@ -75,13 +90,36 @@ def unpack(archive: Path, target: Path) -> list[str]:
     target.mkdir(parents=True, exist_ok=True)
     unpacking = _Unpacking(target.resolve())
     try:
-        if archive.name.endswith(".zip"):
-            _unzip(archive, unpacking)
-        else:
-            _untar(archive, unpacking)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, UnicodeError, RuntimeError) as error:
-        raise SourceError(f"{archive.name} cannot be unpacked: {error}") from error
+        with _memory(MEMORY):
+            (_unzip if archive.name.endswith(".zip") else _untar)(archive, unpacking)
+    except SourceError:
+        raise
+    except MemoryError as error:
+        raise SourceError(f"the archive cannot be unpacked: its headers take more than {MEMORY} bytes") from error
+    except OSError as error:
+        if error.errno in OF_WRITING:
+            raise
+        raise SourceError(f"the archive cannot be unpacked: {error}") from error
+    except (
+        Exception
+    ) as error:  # what the readers of the standard library raise for malformed input is not a closed list
+        raise SourceError(f"the archive cannot be unpacked: {str(error)[:200] or type(error).__name__}") from error
     return unpacking.notes
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0][:200] or type(error).__name__
+
+
+@contextmanager
+def _memory(most: int) -> Iterator[None]:
+    """Limit what this process may still allocate."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
 def _untar(archive: Path, unpacking: _Unpacking) -> None:
@@ -124,6 +162,7 @@ def _link(member: tarfile.TarInfo, path: Path, unpacking: _Unpacking) -> None:
     elif member.issym():
         path.symlink_to(member.linkname)
     elif source.is_file() and source.resolve() == source:
+        unpacking.count(source.stat().st_size)
         shutil.copy2(source, path)
     else:
         unpacking.drop(member.name, "is a hard link to no earlier file")

@@ -7,8 +7,6 @@ leaves only a staging folder, which the next builder of that key removes.
 import contextlib
 import fcntl
 import os
-import shutil
-import stat
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +15,7 @@ import platformdirs
 
 from selfplay.repository.disk import VARIABLE, cache_error
 from selfplay.repository.errors import CacheError
+from selfplay.sandbox.owners import remove
 
 
 def default_cache() -> Path:
@@ -49,14 +48,14 @@ def build_once(final: Path, build: Callable[[Path], None], waiting: Callable[[st
         if final.is_dir():
             return final
         for left in final.parent.glob(f".{final.name}.*"):
-            shutil.rmtree(left, ignore_errors=True)
+            remove(left)
         staging = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{final.name}."))
         staging.chmod(0o755)
         try:
             build(staging)
             staging.rename(final)
         except BaseException:
-            shutil.rmtree(staging, ignore_errors=True)
+            remove(staging)
             raise
     return final
 
@@ -80,19 +79,3 @@ def give(folder: Path, owner: tuple[int, int]) -> None:
         for name in (*names, *files):
             os.lchown(os.path.join(here, name), *owner)  # noqa: PTH118 - once per file of an environment
     os.lchown(folder, *owner)
-
-
-def copy_regular(source: Path, target: Path) -> None:
-    """Copy the regular files under `source` into `target`; links, devices and files behind links are skipped."""
-    for here, _, files in os.walk(source):
-        for name in files:
-            path = Path(here, name)
-            goal = target / path.relative_to(source)
-            if not stat.S_ISREG(path.lstat().st_mode) or goal.is_symlink() or _behind_link(goal, target):
-                continue
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, goal)
-
-
-def _behind_link(path: Path, root: Path) -> bool:
-    return any(folder.is_symlink() for folder in path.parents if folder.is_relative_to(root) and folder != root)

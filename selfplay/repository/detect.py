@@ -4,12 +4,16 @@ Requirements come in tiers: those declared for tests win over those for developm
 only add to them; a `requirements.txt` counts when the project declares nothing installable itself.
 """
 
+import posixpath
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.specifiers import SpecifierSet
+
+from selfplay.plain import safe_relative, well_formed
 from selfplay.repository.metadata import Metadata, read_metadata
+from selfplay.repository.reading import SPECIFIER, Plan
 
 LANGUAGES = {
     "javascript": ("package.json",),
@@ -40,30 +44,10 @@ FIXTURES = {
 }
 """Test arguments (fixtures) -> the plugin that provides them."""
 _ARGUMENTS = re.compile(r"def test_\w+\(([^)]*)")
+MAX_WORD, MAX_WORDS = 2_000, 1_000
 MAX_SCANNED = 400
 MAX_SCANNED_BYTES = 1 << 20
 """Only this much of a file is read."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How to build an environment for a tree.
-
-    `project`: the tree itself can be installed, with `extras` and dependency `groups`. `requirement_files` and
-    `packages` are installed in addition. `roots`: folders its modules are imported from, for a tree that cannot be
-    installed.
-    """
-
-    language: str
-    name: str | None = None
-    requires_python: str | None = None
-    project: bool = False
-    extras: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-    requirement_files: tuple[str, ...] = ()
-    packages: tuple[str, ...] = ()
-    dependencies: tuple[str, ...] = ()
-    roots: tuple[str, ...] = (".",)
 
 
 def detect(tree: Path) -> Plan:
@@ -72,19 +56,37 @@ def detect(tree: Path) -> Plan:
     language = _language(tree, metadata)
     if language != "python":
         return Plan(language)
-    extras, groups, files, packages = _requirements(tree, metadata)
+    extras, groups, files, packages = (_usable(texts) for texts in _requirements(tree, metadata))
     return Plan(
         language,
-        metadata.name,
-        metadata.requires_python,
+        next(iter(_usable((metadata.name,))), None),
+        _versions(metadata.requires_python),
         metadata.installable,
         extras,
         groups,
         files,
         packages,
-        metadata.dependencies,
+        _usable(metadata.dependencies),
         _roots(tree, metadata),
     )
+
+
+def _usable(texts: Iterable[object]) -> tuple[str, ...]:
+    """Those that can be a word of a command line."""
+    words = (text for text in texts if isinstance(text, str) and len(text) <= MAX_WORD and "\0" not in text)
+    return tuple(word for word in words if well_formed(word) == word)[:MAX_WORDS]
+
+
+def _versions(text: str | None) -> str | None:
+    """A range of versions that an interpreter can be chosen by; None, for any, when it is none."""
+    if text is None or len(text) > MAX_WORD:
+        return None
+    try:
+        plain = text if SPECIFIER.fullmatch(text) else str(SpecifierSet(text))
+        SpecifierSet(plain)
+    except ValueError:
+        return None
+    return plain if SPECIFIER.fullmatch(plain) else None
 
 
 def _language(tree: Path, metadata: Metadata) -> str:
@@ -151,8 +153,8 @@ def plugins_in(text: str) -> list[str]:
 
 
 def _roots(tree: Path, metadata: Metadata) -> tuple[str, ...]:
-    if metadata.package_root:
-        return (metadata.package_root,)
+    if metadata.package_root and safe_relative(root := posixpath.normpath(metadata.package_root)):
+        return (root,) if _usable((root,)) else (".",)
     for name in ("src", "lib"):
         folder = tree / name
         if folder.is_dir() and not (folder / "__init__.py").exists() and _has_modules(folder):

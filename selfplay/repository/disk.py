@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +13,6 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 OF_WRITING = (*FULL, errno.EROFS)
 """Errors that only writing can cause: when a program reports one, it means the folder that we gave it."""
-NEARLY_FULL = 64 << 20
-"""With fewer free bytes than this, a sandbox's "no space left" is the host's."""
 
 
 def cache_error(error: OSError, folder: Path) -> CacheError | None:
@@ -50,9 +47,3 @@ def raise_mentioned(output: str, folder: Path) -> None:
     for code in OF_WRITING:
         if os.strerror(code) in output:
             raise OSError(code, os.strerror(code), os.fspath(folder))
-
-
-def raise_if_full(output: str, folder: Path) -> None:
-    """As `raise_mentioned`, for a program in a sandbox; there the sandbox's own disk may be full instead."""
-    if shutil.disk_usage(folder).free < NEARLY_FULL:
-        raise_mentioned(output, folder)

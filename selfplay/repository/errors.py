@@ -29,3 +29,11 @@ class NoTests(RepositoryError):
 
 class NoPassingTests(RepositoryError):
     """The repository has tests, but none passes at HEAD."""
+
+
+class BadStream(RepositoryError):
+    """What a sandbox handed back is not what our program there writes: something inside changed it."""
+
+
+class TooLarge(BadStream):
+    """What a sandbox handed back, or an archive holds, exceeds a bound; names it."""

@@ -1,232 +1,149 @@
-"""A source -> one commit with its history, in a store of ours. Nothing of the source's code or configuration runs."""
+"""A source that a user names -> a sandbox in which it has been read. The host fetches and downloads, and looks at
+nothing of it."""
 
 import os
-import shutil
-import stat
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
-from packaging.version import InvalidVersion, Version
-
-from selfplay.repository.disk import OF_WRITING
+from selfplay.repository.cache import give
+from selfplay.repository.copying import RUN_SECONDS, SOURCE_SECONDS, copied
 from selfplay.repository.errors import SourceError
-from selfplay.repository.gitdir import GitDir, GitError, failure, require_commit, trusting
+from selfplay.repository.gitdir import GitDir
+from selfplay.repository.place import Place, at_url, locate
+from selfplay.repository.quarantine import Quarantine, quarantine
+from selfplay.repository.reading import COMMON, FETCHED, LAYER, SOURCE, Found, Order
 from selfplay.repository.source import GitSource, PathSource, PypiSource, Source
+from selfplay.repository.submodules import receive_submodule
+from selfplay.repository.transport import receive, tags
+from selfplay.sandbox import Backend, Mount
 
-DEPTH = 200
-"""How many commits of history are kept behind HEAD."""
-CACHES = {"__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", "node_modules"}
 Progress = Callable[[str], None]
+MAX_ROUNDS = 4
+"""Submodules of submodules of submodules, and the answer."""
 
 
 @dataclass(frozen=True)
-class Checkout:
-    """The result of a fetch: `commit` in `store` with its history, and the `revision` as a person names it.
+class Task:
+    """What a sandbox is shown and asked. `store`: where the host fetches what only it can."""
 
-    `version`: the release that the tree claims to be (for tools that read it from tags), None when unknown. `local`:
-    the folder of a path source; `url`: the base for submodules with relative URLs.
-    """
-
+    order: Order
     store: GitDir
-    commit: str
-    revision: str
-    version: str | None = None
-    notes: tuple[str, ...] = ()
-    local: Path | None = None
-    url: str | None = None
+    mounts: tuple[Mount, ...] = ()
 
 
-def fetch(source: Source, store: GitDir, *, downloads: Path, releases: int, progress: Progress) -> Checkout:
-    """Bring `source` into `store`. Raises `SourceError`."""
+@contextmanager
+def reading(
+    source: Source, *, backend: Backend, work: Path, downloads: Path, releases: int, progress: Progress
+) -> Iterator[tuple[Found, Quarantine]]:
+    """What `source` holds, and the sandbox from which its layers can be taken. `work`: an empty folder of ours. Raises
+    `SourceError`."""
+    store = GitDir.create(work / "store")
+    with opened(task_of(source, store, downloads, releases, progress), backend, work) as found:
+        yield found
+
+
+@contextmanager
+def reading_tree(
+    folder: Path, revision: str, version: str | None, *, backend: Backend, work: Path
+) -> Iterator[tuple[Found, Quarantine]]:
+    """The same for a plain tree, every file of it. Raises `SourceError`."""
+    order = Order("tree", str(folder), revision=revision, commit=version or "", closed=_root())
+    task = Task(order, GitDir.create(work / "store"), (Mount(folder, SOURCE),))
+    with opened(task, backend, work) as found:
+        yield found
+
+
+def bring_tree(layer: Path, tree_hash: str, target: Path, backend: Backend) -> None:
+    """Write the files of one tree of a `.git` layer into a new folder. Raises `SourceError`."""
+    with quarantine(backend, (Mount(layer, LAYER),), str(layer)) as inside:
+        inside.read(Order("layer", str(layer), commit=tree_hash))
+        inside.tree(target)
+
+
+def task_of(source: Source, store: GitDir, downloads: Path, releases: int, progress: Progress) -> Task:
+    """Locate, fetch or download what `source` names. Raises `SourceError`."""
     if isinstance(source, PathSource):
-        return fetch_path(source, store)
+        return local(locate(source.path), str(source), store)
+    progress(f"fetching {source}") if isinstance(source, GitSource) else None
     if isinstance(source, GitSource):
-        progress(f"fetching {source}")
-        return fetch_git(source, store)
-    from selfplay.repository.pypi import fetch_pypi  # requests is slow to import, and only this source needs it
+        return _of_url(source, store)
+    from selfplay.repository.pypi import download  # requests is slow to import, and only this source needs it
 
     assert isinstance(source, PypiSource)
-    return fetch_pypi(source, store, downloads=downloads, releases=releases, progress=progress)
+    return Task(*download(source, store, downloads=downloads, releases=releases, progress=progress))
 
 
-def fetch_git(source: GitSource, store: GitDir) -> Checkout:
-    """HEAD or `source.rev` of a remote, `DEPTH` commits deep. Raises `SourceError`."""
-    wanted = source.rev or "HEAD"
-    try:
-        _fetch(store, source.url, wanted, depth=DEPTH + 1)
-        commit = require_commit(store, "FETCH_HEAD", str(source))
-    except GitError as error:
-        if source.rev is None:
-            raise SourceError(
-                f"{source} cannot be fetched: {failure(error)}", "Check the URL and your access to it."
-            ) from error
-        commit = _fetch_everything(source, store)
-    return Checkout(
-        store, commit, source.rev or commit[:12], _version_from_tags(store, source.url, commit), url=source.url
+def local(place: Place, shown: str, store: GitDir) -> Task:
+    """A folder of this machine."""
+    order = Order(
+        "checkout" if place.git else "folder", shown, git=place.git, subfolder=place.subfolder, moved=place.moved(),
+        closed=_root(),
+    )  # fmt: skip
+    mounts = (Mount(place.root, SOURCE), *((Mount(place.common, COMMON),) if place.common else ()))
+    return Task(order, store, mounts)
+
+
+def _of_url(source: GitSource, store: GitDir) -> Task:
+    parts = urlsplit(source.url)
+    if parts.scheme.lower() == "file":
+        place = at_url(Path(unquote(parts.path)))
+        if place is None:
+            message = f"{source} cannot be fetched: {unquote(parts.path)!r} does not appear to be a git repository"
+            raise SourceError(message, "Check the URL and your access to it.")
+        task = local(place, str(source), store)
+        return replace(task, order=replace(task.order, revision=source.rev or "", at_url=True))
+    commit = receive(store, source)
+    order = Order(
+        "fetched", str(source), commit=commit, revision=source.rev or "", url=source.url, tags=tags(store, source.url)
     )
+    return Task(order, store)
 
 
-def _fetch_everything(source: GitSource, store: GitDir) -> str:
-    """For an abbreviated commit, which no server looks up: fetch all branches and tags, then resolve it here."""
-    try:
-        _fetch(store, source.url, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
-    except GitError as error:
-        raise SourceError(
-            f"{source} cannot be fetched: {failure(error)}", "Check the URL and your access to it."
-        ) from error
-    return require_commit(store, source.rev or "HEAD", str(source))
+def _root() -> bool:
+    """Whether sandboxes run as another user than the one who may read the source."""
+    return os.geteuid() == 0
 
 
-def _fetch(store: GitDir, url: str, *refspecs: str, depth: int | None = None) -> None:
-    bounded = [f"--depth={depth}"] if depth else []
-    options = ["--quiet", "--no-tags", *bounded, *trusting(url)]
-    store.run("fetch", *options, "--end-of-options", url, *refspecs, user_config=True)
+@contextmanager
+def opened(task: Task, backend: Backend, work: Path) -> Iterator[tuple[Found, Quarantine]]:
+    """Read what the task names. Files that only root can read are copied first, for the sandbox's user."""
+    closed = ""
+    with _started(task, backend) as inside:
+        found = _asked(inside, task, backend)
+        if isinstance(found, Found):
+            yield found, inside
+            return
+        closed = found
+    seconds = RUN_SECONDS if task.order.kind == "tree" else SOURCE_SECONDS
+    mounts = copied(task.mounts, work, backend.owner(), f"{task.order.shown} ({closed})", seconds)
+    task = replace(task, mounts=mounts, order=replace(task.order, closed=False))
+    with _started(task, backend) as inside:
+        found = _asked(inside, task, backend)
+        assert isinstance(found, Found)
+        yield found, inside
 
 
-def _version_from_tags(store: GitDir, url: str, commit: str) -> str | None:
-    """The newest release tagged in the fetched history of `commit`, else the newest tagged at all."""
-    try:
-        tags_of = ["ls-remote", "--tags", *trusting(url), "--end-of-options", url]
-        listing = os.fsdecode(store.run(*tags_of, user_config=True))
-        past = set(store.line("rev-list", commit).split())
-    except GitError:
-        return None
-    tags: dict[str, str] = {}
-    for line in listing.splitlines():
-        oid, _, name = line.partition("\trefs/tags/")
-        tags[name.removesuffix("^{}")] = oid  # the peeled line of an annotated tag follows and wins
-    versions = {name: version for name in tags if (version := _tag_version(name))}
-    reached = [version for name, version in versions.items() if tags[name] in past]
-    best = max(reached or versions.values(), default=None)
-    return str(best) if best else None
+@contextmanager
+def _started(task: Task, backend: Backend) -> Iterator[Quarantine]:
+    give(task.store.path, backend.owner())
+    with quarantine(backend, (*task.mounts, Mount(task.store.path, FETCHED)), task.order.shown) as inside:
+        yield inside
 
 
-def _tag_version(name: str) -> Version | None:
-    digits = name[next((at for at, character in enumerate(name) if character.isdigit()), len(name)) :]
-    try:
-        return Version(digits)
-    except InvalidVersion:
-        return None
-
-
-def fetch_path(source: PathSource, store: GitDir) -> Checkout:
-    """HEAD of the checkout at a path, or the folder as one commit. Uncommitted changes are noted, but not included."""
-    path = source.path
-    root = _enclosing_repository(path)
-    if root is None:
-        return _plain_folder(path, store, ())
-    try:
-        _fetch(store, root.as_uri(), "HEAD", depth=None if path != root else DEPTH + 1)
-    except GitError as error:
-        if "couldn't find remote ref HEAD" in error.stderr:
-            return _plain_folder(path, store, (f"{path} has no commit yet: its files were taken as they are",))
-        raise SourceError(f"{path} cannot be read as a git repository: {failure(error)}") from error
-    head = require_commit(store, "FETCH_HEAD", str(path))
-    version = _version_from_tags(store, root.as_uri(), head)
-    if path == root:
-        notes = _uncommitted(store, head, root)
-        return Checkout(store, head, head[:12], version, notes, local=path, url=root.as_uri())
-    inside = path.relative_to(root).as_posix()
-    commit = _subfolder_history(store, head, inside)
-    if commit is None:
-        note = f"{path} is not tracked by the repository around it: its files were taken as they are"
-        return _plain_folder(path, store, (note,))
-    notes = (f"{path} is a sub-folder of {root}: only its part of the history is used",)
-    return Checkout(store, commit, head[:12], version, notes + _uncommitted(store, head, root, inside), local=path)
-
-
-def _enclosing_repository(path: Path) -> Path | None:
-    """The nearest folder at or above `path` with a `.git`; found by looking, so that no configuration is read."""
-    for folder in (path, *path.parents):
-        try:
-            if (folder / ".git").exists() or _is_bare(folder):
-                return folder
-        except OSError:
-            return None
-    return None
-
-
-def _is_bare(folder: Path) -> bool:
-    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
-
-
-def _uncommitted(store: GitDir, head: str, root: Path, inside: str = ".") -> tuple[str, ...]:
-    """One note when tracked files differ from HEAD or untracked ones exist, compared with our git settings."""
-    if not (root / ".git").exists():
-        return ()
-    index = store.path / "status-index"
-    try:
-        store.run("read-tree", head, index=index)
-        store.run("update-index", "-q", "--refresh", work_tree=root, index=index, strict=False)
-        changed = store.run("diff-files", "--name-only", "-z", "--ignore-submodules=all", "--", inside,
-                            work_tree=root, index=index)  # fmt: skip
-        new = store.run("ls-files", "--others", "--exclude-standard", "--directory", "-z", "--", inside,
-                        work_tree=root, index=index)  # fmt: skip
-    except GitError:
-        return ()
-    finally:
-        index.unlink(missing_ok=True)
-    paths = [os.fsdecode(path) for path in (changed + new).split(b"\0") if path]
-    if not paths:
-        return ()
-    shown = ", ".join(paths[:3]) + (", ..." if len(paths) > 3 else "")
-    return (f"{len(paths)} uncommitted changes were not taken ({shown}): commit them to include them",)
-
-
-def _subfolder_history(store: GitDir, head: str, inside: str) -> str | None:
-    """The commits that touched `inside`, each rewritten to hold only that folder; None when HEAD lacks it."""
-    if not store.line("ls-tree", "-d", head, "--", inside):
-        return None
-    commits = store.line("rev-list", f"--max-count={DEPTH}", "--reverse", head, "--", inside).split()
-    parent: list[str] = []
-    for commit in commits:
-        try:
-            tree = store.line("rev-parse", "--verify", "--quiet", f"{commit}:{inside}")
-        except GitError:
-            continue  # this commit deleted the folder
-        raw = store.run("cat-file", "commit", commit)
-        headers, _, message = raw.partition(b"\n\n")
-        people = [line for line in headers.split(b"\n") if line.startswith((b"author ", b"committer "))]
-        body = [b"tree " + tree.encode(), *(b"parent " + oid.encode() for oid in parent), *people]
-        parent = [
-            store.line("hash-object", "-t", "commit", "-w", "--stdin", stdin=b"\n".join(body) + b"\n\n" + message)
-        ]
-    return parent[0] if parent else None
-
-
-def _plain_folder(path: Path, store: GitDir, notes: tuple[str, ...]) -> Checkout:
-    """The files of a folder without git, as one commit. Ignored files, caches and special files are left out."""
-    staging = store.path / "staging"
-    try:
-        special = _copy_plain(path, staging)
-        if not any(staging.rglob("*")):
-            raise SourceError(f"{path} holds no files", "Name a folder with a project in it.")
-        commit = store.commit_tree(store.write_folder(staging, ignored=False), f"{path.name} as it was found\n")
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-    if special:
-        notes += (f"{len(special)} special or unreadable files were left out ({', '.join(special[:3])})",)
-    return Checkout(store, commit, "folder", None, notes, local=path)
-
-
-def _copy_plain(source: Path, target: Path) -> list[str]:
-    """Copy files and links without following links; returns what could not be copied."""
-    left_out = []
-    for folder, names, files in os.walk(source):
-        names[:] = sorted(name for name in names if name.lower() != ".git" and name not in CACHES)
-        here = target / Path(folder).relative_to(source)
-        here.mkdir(parents=True, exist_ok=True)
-        links = [name for name in names if (Path(folder) / name).is_symlink()]
-        for name in [*links, *files]:
-            path = Path(folder) / name
-            try:
-                kind = path.lstat().st_mode
-                if stat.S_ISREG(kind) or stat.S_ISLNK(kind):
-                    shutil.copy2(path, here / name, follow_symlinks=False)
-                    continue
-            except OSError as error:
-                if error.errno in OF_WRITING:
-                    raise
-            left_out.append(path.relative_to(source).as_posix())
-    return left_out
+def _asked(inside: Quarantine, task: Task, backend: Backend) -> Found | str:
+    """What was found, after the host fetched the submodules asked for; or a file that cannot be read inside."""
+    order = task.order
+    for _ in range(MAX_ROUNDS):
+        answer = inside.read(order)
+        if answer.found is not None:
+            return answer.found
+        if answer.closed:
+            return answer.closed
+        failed = {one.key: receive_submodule(task.store, one.url, one.commit, task.order.url) for one in answer.wanted}
+        give(task.store.path, backend.owner())
+        told = {key: reason or "was fetched without the commit" for key, reason in failed.items()}
+        order = replace(order, failed={**order.failed, **told})
+    raise SourceError(f"{order.shown} has submodules nested too deeply")

@@ -1,22 +1,20 @@
-"""Git as this package uses it: bare object stores on the host, which ignore all configuration of a repository.
+"""Git as this package uses it: bare object stores of ours, which ignore all configuration of a repository.
 
-Hooks, filters, fsmonitor, external transports and the user's own configuration are off: a source is data. Content is
-read byte for byte (`info/attributes` overrides any `.gitattributes`), so a tree is the same on every machine.
+On the host git only receives packs into such a store (`fetch`); everything that looks into one runs inside a sandbox
+(`reading`). Hooks, filters, fsmonitor, external transports, replaced objects and the user's own configuration are off:
+a source is data. Content is read byte for byte (`info/attributes` overrides any `.gitattributes`), so a tree is the
+same on every machine.
 """
 
-import contextlib
 import os
-import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
-from selfplay.plain import MAX_PATH
 from selfplay.repository.disk import raise_mentioned
 from selfplay.repository.errors import SourceError
-from selfplay.sandbox.owners import scratch
+from selfplay.repository.running import Bounds, OutOfBounds, execute
 
 RAW_ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -eol -export-ignore -export-subst\n"
 SETTINGS = {
@@ -32,13 +30,21 @@ SETTINGS = {
     "protocol.https.allow": "always",
     "protocol.http.allow": "always",
     "protocol.ssh.allow": "always",
-    "protocol.file.allow": "always",
+    "fetch.unpackLimit": "1",  # one pack, never a file for every object
+    "fetch.writeCommitGraph": "false",
+    "core.commitGraph": "false",  # and nothing read from files that only promise what the objects hold
+    "core.multiPackIndex": "false",
+    "core.bigFileThreshold": "32m",  # larger ones are streamed, not held in memory
+    "core.packedGitWindowSize": "64m",
+    "core.packedGitLimit": "512m",
     "submodule.recurse": "false",
     "fetch.recurseSubmodules": "false",
     "http.lowSpeedLimit": "1000",
     "http.lowSpeedTime": "60",
 }
 AUTHOR = ("selfplay", "selfplay@localhost")
+UNASKED = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_ATTR_NOSYSTEM": "1", "LC_ALL": "C",
+                 "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}  # fmt: skip
 EPOCH = 946_684_800  # 2000-01-01T00:00:00Z: commits made here are dated from it, one day apart, so ids repeat
 
 
@@ -48,26 +54,6 @@ def settings_env(settings: Mapping[str, str]) -> dict[str, str]:
     for number, (key, value) in enumerate(settings.items()):
         env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return env
-
-
-def trusting(url: str) -> list[str]:
-    """The option of `fetch` or `ls-remote` that makes git read a local repository of any owner: only this repository,
-    and only in this command. Empty for other URLs.
-
-    It is an option because git drops settings from the environment before it starts the serving side of a local fetch.
-    Git versions differ in which folder they check, and so do a checkout, a work tree and a bare repository.
-    """
-    parts = urlsplit(url)
-    if parts.scheme != "file":
-        return []
-    folder = Path(unquote(parts.path))
-    folders = [folder, folder / ".git"]
-    with contextlib.suppress(OSError):  # a folder, or not readable: git will report it
-        link = os.fsdecode((folder / ".git").read_bytes()).removeprefix("gitdir:").strip()
-        folders += [folder / link] if len(link) <= MAX_PATH and "\0" not in link else []
-    known = dict.fromkeys(str(path) for one in folders for path in (one, one.resolve()))
-    words = [word for path in known for word in ("-c", f"safe.directory={path}")]
-    return [f"--upload-pack={shlex.join(['git', *words, 'upload-pack'])}"]
 
 
 class GitError(Exception):
@@ -108,22 +94,25 @@ class GitDir:
         stdin: bytes | None = None,
         work_tree: Path | None = None,
         index: Path | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
         settings: Mapping[str, str] | None = None,
         user_config: bool = False,
         strict: bool = True,
+        bounds: Bounds = Bounds(),
     ) -> bytes:
         """stdout of one git command.
 
-        `settings` override `SETTINGS`; `user_config` keeps the user's own configuration (credentials, proxies) for
-        fetches. Raises `GitError` unless `strict` is False, and `OSError` for a disk that is full or read-only.
+        `settings` override `SETTINGS`; a variable of `env` that is None is taken away; `user_config` keeps the user's
+        own configuration (credentials, proxies) for fetches. Raises `GitError` unless `strict` is False, also for a
+        command that leaves its `bounds`, and `OSError` for a disk that is full or read-only.
         """
-        variables = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_ATTR_NOSYSTEM": "1", "LC_ALL": "C"}
-        variables |= settings_env({**SETTINGS, **(settings or {})}) | dict(env or {})
+        variables: dict[str, str | None] = {**UNASKED, **settings_env({**SETTINGS, **(settings or {})})}
         if not user_config:
             variables |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
         elif "GIT_SSH_COMMAND" not in os.environ:
             variables["GIT_SSH_COMMAND"] = "ssh -oBatchMode=yes -oConnectTimeout=30 -oServerAliveInterval=15"
+        given = {name: value for name, value in (env or {}).items() if value is not None}
+        variables = {**(env or {}), **variables, **given}
         options = [] if args[0] == "init" else [f"--git-dir={os.fspath(self.path)}"]
         if work_tree is not None:
             work_tree = work_tree.absolute()  # git resolves it from its own folder, not from ours
@@ -132,7 +121,7 @@ class GitDir:
             variables["GIT_INDEX_FILE"] = os.fspath(index)
         cwd = work_tree or self.path.parent
         try:
-            return _execute(["git", *options, *args], cwd, stdin or b"", variables, strict)
+            return _execute(["git", *options, *args], cwd, stdin or b"", variables, strict, bounds)
         except GitError as error:
             raise_mentioned(error.stderr, work_tree if work_tree and args[0] == "checkout-index" else self.path)
             raise
@@ -177,35 +166,30 @@ class GitDir:
     def write_folder(self, folder: Path, *, ignored: bool = True) -> str:
         """The tree id of a folder's files, which are stored here; with `ignored` including files that its `.gitignore`
         names."""
-        with scratch() as own:
-            index = own / "index"
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as own:
+            index = Path(own, "index")
             force = ["--force"] if ignored else []
             self.run("add", "--all", *force, ".", work_tree=folder, index=index)
             return self.line("write-tree", index=index)
 
     def checkout(self, treeish: str, folder: Path) -> None:
         """Write a tree's files into an empty `folder`, byte for byte."""
-        with scratch() as own:
-            index = own / "index"
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as own:
+            index = Path(own, "index")
             self.run("read-tree", treeish, index=index)
             self.run("checkout-index", "--all", "--force", "--quiet", work_tree=folder, index=index)
 
 
-def _execute(command: list[str], cwd: Path, stdin: bytes, env: Mapping[str, str], strict: bool) -> bytes:
-    from git import Git  # slow to import, and not needed to show a help text
-    from git.exc import GitCommandError
-
-    with tempfile.TemporaryFile() as stream:
-        stream.write(stdin)
-        stream.seek(0)
-        try:
-            return Git(os.fspath(cwd)).execute(
-                command, istream=stream, env=env, stdout_as_string=False, strip_newline_in_stdout=False,
-                with_exceptions=strict,
-            )  # fmt: skip
-        except GitCommandError as error:
-            text = str(error.stderr).replace("stderr:", "").strip().strip("'")
-            raise GitError(error.status if isinstance(error.status, int) else -1, text) from error
+def _execute(
+    command: list[str], cwd: Path, stdin: bytes, env: Mapping[str, str | None], strict: bool, bounds: Bounds
+) -> bytes:
+    try:
+        status, out, errors = execute(command, cwd, stdin, env, bounds)
+    except OutOfBounds as error:
+        raise GitError(-1, f"fatal: git {error}") from error
+    if status != 0 and strict:
+        raise GitError(status, errors.strip())
+    return out
 
 
 def failure(error: GitError) -> str:

@@ -1,4 +1,4 @@
-"""From a fetched commit to the two layers a sandbox sees: the tree, and a folder with only its `.git`.
+"""From a fetched commit to the two layers a sandbox sees: the tree, and a folder with only its `.git`. Inside only.
 
 The commit is tidied first: submodules become plain folders (or a note when they are not available) and links that leave
 the tree are removed. If that changes anything, a commit of ours is added on top, so that HEAD is exactly the tree.
@@ -6,36 +6,25 @@ the tree are removed. If that changes anything, a commit of ours is added on top
 
 import os
 import posixpath
-import shutil
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urljoin
 
 from selfplay.plain import MAX_PATH
-from selfplay.repository.fetch import DEPTH, Checkout
-from selfplay.repository.gitdir import EPOCH, Entry, GitDir, GitError, trusting
+from selfplay.repository.checkouts import Checkout
+from selfplay.repository.errors import SourceError
+from selfplay.repository.gitdir import Entry, GitDir, GitError
+from selfplay.repository.local import adopt, moved, on_host
+from selfplay.repository.place import small
+from selfplay.repository.reading import WORK, Order, Submodule
+from selfplay.repository.trees import measured
 
 SUBMODULE, LINK = "160000", "120000"
 MAX_NESTING = 3
 MAX_SUBMODULES = 200
 MAX_LINKS = 40
 MAX_STEPS = 4096
-CONFIG = """[core]
-\trepositoryformatversion = 0
-\tbare = false
-\tfilemode = true
-\thooksPath = /dev/null
-\ttrustctime = false
-\tcheckStat = minimal
-\tautocrlf = false
-[gc]
-\tauto = 0
-[user]
-\tname = selfplay
-\temail = selfplay@localhost
-"""
 
 
 @dataclass(frozen=True)
@@ -48,12 +37,22 @@ class Tidied:
     notes: tuple[str, ...]
 
 
-def tidy(checkout: Checkout) -> Tidied:
-    """Add submodules, remove escaping links; the store gains a commit if something changed."""
+class Wanted(Exception):
+    """Submodules that only the host can fetch."""
+
+    def __init__(self, submodules: tuple[Submodule, ...]) -> None:
+        super().__init__(f"{len(submodules)} submodules")
+        self.submodules = submodules
+
+
+def tidy(checkout: Checkout, order: Order) -> Tidied:
+    """Add submodules, remove escaping links; the store gains a commit if something changed. Raises `Wanted`, and
+    `SourceError` for a tree that cannot be written to a disk."""
     store, commit = checkout.store, checkout.commit
     index = store.path / "tidy-index"
+    measured(store, store.tree_of(commit))
     store.run("read-tree", commit, index=index)
-    notes = _submodules(checkout, index)
+    notes = _submodules(checkout, index, order)
     tree = store.line("write-tree", index=index)
     dropped = escaping_links(store, tree)
     if dropped:
@@ -63,7 +62,7 @@ def tidy(checkout: Checkout) -> Tidied:
     index.unlink()
     if tree != store.tree_of(commit):
         commit = store.commit_tree(tree, "The tree without links that leave it, submodules as folders\n", [commit])
-    entries = list(store.entries(tree))
+    entries = measured(store, tree)
     return Tidied(commit, tree, {entry.path: entry.oid for entry in entries}, notes + _pointers(store, entries))
 
 
@@ -73,22 +72,31 @@ def _drop(store: GitDir, index: Path, paths: Iterable[str]) -> None:
     ))  # fmt: skip
 
 
-def _submodules(checkout: Checkout, index: Path) -> tuple[str, ...]:
+def _submodules(checkout: Checkout, index: Path, order: Order) -> tuple[str, ...]:
     """Replace each submodule entry of the index by the submodule's files, including nested submodules."""
     store, notes = checkout.store, []
     for _ in range(MAX_NESTING):
         tree = store.line("write-tree", index=index)
-        links = [entry for entry in store.entries(tree) if entry.mode == SUBMODULE]
+        links = [entry for entry in measured(store, tree) if entry.mode == SUBMODULE]
         if not links:
             break
         urls = _urls(store, tree)
+        wanted: dict[Submodule, None] = {}
         for number, entry in enumerate(links):
-            reason = _bring(checkout, entry, urls) if number < MAX_SUBMODULES else f"it has {len(links)} of them"
+            brought = (
+                _bring(checkout, entry, urls, order) if number < MAX_SUBMODULES else f"it has {len(links)} of them"
+            )
+            if isinstance(brought, Submodule):
+                wanted[brought] = None
+                continue
             _drop(store, index, [entry.path])
-            if reason is None:
+            if brought is None:
+                measured(store, entry.oid)
                 _graft(store, index, entry)
             else:
-                notes.append(f"the submodule {entry.path} is missing: {reason}")
+                notes.append(f"the submodule {entry.path} is missing: {brought}")
+        if wanted:
+            raise Wanted(tuple(wanted))
     return tuple(notes)
 
 
@@ -96,7 +104,7 @@ def _graft(store: GitDir, index: Path, submodule: Entry) -> None:
     """Add the files of a submodule's commit below its path."""
     records = b"".join(
         f"{entry.mode} {entry.oid}\t".encode() + os.fsencode(f"{submodule.path}/{entry.path}") + b"\0"
-        for entry in store.entries(submodule.oid)
+        for entry in measured(store, submodule.oid)
     )
     store.run("update-index", "-z", "--index-info", index=index, stdin=records)
 
@@ -116,40 +124,82 @@ def _urls(store: GitDir, tree: str) -> dict[str, str]:
     return {table["path"]: table["url"] for table in sections.values() if table.get("path") and table.get("url")}
 
 
-def _bring(checkout: Checkout, entry: Entry, urls: dict[str, str]) -> str | None:
-    """Fetch a submodule's commit into our store; returns the reason when that fails.
+def _bring(checkout: Checkout, entry: Entry, urls: dict[str, str], order: Order) -> Submodule | str | None:
+    """Bring a submodule's commit into our store: None when it is there, else what the host has to fetch, else why it
+    cannot be had.
 
-    A local checkout's own copy is tried first. A URL in `.gitmodules` is untrusted: it may name another repository of
-    this machine only relative to a source that is itself local.
+    A local checkout's own copy is tried first. A URL in `.gitmodules` is a stranger's: the host decides about it
+    (`submodules`).
     """
-    store = checkout.store
-    candidates: list[tuple[str, bool]] = []
-    if checkout.local is not None and (checkout.local / entry.path / ".git").exists():
-        candidates.append(((checkout.local / entry.path).as_uri(), True))
+    if checkout.store.resolve(entry.oid) is not None:
+        return None
+    if checkout.local is not None and _own_copy(checkout, entry, order):
+        return None
     url = urls.get(entry.path)
-    if url and url.startswith(("./", "../")) and checkout.url:
-        joined = urljoin(checkout.url.rstrip("/") + "/", url)
-        candidates.append((joined, checkout.url.startswith("file:")))
-    elif url:
-        candidates.append((url, False))
-    for location, local in candidates:
-        settings = {"protocol.file.allow": "always" if local else "never"}
-        try:
-            options = ["--quiet", "--no-tags", "--depth=1", *trusting(location), "--end-of-options"]
-            store.run("fetch", *options, location, entry.oid, settings=settings, user_config=not local)
-            return None
-        except GitError:
-            continue
-    return f"{url} cannot be fetched" if url else "no URL is given for it"
+    if not url:
+        return "no URL is given for it"
+    if order.url and url.startswith(("./", "../")):
+        url = beside(order.url, url)
+    wanted = Submodule(url, entry.oid)
+    return f"{url} {order.failed[wanted.key]}" if wanted.key in order.failed else wanted
+
+
+def beside(base: str, url: str) -> str:
+    """A relative submodule URL, as git reads it: `../` takes the last part of the base away."""
+    base = base.rstrip("/")
+    while url.startswith(("./", "../")):
+        step, _, url = url.partition("/")
+        base = base.rpartition("/")[0] if step == ".." else base
+    return f"{base}/{url}"
+
+
+def _own_copy(checkout: Checkout, entry: Entry, order: Order) -> bool:
+    """Fetch the submodule from where it lies in the local checkout; whether that worked."""
+    assert checkout.local is not None
+    folder = checkout.local / entry.path
+    git: Path | None = folder / ".git"
+    if folder.resolve() != folder or not os.path.lexists(folder / ".git"):
+        return False
+    if (pointer := small(folder / ".git")) is not None:
+        named = os.fsdecode(pointer).removeprefix("gitdir:").strip()
+        git = moved(on_host(folder, order.moved) / named, order.moved)
+    if git is None or git.resolve() != git:
+        return False
+    try:
+        number = len(list(Path(WORK).glob("submodule-*")))
+        source = adopt(git, Path(WORK, f"submodule-{number}"), order.moved)
+        checkout.store.run("fetch", "--quiet", "--no-tags", "--depth=1", "--end-of-options", source.path.as_uri(),
+                           entry.oid, settings={"protocol.file.allow": "always"})  # fmt: skip
+    except (GitError, SourceError):
+        return False
+    return True
 
 
 def escaping_links(store: GitDir, tree: str) -> list[str]:
     """Links whose target, followed through other links of the tree, is absolute or outside the tree."""
-    targets = {
-        entry.path: os.fsdecode(store.run("cat-file", "blob", entry.oid))
-        for entry in store.entries(tree) if entry.mode == LINK
-    }  # fmt: skip
-    return [path for path in targets if leaves(path, targets)]
+    links = [entry for entry in measured(store, tree) if entry.mode == LINK]
+    contents = _blobs(store, [entry.oid for entry in links])
+    targets = {entry.path: os.fsdecode(content) for entry, content in zip(links, contents, strict=True)}
+    return [path for path, target in targets.items() if climbs(target) or leaves(path, targets)]
+
+
+def _blobs(store: GitDir, oids: list[str]) -> list[bytes]:
+    """The contents of blobs."""
+    found: list[bytes] = []
+    data, at = store.run("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()), 0
+    for _ in oids:
+        end = data.index(b"\n", at)
+        size = int(data[at:end].split(b" ")[2])
+        found.append(data[end + 1 : end + 1 + size])
+        at = end + size + 2
+    return found
+
+
+def climbs(target: str) -> bool:
+    """Whether a link goes up after it went down: where it leads then depends on other links."""
+    parts = [part for part in target.split("/") if part not in ("", ".")]
+    down = next((at for at, part in enumerate(parts) if part != ".."), len(parts))
+    return ".." in parts[down:]
 
 
 def leaves(path: str, targets: Mapping[str, str]) -> bool:
@@ -177,7 +227,7 @@ def leaves(path: str, targets: Mapping[str, str]) -> bool:
     return True
 
 
-def _pointers(store: GitDir, entries: list[Entry]) -> tuple[str, ...]:
+def _pointers(store: GitDir, entries: Iterable[Entry]) -> tuple[str, ...]:
     """A note when Git LFS keeps files elsewhere: the tests then see the pointers."""
     try:
         attributes = next(entry.oid for entry in entries if entry.path == ".gitattributes")
@@ -185,43 +235,3 @@ def _pointers(store: GitDir, entries: list[Entry]) -> tuple[str, ...]:
         return ()
     uses = b"filter=lfs" in store.run("cat-file", "blob", attributes)
     return ("files kept by Git LFS are present as pointers only",) if uses else ()
-
-
-def write_tree(store: GitDir, tree: str, folder: Path) -> None:
-    """Check the tree out into a new `folder`, with the same date for every file so that byte-code stays valid."""
-    folder.mkdir()
-    store.checkout(tree, folder)
-    for here, names, files in os.walk(folder):
-        for name in (*names, *files):
-            os.utime(Path(here, name), (EPOCH, EPOCH), follow_symlinks=False)
-
-
-def write_history(store: GitDir, commit: str, tree: Path, generated: Iterable[str], folder: Path) -> None:
-    """Fill `folder` with a `.git` whose HEAD is `commit`, at most `DEPTH` commits deep, clean over `tree`.
-
-    Generated files are excluded from `git status`; the source's configuration and hooks are not included.
-    """
-    git = folder / ".git"
-    target = GitDir.create(git)
-    target.run("fetch", "--quiet", "--no-tags", f"--depth={DEPTH}", store.path.as_uri(), f"+{commit}:refs/heads/main",
-               settings={"uploadpack.allowAnySHA1InWant": "true"}, env=_serve_any(store))  # fmt: skip
-    (git / "HEAD").write_text("ref: refs/heads/main\n")
-    escaped = ("/" + _pattern(path) for path in sorted(generated))
-    (git / "info" / "exclude").write_text("__pycache__/\n*.pyc\n.pytest_cache/\n" + "".join(f"{p}\n" for p in escaped),
-                                          encoding="utf-8", errors="surrogateescape")  # fmt: skip
-    target.run("read-tree", commit)
-    (git / "config").write_text(CONFIG)
-    target.run("update-index", "-q", "--refresh", work_tree=tree, strict=False)
-    for name in ("FETCH_HEAD", "hooks", "branches"):
-        path = git / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
-
-
-def _serve_any(store: GitDir) -> dict[str, str]:
-    """Let the serving side of this local fetch return a commit that no branch names."""
-    store.run("config", "uploadpack.allowAnySHA1InWant", "true")
-    return {}
-
-
-def _pattern(path: str) -> str:
-    return "".join(f"\\{character}" if character in "*?[]\\!# " else character for character in path)

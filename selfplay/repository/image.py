@@ -7,18 +7,22 @@ files, inside one folder.
 """
 
 import os
-import posixpath
-import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Protocol, runtime_checkable
 
-from selfplay.repository.errors import SourceError
+from selfplay.repository.beneath import Beneath
+from selfplay.repository.checking import NewFiles
+from selfplay.repository.entries import Header
+from selfplay.repository.errors import BadStream, SourceError
+from selfplay.repository.inside.pack import LINK
+from selfplay.repository.tar import Tar
+from selfplay.repository.unpack import ANYWHERE, Bounds, write_out
 from selfplay.sandbox import Backend
 
-MAX_BYTES = 4 << 30
-GIT_PARTS = ("HEAD", "packed-refs", "shallow", "objects", "refs")
-GIT_CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+BOUNDS = Bounds(bytes=4 << 30, entries=500_000)
+GIT_PARTS = (b"HEAD", b"packed-refs", b"shallow", b"objects", b"refs")
+GIT_CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 LEFT_OUT = {".git", "__pycache__", ".pytest_cache"}
 MARKS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 HINT = "Name the folder in the image: image:/path."
@@ -63,53 +67,42 @@ def take_source(backend: Backend, path: str | None, folder: Path) -> str:
 
 
 def unpack(stream: IO[bytes], folder: Path) -> None:
-    """Write the archive's single top folder, with its files, folders and links, as `folder`."""
+    """Write the archive's single top folder, with its files, folders and links, as `folder`. Raises `SourceError`."""
     folder.mkdir(exist_ok=True)
-    written = 0
-    with tarfile.open(fileobj=stream, mode="r|") as tar:
-        for member in tar:
-            name = posixpath.normpath(member.name).partition("/")[2]
-            path = folder / name
-            if not name or not wanted(name, folder, path):
-                continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if member.isdir():
-                path.mkdir(exist_ok=True)
-            elif member.issym():
-                path.symlink_to(member.linkname)
-            elif member.isreg() and (content := tar.extractfile(member)) is not None:
-                written += member.size
-                if written > MAX_BYTES:
-                    raise SourceError(f"the source in the image is larger than {MAX_BYTES} bytes", HINT)
-                path.write_bytes(content.read())
-                path.chmod(0o755 if member.mode & 0o100 else 0o644)
-    if (folder / ".git").is_dir():
-        (folder / ".git" / "config").write_text(GIT_CONFIG)
-        (folder / ".git" / "refs").mkdir(exist_ok=True)
+    try:
+        write_out(Tar(stream), folder, BOUNDS, places=(ANYWHERE,), where=wanted)
+        with Beneath(folder) as beneath:
+            if (folder / ".git").is_dir():
+                beneath.folder((b".git", b"refs"))
+                beneath.file((b".git", b"config"), iter([GIT_CONFIG]), executable=False, mtime_ns=0)
+    except BadStream as error:
+        raise SourceError(f"the source in the image cannot be used: {error.message}", HINT) from error
 
 
-def wanted(name: str, folder: Path, path: Path) -> bool:
-    """Whether an archive's member may be written: inside, not behind a link, and only the data parts of git."""
-    parts = name.split("/")
-    if ".." in parts or any(above.is_symlink() for above in path.parents if above.is_relative_to(folder)):
-        return False
-    if ".git" in (part.lower() for part in parts):
-        return parts[0] == ".git" and parts[1:2] != [] and parts[1] in GIT_PARTS and "alternates" not in parts
-    return not path.exists() and not path.is_symlink()
+def wanted(header: Header) -> bytes | None:
+    """The place of an archive's member below its top folder; of git only the parts that are data."""
+    names = header.names[1:]
+    if b".git" in (name.lower() for name in names):
+        part = names[1:2]
+        if names[0] != b".git" or not part or part[0] not in GIT_PARTS or header.kind == LINK:
+            return None
+        if names[1:3] == (b"objects", b"info"):  # names other repositories
+            return None
+    return b"/".join(names) or None
 
 
 def keep_the_rest(source: Path, tree: Path, tracked: Mapping[str, str]) -> list[str]:
-    """Move the image's untracked files into the tree; returns their paths."""
+    """Move the untracked files of a source that `unpack` wrote into the tree; returns their paths."""
     kept = []
-    for here, names, files in os.walk(source):
-        names[:] = [name for name in names if name not in LEFT_OUT]
-        for name in files:
-            path = Path(here, name)
-            goal = tree / path.relative_to(source)
-            behind_link = any(above.is_symlink() for above in goal.parents if above.is_relative_to(tree))
-            if str(path.relative_to(source)) in tracked or path.is_symlink() or goal.exists() or behind_link:
-                continue
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            path.replace(goal)
-            kept.append(str(path.relative_to(source)))
+    new = NewFiles(tracked)
+    with Beneath(tree) as beneath:
+        for here, names, files in os.walk(source):
+            names[:] = [name for name in names if name not in LEFT_OUT]
+            for name in files:
+                path = Path(here, name)
+                relative = str(path.relative_to(source))
+                if path.is_symlink() or relative not in new:
+                    continue
+                beneath.take(path, tuple(os.fsencode(relative).split(b"/")))
+                kept.append(relative)
     return sorted(kept)

@@ -2,7 +2,8 @@
 
 The environment wins over pip's configuration files, uv's variables over pip's. Without any, the tools' own default is
 used; no index is named here. Credentials in an index URL reach the build sandbox, whose code could read them: use a
-read-only token.
+read-only token. (Our proxy could add them outside only to plain http; what https carries it cannot change.) Passwords
+of the user's own proxies stay outside: `upstream.py` reads them.
 """
 
 import os
@@ -16,7 +17,6 @@ from urllib.parse import unquote, urlsplit
 from selfplay.sandbox import Mount
 
 CERTIFICATES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 CA_INSIDE = "/build/ca.pem"
 
 
@@ -59,7 +59,7 @@ def _pip_files() -> dict[str, str]:
 
 
 def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
-    """uv's environment variables for these indexes, and the local folders and certificates it needs to see."""
+    """The environment variables of uv and pip for these indexes, and the local folders and certificates they need."""
     env: dict[str, str] = {}
     mounts: dict[str, Mount] = {}
     extra, links = list(indexes.extra), list(indexes.find_links)
@@ -67,13 +67,12 @@ def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
         if local := _local(location):
             mounts[str(local)] = Mount(local, str(local))
     if indexes.default:
-        env["UV_DEFAULT_INDEX"] = indexes.default
+        env |= dict.fromkeys(("UV_DEFAULT_INDEX", "PIP_INDEX_URL"), indexes.default)
     if extra:
-        env |= {"UV_INDEX": " ".join(extra), "UV_INDEX_STRATEGY": "unsafe-best-match"}  # pip's meaning of "extra"
+        env |= dict.fromkeys(("UV_INDEX", "PIP_EXTRA_INDEX_URL"), " ".join(extra))
+        env["UV_INDEX_STRATEGY"] = "unsafe-best-match"  # pip's meaning of "extra"
     if links:
-        env["UV_FIND_LINKS"] = ",".join(links)
-    for name in PROXIES:
-        env |= {key: os.environ[key] for key in (name, name.lower()) if os.environ.get(key)}
+        env |= {"UV_FIND_LINKS": ",".join(links), "PIP_FIND_LINKS": " ".join(links)}
     bundle = next((Path(os.environ[name]) for name in CERTIFICATES if os.environ.get(name)), None)
     if bundle and bundle.is_file():
         mounts[CA_INSIDE] = Mount(bundle, CA_INSIDE)

@@ -2,21 +2,14 @@
 note."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from selfplay.repository.detect import Plan
-from selfplay.repository.disk import raise_if_full
+from selfplay.repository.building import ENV, TOOLS, Building, Request, describe, last_lines
 from selfplay.repository.errors import BuildFailed
-from selfplay.repository.interpreters import Interpreter
 from selfplay.repository.pytest_suite import render_script
-from selfplay.sandbox import Completed, Sandbox
 
-ENV, TOOLS = "/env", "/tools"
-STEP_SECONDS = 900.0
+CHECK_SECONDS = 120.0
 MAX_REPAIRS = 12
 MAX_NAME = 200
 """A longer name gets no variable: all variables of a command share limited space."""
@@ -29,72 +22,6 @@ DISTRIBUTIONS = {
     "skimage": "scikit-image", "yaml": "PyYAML", "zmq": "pyzmq", "Crypto": "pycryptodome", "magic": "python-magic",
     "flask_sqlalchemy": "Flask-SQLAlchemy", "pytest_asyncio": "pytest-asyncio", "path": "path", "nose": "pynose",
 }  # fmt: skip
-Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to build: a plan, the interpreter, and what the user or an earlier build fixed.
-
-    `setup` replaces the installation steps; `version`: what tools that read versions from tags are told; `constraints`:
-    exact versions from an earlier build.
-    """
-
-    plan: Plan
-    interpreter: Interpreter | None
-    tracked: Mapping[str, str]
-    setup: str | None = None
-    version: str | None = None
-    constraints: tuple[str, ...] = ()
-
-
-@dataclass
-class Building:
-    """The state of one build: its sandbox, log and notes, and the output of the last command."""
-
-    request: Request
-    sandbox: Sandbox
-    log: Path
-    progress: Progress
-    env: dict[str, str]
-    notes: list[str] = field(default_factory=list)
-    last: str = ""
-
-    def run(self, step: str, command: str | Sequence[str], *, timeout: float = STEP_SECONDS, **env: str) -> Completed:
-        """Run and log one command. Raises `OSError` when it failed because the host's disk is full."""
-        done = self.sandbox.run(command, timeout=timeout, env={**self.env, **env}, merge_stderr=True)
-        with self.log.open("ab") as log:
-            shown = command if isinstance(command, str) else " ".join(command)
-            log.write(f"\n### {step} ({done.seconds:.1f} s, exit {done.exit_code})\n$ {shown}\n".encode())
-            log.write(done.stdout)
-        self.last = done.text
-        if done.exit_code:
-            raise_if_full(done.text, self.log.parent)
-        return done
-
-    def must(self, step: str, command: str | Sequence[str]) -> Completed:
-        """Run, or raise `BuildFailed`."""
-        done = self.run(step, command)
-        if done.exit_code != 0 or done.timed_out:
-            raise BuildFailed(describe(step, done))
-        return done
-
-    def install(self, step: str, *arguments: str) -> bool:
-        """Run `uv pip install` into the environment; returns whether it worked."""
-        limited = ["--constraint", "/tmp/constraints.txt"] if self.request.constraints else []
-        command = ["/build/uv", "pip", "install", "--python", f"{ENV}/bin/python", *limited, *arguments]
-        done = self.run(step, command)
-        return done.exit_code == 0 and not done.timed_out
-
-
-def describe(step: str, done: Completed) -> str:
-    how = f"took more than {STEP_SECONDS:.0f} s" if done.timed_out else f"exited {done.exit_code}"
-    return f"{step} {how}{last_lines(done.text)}"
-
-
-def last_lines(log: str) -> str:
-    lines = [line for line in log.strip().splitlines() if line.strip()]
-    return "".join(f"\n    {line}" for line in lines[-6:])
 
 
 def steps(building: Building) -> None:
@@ -103,7 +30,7 @@ def steps(building: Building) -> None:
     if request.interpreter is None:
         if request.setup:
             building.progress("running the setup command")
-            building.must("the setup command", request.setup)
+            building.must("the setup command", request.setup, online=True)
         return
     building.progress(f"building an environment on Python {request.interpreter.version}")
     if request.constraints:
@@ -118,14 +45,17 @@ def steps(building: Building) -> None:
         str(request.interpreter.executable),
     ]
     make += ["--seed"] if request.setup else []  # a user's own command may use `pip`
-    building.must("making the environment", make)
+    building.must("making the environment", make, online=True)
     if request.setup:
         building.progress("running the setup command")
-        building.must("the setup command", request.setup)
+        building.must("the setup command", request.setup, online=True)
     else:
         install_project(building)
         install_requirements(building)
-    if building.run("looking for pytest", ["python", "-c", "import pytest"]).exit_code:
+    found = building.run("looking for pytest", ["python", "-c", "import pytest"], timeout=CHECK_SECONDS)
+    if found.timed_out:  # nothing that follows would fare better, and each would take as long
+        raise BuildFailed(f"the environment's interpreter does not start within {CHECK_SECONDS:.0f} s")
+    if found.exit_code:
         building.progress("installing pytest")
         if not building.install("installing pytest", "pytest"):
             hint = "Its last lines say why: often it is the network, or the index configured for pip or uv."
@@ -148,12 +78,14 @@ def install_project(building: Building) -> None:
     if plan.extras:
         building.notes.append(f"the extras {', '.join(plan.extras)} do not install together")
     step = "installing the project without extras"
-    done = building.run(step, ["/build/uv", "pip", "install", "--python", f"{ENV}/bin/python", "--editable", "."])
+    command = ["/build/uv", "pip", "install", "--python", f"{ENV}/bin/python", "--editable", "."]
+    done = building.run(step, command, online=True)
     if done.exit_code == 0:
         for extra in plan.extras:
             if not building.install(f"installing the extra {extra}", "--editable", f".[{extra}]"):
                 building.notes.append(f"the extra {extra} does not install")
         return
+    building.raise_if_full(step, done)
     if not plan.dependencies:
         raise BuildFailed(describe(step, done), "Give the commands that install it with --setup.")
     building.notes.append(
@@ -202,7 +134,8 @@ def repair(building: Building) -> None:
 
 def missing_modules(log: str) -> list[str]:
     """The modules that a pytest log reports as missing."""
-    return re.findall(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)", log)[:MAX_MISSING]
+    found = re.findall(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)", log)
+    return [name for name in found if len(name) <= MAX_NAME][:MAX_MISSING]
 
 
 def collect() -> str:

@@ -5,7 +5,6 @@ A Python under /usr is preferred: every sandbox sees it, and every user of the m
 
 import contextlib
 import functools
-import json
 import os
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from selfplay.answers import answer
 from selfplay.repository.errors import NoInterpreter
 from selfplay.sandbox import Backend, World
 
@@ -88,10 +88,10 @@ def _candidates() -> Iterator[Path]:
 def query(path: Path) -> Interpreter | None:
     """The interpreter at `path`, described by itself; None when it does not run."""
     try:
-        answer = subprocess.run(
+        said = subprocess.run(
             [path, "-I", "-S", "-c", QUERY], capture_output=True, timeout=10, check=True, stdin=subprocess.DEVNULL
         )
-        version, prefix, executable = json.loads(answer.stdout)
+        version, prefix, executable = answer(tuple[str, str, str], said.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
     base = Path(prefix).resolve()
@@ -108,6 +108,6 @@ def found_inside(backend: Backend) -> tuple[Interpreter, ...]:
         for line in dict.fromkeys(listed.decode("utf-8", "replace").split()):
             done = sandbox.run([line, "-I", "-S", "-c", QUERY], timeout=30)
             with contextlib.suppress(ValueError):
-                version, _, executable = json.loads(done.stdout)
-                found.setdefault(str(version), Interpreter(str(version), Path(str(executable)), None))
+                version, _, executable = answer(tuple[str, str, str], done.stdout)
+                found.setdefault(version, Interpreter(version, Path(executable), None))
     return tuple(found.values())

@@ -11,7 +11,7 @@ from typing import Any
 
 from selfplay.plain import syntax_tree
 from selfplay.repository import poetry
-from selfplay.repository.formats import read_ini, read_text, read_toml
+from selfplay.repository.formats import MAX_BYTES, read_ini, read_text, read_toml
 
 Ini = Mapping[str, Mapping[str, str]]
 
@@ -121,7 +121,7 @@ def _setup_py(path: Path, metadata: Metadata) -> None:
         return
     metadata.declared = metadata.installable = True
     try:
-        module = syntax_tree(path.read_bytes())
+        module = syntax_tree(path.read_bytes() if path.stat().st_size <= MAX_BYTES else b"")
     except (SyntaxError, ValueError):
         return
     known = {

@@ -3,29 +3,32 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from selfplay.artifact.environment import pinned, recorded_environment
+from selfplay.repository.beneath import Beneath
+from selfplay.repository.building import ENV, TOOLS, Progress, Request
 from selfplay.repository.cache import build_once, check_cache, default_cache, give
-from selfplay.repository.detect import detect
 from selfplay.repository.disk import named
 from selfplay.repository.environment import SYSTEM_PATH, build, python_mounts
 from selfplay.repository.errors import BuildFailed, SourceError
-from selfplay.repository.fetch import Checkout, fetch, fetch_path
-from selfplay.repository.gitdir import GitDir, settings_env
-from selfplay.repository.history import Tidied, tidy, write_history, write_tree
+from selfplay.repository.fetch import bring_tree, reading, reading_tree
+from selfplay.repository.gitdir import settings_env
+from selfplay.repository.hosts import host_names, recorded_hosts
 from selfplay.repository.image import keep_the_rest, take_source
-from selfplay.repository.installing import ENV, TOOLS, Progress, Request
 from selfplay.repository.interpreters import Interpreter, choose, found_inside
 from selfplay.repository.prepared import Prepared
+from selfplay.repository.quarantine import Quarantine, excluded
+from selfplay.repository.reading import Found
 from selfplay.repository.source import ImageSource, PathSource, parse_source
 from selfplay.sandbox import Backend, Mount
 from selfplay.sandbox.owners import scratch, sweep
 
-ROOM_VERSION = 1
+ROOM_VERSION = 2
 """Raised when what this package builds changes, so that older environments are not mistaken for new ones."""
 
 
@@ -37,21 +40,26 @@ def prepare(
     releases: int = 12,
     setup: str | None = None,
     python: str | None = None,
+    allow_hosts: Sequence[str] = (),
     progress: Progress = lambda line: None,
 ) -> Prepared:
     """Fetch `source_text` and build its environment, or reuse a built one.
 
-    `setup` replaces the detected installation steps, `python` (a version or a path) the choice of interpreter. Raises
-    `SourceError`, `NoInterpreter`, `BuildFailed`, `CacheError`.
+    `setup` replaces the detected installation steps, `python` (a version or a path) the choice of interpreter;
+    `allow_hosts`: HOST or HOST:PORT that the build may reach besides the package indexes.
+    Raises `SourceError`, `NoInterpreter`, `BuildFailed`, `CacheError`.
     """
-    source = parse_source(source_text)
-    with _workshop(cache) as (cache, store):
+    source, hosts = parse_source(source_text), host_names(allow_hosts)
+    with _workshop(cache) as (cache, work):
+        name, ready = str(source), None
         if isinstance(source, ImageSource):
-            ready, place = _from_image(backend, source.path, store)
-            checkout = fetch_path(PathSource(ready), store)
-            return _prepare(f"image:{place}", checkout, backend, cache, setup, python, (), progress, ready)
-        checkout = fetch(source, store, downloads=cache / "downloads", releases=releases, progress=progress)
-        return _prepare(str(source), checkout, backend, cache, setup, python, (), progress)
+            ready, place = _from_image(backend, source.path, work)
+            name, source = f"image:{place}", PathSource(ready)
+        downloads = cache / "downloads"
+        with reading(
+            source, backend=backend, work=work, downloads=downloads, releases=releases, progress=progress
+        ) as read:
+            return _prepare(name, *read, backend, cache, work, setup, python, (), hosts, progress, ready)
 
 
 def rebuild(
@@ -60,92 +68,101 @@ def rebuild(
     *,
     backend: Backend,
     cache: Path | None = None,
+    allow_hosts: Sequence[str] = (),
     progress: Progress = lambda line: None,
 ) -> Prepared:
     """The `Prepared` for `DIR/original/`, a plain tree, using the setup that `Prepared.recorded` kept.
 
-    Raises `SourceError` when the tree is not the recorded one.
+    `recorded` may come from a stranger: it gives versions, never places. Nor does it allow its build a host:
+    `allow_hosts` does; whoever calls has the user's consent to its `setup`. Raises `ForeignError` for a record of
+    another form, and `SourceError` when the tree is not the recorded one, or when a host was recorded that is not
+    allowed.
     """
-    if not original.is_dir():
+    known = recorded_environment(recorded)
+    hosts = recorded_hosts(known.allow_hosts, allow_hosts)
+    if not original.is_dir() or original.is_symlink():
         raise SourceError(f"{original} is missing", "It is written by `selfplay curriculum` beside the bugs.")
-    with _workshop(cache) as (cache, store):
-        tree = store.write_folder(original)
-        if recorded.get("tree_hash") not in (None, tree):
+    revision = known.revision or "original"
+    with (
+        _workshop(cache) as (cache, work),
+        reading_tree(original, revision, known.version, backend=backend, work=work) as (found, inside),
+    ):
+        tree = found.tree_hash
+        if known.tree_hash not in (None, tree):
             raise SourceError(
-                f"{original} is not the recorded tree ({tree[:12]}, recorded {str(recorded['tree_hash'])[:12]})",
+                f"{original} is not the recorded tree ({tree[:12]}, recorded {str(known.tree_hash)[:12]})",
                 "Restore it, or make the curriculum again.",
             )
-        commit = store.commit_tree(tree, "The original tree\n")
-        revision = str(recorded.get("revision", "original"))
-        checkout = Checkout(store, commit, revision, recorded.get("version"), local=original)
-        python, lock = recorded.get("python"), tuple(recorded.get("lock", ()))
-        source = str(recorded.get("source", original))
+        source = known.source or str(original)
         ready = None
         if source.startswith("image:"):
-            ready, _ = _from_image(backend, source.removeprefix("image:"), store)
-        return _prepare(source, checkout, backend, cache, recorded.get("setup"), python, lock, progress, ready)
+            ready, _ = _from_image(backend, source.removeprefix("image:"), work)
+        setup, python, lock = known.setup, known.python, known.lock
+        return _prepare(source, found, inside, backend, cache, work, setup, python, lock, hosts, progress, ready)
 
 
-def write_original(prepared: Prepared, folder: Path) -> None:
+def write_original(prepared: Prepared, folder: Path, backend: Backend) -> None:
     """Write the tracked files of a prepared tree into a new `folder`: what `rebuild` reads again."""
-    write_tree(GitDir(prepared.history / ".git"), prepared.tree_hash, folder)
+    bring_tree(prepared.history, prepared.tree_hash, folder, backend)
 
 
 @contextmanager
-def _workshop(cache: Path | None) -> Iterator[tuple[Path, GitDir]]:
-    """The cache folder, checked, and beside it a new git store that is removed afterwards."""
+def _workshop(cache: Path | None) -> Iterator[tuple[Path, Path]]:
+    """The cache folder, checked, and a new empty folder in it that is removed afterwards."""
     folder = cache or default_cache()
     check_cache(folder)
     with named(folder):
         (folder / "work").mkdir(exist_ok=True)
         sweep(folder / "work")
         with scratch(folder / "work") as work:
-            yield folder, GitDir.create(work / "store")
+            work.chmod(0o711)  # sandboxes are shown folders in it
+            yield folder, work
 
 
 def _prepare(
     source: str,
-    checkout: Checkout,
+    found: Found,
+    inside: Quarantine,
     backend: Backend,
     cache: Path,
+    work: Path,
     setup: str | None,
     python: str | None,
     lock: tuple[str, ...],
+    hosts: tuple[str, ...],
     progress: Progress,
     ready: Path | None = None,
 ) -> Prepared:
     """`ready`: the source from the backend's image; the image has its environment, so none is built."""
-    tidied = tidy(checkout)
-    store = checkout.store
-    scratch = store.path / "checkout"
-    write_tree(store, tidied.tree_hash, scratch)
-    plan = detect(scratch)
+    plan = found.plan
     image = backend.image_id
     interpreter = _interpreter(plan.requires_python, python, backend, image) if plan.language == "python" else None
-    request = Request(plan, interpreter, tidied.tracked, setup, checkout.version, lock)
-    key = _key(tidied.tree_hash, request, image, ready is not None)
+    request = Request(plan, interpreter, found.tracked, setup, found.version, lock, hosts)
+    key = _key_of(cache / "environments", found.tree_hash, request, image, ready is not None)
 
     def make(staging: Path) -> None:
-        shutil.move(scratch, staging / "tree")
+        inside.tree(staging / "tree", backend.owner())
+        inside.history(found.commit, work / "history", backend.owner())
+        inside.close()  # what it holds is memory, and a build takes a while
         if ready is not None:
-            take_over(staging, ready, tidied.tracked, backend)
+            take_over(staging, ready, found.tracked, backend)
             return
         with _log_kept(staging, cache / "logs" / f"{key}.log"):
             build(staging, request, backend, progress)
 
     folder = build_once(cache / "environments" / key, make, progress)
     record = json.loads((folder / "environment.json").read_text())
-    history = _history(folder, tidied, checkout, record["generated"], backend, progress)
+    history = _history(folder, found.commit, inside, work / "history", record["generated"], backend, progress)
     recorded = {
-        "source": source, "revision": checkout.revision, "commit": tidied.commit, "tree_hash": tidied.tree_hash,
-        "setup": setup, "python": interpreter.version if interpreter else None, "version": checkout.version,
-        "room": ROOM_VERSION, "lock": record["lock"],
-        **({"image": image} if image else {}),
+        "source": source, "revision": found.revision, "commit": found.commit, "tree_hash": found.tree_hash,
+        "setup": setup, "python": interpreter.version if interpreter else None, "version": found.version,
+        "room": ROOM_VERSION, "lock": [line for line in record["lock"] if pinned(line)],
+        **({"image": image} if image else {}), **({"allow_hosts": list(hosts)} if hosts else {}),
     }  # fmt: skip
     prepared = Prepared(
-        source, checkout.revision, tidied.commit, tidied.tree_hash, plan.language, folder / "tree", history,
+        source, found.revision, found.commit, found.tree_hash, plan.language, folder / "tree", history,
         env=_environment(bool(interpreter), ready is not None), recorded=recorded,
-        notes=(*checkout.notes, *tidied.notes, *record["notes"]),
+        notes=(*found.notes, *record["notes"]),
     )  # fmt: skip
     if interpreter is None or ready is not None:
         return prepared
@@ -153,9 +170,9 @@ def _prepare(
     return replace(prepared, mounts=mounts, bytecode=folder / "bytecode")
 
 
-def _from_image(backend: Backend, path: str | None, store: GitDir) -> tuple[Path, str]:
+def _from_image(backend: Backend, path: str | None, work: Path) -> tuple[Path, str]:
     """(the source copied out of the backend's image, its place there)"""
-    ready = store.path.with_name("image")
+    ready = work / "image"
     ready.mkdir()
     place = take_source(backend, path, ready)
     return ready, place
@@ -172,13 +189,32 @@ def take_over(staging: Path, ready: Path, tracked: Mapping[str, str], backend: B
     (staging / "environment.json").write_text(json.dumps({"notes": [], "lock": [], "generated": generated}, indent=1))
 
 
+def _key_of(environments: Path, tree_hash: str, request: Request, image: str, ready: bool) -> str:
+    """The key of the environment to use: that of one built without constraints, if what it chose is exactly what they
+    ask for, so that an own run builds nothing twice; else a key of its own."""
+    free = _key(tree_hash, replace(request, constraints=()), image, ready)
+    if not request.constraints or _locked_in(environments / free) == sorted(request.constraints):
+        return free
+    return _key(tree_hash, request, image, ready)
+
+
+def _locked_in(folder: Path) -> list[str] | None:
+    """What the environment in `folder`, one of ours, holds; None where there is none."""
+    try:
+        lock = json.loads((folder / "environment.json").read_text())["lock"]
+    except FileNotFoundError:
+        return None
+    return sorted(line for line in lock if pinned(line))
+
+
 def _key(tree_hash: str, request: Request, image: str, ready: bool) -> str:
-    """The content key of an environment. Constraints are left out: they only record what an equal build chose
-    before."""
+    """The content key of an environment: all that goes into it. The constraints are a part of it: a stranger's build
+    never stands where the user's own next run looks."""
     parts = [
         ROOM_VERSION, tree_hash, asdict(request.plan), request.setup, request.version,
         [request.interpreter.version, str(request.interpreter.executable)] if request.interpreter else None,
-        *([image, ready] if image else []),
+        *([image, ready] if image else []), *([{"hosts": request.allow_hosts}] if request.allow_hosts else []),
+        *([{"constraints": sorted(request.constraints)}] if request.constraints else []),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
@@ -197,15 +233,25 @@ def _log_kept(staging: Path, log: Path) -> Iterator[None]:
 
 
 def _history(
-    folder: Path, tidied: Tidied, checkout: Checkout, generated: list[str], backend: Backend, progress: Progress
-) -> Path:
-    """The `.git` layer for this commit over this environment's tree."""
+    folder: Path, commit: str, inside: Quarantine, taken: Path, generated: list[str], backend: Backend,
+    progress: Progress,
+) -> Path:  # fmt: skip
+    """The `.git` layer for this commit over this environment's tree: `taken` out already, if it was built now."""
 
     def make(staging: Path) -> None:
-        write_history(checkout.store, tidied.commit, folder / "tree", generated, staging)
+        layer = staging / "layer"
+        if taken.is_dir():
+            shutil.move(taken, layer)
+        else:
+            inside.history(commit, layer, backend.owner())
+        with Beneath(layer, backend.owner()) as beneath:
+            content = excluded(generated)
+            beneath.file((b".git", b"info", b"exclude"), iter([content]), executable=False, mtime_ns=0)
+        (layer / ".git").rename(staging / ".git")
+        layer.rmdir()
         give(staging, backend.owner())
 
-    return build_once(folder / "histories" / tidied.commit, make, progress)
+    return build_once(folder / "histories" / commit, make, progress)
 
 
 def _environment(python: bool, ready: bool) -> dict[str, str]:

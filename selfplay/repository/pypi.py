@@ -1,13 +1,16 @@
 """`pypi:NAME[==VERSION]`: that release's sdist as HEAD, sdists of earlier releases behind it, one commit each.
 
+They are only downloaded here, and compared with the index's SHA-256; a sandbox unpacks them (`checkouts`).
+
 Commits are dated from a fixed day, not from upload times, which not every index provides: the same releases give the
 same commit ids on every machine.
 """
 
 import hashlib
 import os
-import shutil
 import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import requests
@@ -15,39 +18,49 @@ from packaging.version import InvalidVersion, Version
 from pypi_simple import DistributionPackage, NoSuchProjectError, PyPISimple, UnsupportedContentTypeError
 from pypi_simple.errors import DigestMismatchError, NoDigestsError
 
-from selfplay.repository.archive import unpack
-from selfplay.repository.disk import OF_WRITING
 from selfplay.repository.errors import SourceError
-from selfplay.repository.fetch import Checkout, Progress
 from selfplay.repository.gitdir import GitDir
 from selfplay.repository.indexes import configured
+from selfplay.repository.reading import ARCHIVES, Order, Release
 from selfplay.repository.source import PypiSource
+from selfplay.sandbox import Mount
 
 TIMEOUT = 60.0
+MAX_SDIST, MAX_WHEEL = 512 << 20, 8 << 30
+Progress = Callable[[str], None]
 ENDINGS = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")  # in order of preference
 
 
-def fetch_pypi(source: PypiSource, store: GitDir, *, downloads: Path, releases: int, progress: Progress) -> Checkout:
-    """The release's tree, with up to `releases` earlier ones as its history. Raises `SourceError`."""
+def download(
+    source: PypiSource, store: GitDir, *, downloads: Path, releases: int, progress: Progress
+) -> tuple[Order, GitDir, tuple[Mount, ...]]:
+    """The order for a sandbox with the release's sdist and those of up to `releases` earlier ones, and their mounts.
+    Raises `SourceError`."""
     downloads.mkdir(parents=True, exist_ok=True)
+    notes: list[str] = []
+    found: list[tuple[str, Path]] = []
     with _client() as client:
         sdists = list_sdists(client, source)
         head = choose(sdists, source)
         past = [v for v in sorted(sdists) if v < head and _final(v, sdists[v])][-releases:] if releases > 0 else []
-        notes: list[str] = []
-        parents: list[str] = []
-        for day, version in enumerate([*past, head]):
+        for version in (*past, head):
             progress(f"fetching {source.name} {version}")
             try:
-                tree, dropped = _tree(client, sdists[version], store, downloads)
+                found.append((str(version), _download(client, sdists[version], downloads)))
             except SourceError as error:
                 if version == head:
                     raise
+                found.append((str(version), Path()))
                 notes.append(f"release {version} is missing from the history: {error.message}")
-                continue
-            notes += dropped if version == head else []
-            parents = [store.commit_tree(tree, f"{source.name} {version}\n", parents, day=day)]
-    return Checkout(store, parents[0], str(head), str(head), tuple(notes))
+    mounts, given = [], []
+    for day, (text, archive) in enumerate(found):
+        place = f"{ARCHIVES}/{day}{_ending(archive.name)}" if archive.name else ""
+        given.append(Release(text, place))
+        if place:
+            archive.chmod(0o644)
+            mounts.append(Mount(archive, place))
+    order = Order("releases", str(source), name=source.name, releases=tuple(given), notes=tuple(notes))
+    return order, store, tuple(mounts)
 
 
 def _client() -> PyPISimple:
@@ -107,7 +120,7 @@ def fetch_wheel(name: str, version: str, sha256: str, downloads: Path) -> Path:
         wanted = [package for package in wheels if package.digests.get("sha256") == sha256]
         if not wanted:
             raise SourceError(f"the package index has no wheel of {name} {version} with SHA-256 {sha256}")
-        return _download(client, wanted[0], downloads)
+        return _download(client, wanted[0], downloads, MAX_WHEEL)
 
 
 def _final(version: Version, package: DistributionPackage) -> bool:
@@ -115,39 +128,49 @@ def _final(version: Version, package: DistributionPackage) -> bool:
 
 
 def _preference(package: DistributionPackage) -> int:
-    return next(rank for rank, ending in enumerate(ENDINGS) if package.filename.endswith(ending))
+    return ENDINGS.index(_ending(package.filename))
 
 
-def _tree(client: PyPISimple, package: DistributionPackage, store: GitDir, downloads: Path) -> tuple[str, list[str]]:
-    """The tree id of an sdist's content, downloaded once and verified by its SHA-256, and notes on it."""
-    archive = _download(client, package, downloads)
-    folder = Path(tempfile.mkdtemp(dir=store.path, prefix="sdist-"))
-    try:
-        notes = unpack(archive, folder)
-        return store.write_folder(folder), notes
-    except SourceError as error:
-        if isinstance(error.__cause__, OSError) and error.__cause__.errno in OF_WRITING:
-            raise error.__cause__ from None  # the archive is good: the disk is full
-        raise
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+def _ending(name: str) -> str:
+    return next(ending for ending in ENDINGS if name.endswith(ending))
 
 
-def _download(client: PyPISimple, package: DistributionPackage, downloads: Path) -> Path:
+class _Bounded(AbstractContextManager["_Bounded"]):
+    """Follows a download, and ends one that is larger than any source."""
+
+    def __init__(self, name: str, most: int) -> None:
+        self.name, self.left, self.most = name, most, most
+
+    def update(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise SourceError(f"{self.name} is larger than {self.most:,} bytes", "Name a git URL instead.")
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def _download(client: PyPISimple, package: DistributionPackage, downloads: Path, most: int = MAX_SDIST) -> Path:
     expected = package.digests.get("sha256")
     if expected is None:
         raise SourceError(f"{package.filename}: the package index states no SHA-256 for it")
     name = Path(package.filename).name
     kept = downloads / f"{expected[:16]}-{name}"
-    if kept.is_file() and hashlib.sha256(kept.read_bytes()).hexdigest() == expected:
+    if kept.is_file() and _sha256(kept) == expected:
         return kept
     descriptor, temporary = tempfile.mkstemp(dir=downloads, prefix="part-")
     os.close(descriptor)
     try:
-        client.download_package(package, temporary, verify=True, timeout=TIMEOUT)
+        bounded = _Bounded(package.filename[:200], most)
+        client.download_package(package, temporary, verify=True, timeout=TIMEOUT, progress=lambda _: bounded)
         Path(temporary).replace(kept)
     except (requests.RequestException, DigestMismatchError, NoDigestsError) as error:
         raise SourceError(f"{package.filename} cannot be downloaded: {error}") from error
     finally:
         Path(temporary).unlink(missing_ok=True)
     return kept
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

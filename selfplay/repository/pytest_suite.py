@@ -5,6 +5,7 @@ program that runs pytest and records each test (`inside/selfplay_tests.py`), so 
 Coverage, process pools and shuffling are switched off: a run measures outcomes, and must be repeatable.
 """
 
+import contextlib
 import json
 import re
 import shlex
@@ -12,6 +13,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from selfplay.answers import AnswerError, answer
+from selfplay.repository.errors import BadStream
 from selfplay.repository.inside import text
 from selfplay.repository.prepared import Suite
 
@@ -23,11 +26,18 @@ MAX_TIMEOUTS = 3
 """How many such tests stop a run: by then it is clear that the change makes everything hang."""
 COVERAGE_TOOLS = "/tools/coverage"
 FALLBACK_PATTERNS = "python_files=test*.py *_test.py *_tests.py tests.py"
+MOST_RECORDS, MOST_RECORD, MOST_FIELDS, MOST_WORD = 200_000, 1 << 20, 100, 20
+"""Records of a log; bytes and values of one; characters of its outcome."""
+MOST_SECONDS = 1e6
+MOST_COVERAGE, MOST_COVERED = 256 << 20, 4_000_000
+"""Bytes and values of a coverage map; nearly all are small integers."""
+_RECORD = re.compile(rb"SELFPLAY (\{[^\n]*)")
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _END = re.compile(rb"SELFPLAY-END exit=(\d{1,3})")
 _OPTIONS = ("--continue-on-collection-errors", "--maxfail=0", "-q", "--no-header", "--tb=short", "--color=no")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Record:
     """One test of one run. `outcome`: passed, failed, skipped, xfailed, xpassed; `seconds` None when it never ended.
 
@@ -128,28 +138,40 @@ def _user_command(command: str) -> list[str]:
 
 
 def parse_records(log: bytes) -> list[Record]:
-    """The records of a log, the last one of each id; lines that are not records are skipped."""
+    """The records of a log, the last one of each id; lines that are not records are skipped. Raises `BadStream` for
+    more than `MOST_RECORDS`."""
     records: dict[str, Record] = {}
-    for line in log.split(b"\n"):
-        start = line.find(b"SELFPLAY {")
-        value = _json(line[start + 9 :].decode("utf-8", "replace").strip()) if start >= 0 else None
-        if isinstance(value, dict) and isinstance(value.get("id"), str):
-            seconds = value.get("seconds")
-            records[value["id"]] = Record(
-                value["id"],
-                str(value.get("outcome", "failed")),
-                float(seconds) if isinstance(seconds, int | float) else None,
-                str(value.get("phase") or value.get("kind") or "test"),
-            )
+    for found in _RECORD.finditer(log):
+        record = _record(found[1])
+        if record:
+            records[record.id] = record
+            if len(records) > MOST_RECORDS:
+                raise BadStream(f"the log of the tests holds more than {MOST_RECORDS} records")
     return list(records.values())
 
 
-def _json(line: str) -> Any:
-    for attempt in (line, line + "}"):
-        try:
-            return json.loads(attempt)
-        except (ValueError, RecursionError):
-            continue
+def _record(line: bytes) -> Record | None:
+    """One record; None for what is none, as the repository's code may write anything."""
+    value = _json(line)
+    known = value.get("id") if value else None
+    if not value or not isinstance(known, str) or "\0" in known:
+        return None
+    seconds = value.get("seconds")
+    return Record(
+        known,
+        str(value.get("outcome", "failed"))[:MOST_WORD],
+        min(max(float(seconds), 0.0), MOST_SECONDS) if isinstance(seconds, int | float) else None,
+        str(value.get("phase") or value.get("kind") or "test")[:MOST_WORD],
+    )
+
+
+def _json(line: bytes) -> dict[str, Any] | None:
+    if len(line) > MOST_RECORD:
+        return None
+    text = line.decode("utf-8", "replace").strip().encode()
+    for attempt in (text, text + b"}"):
+        with contextlib.suppress(AnswerError):
+            return answer(dict[str, Any], attempt, values=MOST_FIELDS)
     return None
 
 
@@ -159,6 +181,15 @@ def finished(log: bytes) -> int | None:
         if found := _END.fullmatch(line):
             return int(found[1])
     return None
+
+
+@dataclass(frozen=True)
+class _Coverage:
+    """What a traced run writes."""
+
+    tests: list[str]
+    sets: list[list[int]]
+    files: dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True)
@@ -181,12 +212,20 @@ def render_coverage(
 def parse_coverage(data: bytes) -> CoverageMap:
     """The map that a traced run wrote. Raises `ValueError` for anything else."""
     try:
-        value = json.loads(data)
-        sets = [frozenset(int(index) for index in members) for members in value["sets"]]
+        value = answer(_Coverage, data, most=MOST_COVERAGE, values=MOST_COVERED)
+        sets = [frozenset(members) for members in value.sets]
+        if any(number not in range(len(value.tests)) for members in sets for number in members):
+            raise AnswerError(f"it numbers tests beyond its {len(value.tests)}")
         lines = {
-            str(file): {int(line): sets[number] for line, number in covered.items()}
-            for file, covered in value["files"].items()
+            file: {_line(line): sets[number] for line, number in covered.items()}
+            for file, covered in value.files.items()
         }
-        return CoverageMap(tuple(str(test) for test in value["tests"]), lines)
-    except (TypeError, LookupError, AttributeError, RecursionError) as error:
+        return CoverageMap(tuple(value.tests), lines)
+    except (IndexError, AnswerError) as error:
         raise ValueError(f"not a coverage map: {error}") from error
+
+
+def _line(text: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise AnswerError(f"{text[:20]!r} is no number of a line")
+    return int(text)

@@ -20,6 +20,7 @@ from selfplay.repository.prepared import Prepared, Suite
 from selfplay.repository.pytest_suite import FALLBACK_PATTERNS, TEST_SECONDS, Record, file_of, finished  # isort: skip
 from selfplay.repository.pytest_suite import parse_records, render_script, script_for
 from selfplay.sandbox import MIB, Backend, Completed, Limits
+from selfplay.sandbox.killed import believed
 from selfplay.words import count
 
 LIMITS = Limits(output_bytes=32 * MIB)
@@ -47,8 +48,10 @@ class _Measurement:
     left_out: list[str] = field(default_factory=list)
 
     def run(self, script: str, timeout: float) -> Completed:
-        """One run in a fresh sandbox, or the kept one. A run killed at `timeout` has the records written until then."""
-        return self.kept.run(script, lambda: self._run(script, timeout))
+        """One run in a fresh sandbox, or the kept one. A run killed at `timeout` has the records written until then.
+        One that was killed otherwise is run again (`sandbox/killed.py`)."""
+        world = self.prepared.world()
+        return self.kept.run(script, lambda: believed(lambda: self._run(script, timeout), self.backend, world, LIMITS))
 
     def _run(self, script: str, timeout: float) -> Completed:
         with self.backend.open(self.prepared.world(), LIMITS) as sandbox:

@@ -1,7 +1,7 @@
 """Many jobs at once on one event loop; their results come one by one, as they finish.
 
 A job that could not be played (its sandbox was lost, its model was down) tells nothing about the policy, so it is
-played again. Too many such failures in a row end the run with the reason. When the caller stops early (an error,
+played again; `losses.py` has the rules. When the caller stops early (an error,
 Ctrl-C, leaving the loop), the jobs that still run are cancelled and awaited; everything else stays alive.
 """
 
@@ -9,35 +9,25 @@ import asyncio
 import gc
 import logging
 import os
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
 from typing import TypeVar
 
-from selfplay.errors import SelfplayError
+from selfplay.rollout.losses import Entry, Losses, ModelDown, RolloutError, control_in
 from selfplay.sandbox import Backend, Limits, SandboxError
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
 
+__all__ = ["ModelDown", "RolloutError", "each_of", "in_leases", "many", "one_per_core", "rare_collections"]
 log = logging.getLogger(__name__)
 
 J = TypeVar("J")
 R = TypeVar("R")
-LOST_SANDBOXES = 5
-"""Jobs in a row that lost their sandbox before the run stops."""
-UNANSWERED = 8
-"""The same for jobs whose model did not answer."""
+T = TypeVar("T")
 COLLECT = (50_000, 20, 50)
 """Thresholds of the garbage collector: new objects before a young collection, then young collections before each older
 one; Python's defaults are 700, 10, 10."""
-
-
-class RolloutError(SelfplayError):
-    """The loop cannot go on."""
-
-
-class ModelDown(SelfplayError):
-    """The model ended an episode by not answering."""
 
 
 def one_per_core(workers: int | None) -> int:
@@ -52,48 +42,83 @@ def each_of(jobs: Iterable[J]) -> Callable[[int], J | None]:
 
 
 async def many(
-    next_job: Callable[[int], J | None], play: Callable[[J], Awaitable[R]], places: int
+    next_job: Callable[[int], J | None],
+    play: Callable[[J], Awaitable[R]],
+    places: int,
+    losses: Losses[J, R] | None = None,
 ) -> AsyncGenerator[tuple[J, R], None]:
     """(job, result) as they finish, at most `places` at a time, until nothing runs and `next_job` returns nothing.
 
     `next_job` takes the number of running jobs and returns the next job to start, or None for none at the moment.
-    Raises what `play` raises; lost sandboxes and silent models raise `RolloutError`, and only when too many come in a
-    row. Iterate within `aclosing`: an error between two results must not leave the other jobs running.
+    `losses`: what is done about lost sandboxes. Raises what `play` raises; lost sandboxes and silent models raise
+    `RolloutError`, and only when they go on. Iterate within `aclosing`: an error between two results must not leave the
+    other jobs running.
     """
-    again: deque[J] = deque()
-    running: dict[asyncio.Future[R], J] = {}
+    losses = losses or Losses()
+    again: deque[Entry[J]] = deque()
+    running: dict[asyncio.Future[R], Entry[J]] = {}
     done: asyncio.Queue[asyncio.Future[R]] = asyncio.Queue()
-    failures = _Failures()
     try:
         while True:
-            while len(running) < places:
-                job = again.popleft() if again else next_job(len(running))
-                if job is None:
+            hold = losses.hold()
+            while not hold and len(running) < places and not any(one.alone for one in running.values()):
+                if again and again[0].alone and running:
                     break
-                task: asyncio.Future[R] = asyncio.ensure_future(play(job))
-                running[task] = job
+                entry = again.popleft() if again else _entry(next_job(len(running)))
+                if entry is None:
+                    break
+                losses.begin(entry)
+                task: asyncio.Future[R] = asyncio.ensure_future(play(entry.job))
+                running[task] = entry
                 task.add_done_callback(done.put_nowait)
-            if not running:
+            if not running and not hold:
+                aside = losses.believed()
+                for one in aside:
+                    yield one
+                if aside:
+                    continue  # the caller may want others instead
                 return
-            ended = await done.get()
-            job = running.pop(ended)
+            ended = await _within(hold, done)
+            if ended is None:
+                continue
+            entry = running.pop(ended)
             try:
                 result = ended.result()
             except (SandboxError, ModelDown) as error:
-                failures.count(error)
-                log.warning("played again: %s", error.message)
-                again.append(job)
+                if await losses.failed(entry, error):
+                    log.warning("played again: %s", error.message)
+                    again.append(entry)
                 continue
-            failures.forget()
-            yield job, result
+            losses.finish()
+            for one in losses.believed():
+                yield one
+            yield entry.job, result
     finally:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
 
+def _entry(job: J | None) -> Entry[J] | None:
+    return None if job is None else Entry(job)
+
+
+async def _within(hold: float, done: asyncio.Queue[T]) -> T | None:
+    """The next that is done; None when there is none before the end of a pause of `hold` seconds (0: no pause)."""
+    try:
+        async with asyncio.timeout(hold or None):
+            return await done.get()
+    except TimeoutError:
+        return None
+
+
 async def in_leases(
-    jobs: Iterable[J], work: Callable[[J, Backend], R], pool: Pool, workers: Workers, limits: Limits = Limits()
+    jobs: Iterable[J],
+    work: Callable[[J, Backend], R],
+    pool: Pool,
+    workers: Workers,
+    limits: Limits = Limits(),
+    losses: Losses[J, R] | None = None,
 ) -> AsyncGenerator[tuple[J, R], None]:
     """As `many`, for work that is not an episode: each job runs in a thread with its own lease."""
 
@@ -101,29 +126,11 @@ async def in_leases(
         async with pool.lease(limits) as lease:
             return await workers.run(work, job, lease)
 
-    async with aclosing(many(each_of(jobs), play, workers.count)) as results:
+    if losses is not None and losses.control is None:
+        losses.control = control_in(pool, workers)
+    async with aclosing(many(each_of(jobs), play, workers.count, losses)) as results:
         async for found in results:
             yield found
-
-
-class _Failures:
-    """How many failures of each kind came in a row."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[type] = Counter()
-
-    def forget(self) -> None:
-        self._counts.clear()
-
-    def count(self, error: SelfplayError) -> None:
-        """Raises `RolloutError` when this failure is one too many."""
-        kind = ModelDown if isinstance(error, ModelDown) else SandboxError
-        self._counts[kind] += 1
-        count, hint = self._counts[kind], "The run can be resumed."
-        if kind is ModelDown and count >= UNANSWERED:
-            raise RolloutError(f"the model failed in {count} episodes in a row: {error.message}", hint) from error
-        if kind is SandboxError and count >= LOST_SANDBOXES:
-            raise RolloutError(f"{count} sandboxes in a row failed: {error.message}", error.hint or hint) from error
 
 
 @contextmanager

@@ -8,12 +8,13 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from selfplay.agent import EpisodeLimits, Policy
+from selfplay.agent import EpisodeLimits, Observation, Policy, Turn
 from selfplay.agent.model import ModelError
 from selfplay.errors import SelfplayError
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.role import Role
 from selfplay.roles.solver.task import SolverTask
+from selfplay.sandbox.killed import KILLED, ProgramKilled
 from selfplay.scripted.injector.script import scripted_injector
 from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.solver.naive import naive_solver
@@ -60,6 +61,26 @@ class Player(Protocol):
         ...
 
 
+class _Killed:
+    """A script whose episode is played again when a command of it was killed: its plan would silently go another way.
+
+    The same command killed again is believed: `seen` has the episodes and the numbers of the killed commands.
+    """
+
+    def __init__(self, policy: Policy, episode: tuple[object, ...], seen: set[tuple[object, ...]]) -> None:
+        self.name, self.record = policy.name, policy.record
+        self._act, self._episode, self._seen, self._count = policy.act, episode, seen, 0
+
+    async def act(self, observation: Observation | None) -> Turn:
+        """The script's turn. Raises `ProgramKilled` when the call before was killed for the first time."""
+        self._count += 1
+        place = (*self._episode, self._count)
+        if observation is not None and observation.exit_code in KILLED and place not in self._seen:
+            self._seen.add(place)
+            raise ProgramKilled("a command of the script was killed in its sandbox")
+        return await self._act(observation)
+
+
 class ScriptedPlayer:
     """Plays the injector and the solver without a model. `survey`: what its injectors know about the repository.
 
@@ -75,11 +96,17 @@ class ScriptedPlayer:
     def __init__(self, name: str = "scripted", survey: Survey | None = None) -> None:
         self.name = name
         self._survey = survey
+        self._killed: set[tuple[object, ...]] = set()
 
     async def open(self, say: Say) -> None:
         """A script needs no preparation."""
 
     def policy(self, role: Role[T], task: T) -> Policy:
+        policy = self._policy(role, task)
+        names = [getattr(task, name, None) for name in ("bug", "strategy", "seed", "number")]
+        return _Killed(policy, (role.name, *names), self._killed)
+
+    def _policy(self, role: Role[T], task: T) -> Policy:
         if isinstance(task, InjectorTask):
             if self._survey is None:
                 raise UnknownPolicy("a scripted injector needs a survey", "Make one with `survey_of`.")

@@ -15,7 +15,7 @@ from selfplay.artifact import Bug
 from selfplay.artifact.bug import FailedAttempt
 from selfplay.curriculum.records import PROMOTED, REPEATED, Attempt, Promotion
 from selfplay.errors import SelfplayError
-from selfplay.oracle.audit import audit
+from selfplay.oracle.audit import AuditState, audit
 from selfplay.oracle.world import open_world
 from selfplay.patches import is_test_file, parse
 from selfplay.patches.substance import changes_code
@@ -38,22 +38,31 @@ Looked = list[tuple[Promotion, str]]
 
 
 def promote(
-    ready: ReadyBug, attempts: Sequence[Attempt], most: int, known: Set[str], prepared: Prepared, backend: Backend
+    ready: ReadyBug,
+    attempts: Sequence[Attempt],
+    most: int,
+    known: Set[str],
+    prepared: Prepared,
+    backend: Backend,
+    *,
+    unauditable: bool = False,
 ) -> Looked:
     """Look at failed attempts at one bug, in order, until `most` are promoted. `known`: trees of the other second-order
-    bugs. Raises `SandboxError`."""
+    bugs. `unauditable`: whether a world that cannot be audited may become one. Raises `SandboxError`."""
     found: list[tuple[Promotion, str]] = []
     seen = set(known)
     for attempt in attempts:
         if sum(promotion.bug is not None for promotion, _ in found) >= most:
             break
-        promotion = _promotion(ready, attempt, seen, prepared, backend)
+        promotion = _promotion(ready, attempt, seen, prepared, backend, unauditable)
         found.append((promotion, attempt.diff))
         seen.add(promotion.tree_hash or "")
     return found
 
 
-def _promotion(ready: ReadyBug, attempt: Attempt, seen: Set[str], prepared: Prepared, backend: Backend) -> Promotion:
+def _promotion(
+    ready: ReadyBug, attempt: Attempt, seen: Set[str], prepared: Prepared, backend: Backend, unauditable: bool
+) -> Promotion:
     nothing = Promotion(attempt.bug, attempt.policy, attempt.number, _unfit(attempt))
     if nothing.status:
         return nothing
@@ -63,13 +72,15 @@ def _promotion(ready: ReadyBug, attempt: Attempt, seen: Set[str], prepared: Prep
             tree_hash = world.tree_hash
             if tree_hash in seen:
                 return replace(nothing, status=REPEATED, tree_hash=tree_hash)
-            leaks = audit(world).findings
+            audited = audit(world)
     except SandboxError:
         raise
     except SelfplayError as error:
         return replace(nothing, status=f"no world: {error.message}")
-    if leaks:
-        return replace(nothing, status=f"leaks: {leaks[0].where}", tree_hash=tree_hash)
+    if audited.state is AuditState.LEAKS:
+        return replace(nothing, status=f"leaks: {audited.findings[0].where}", tree_hash=tree_hash)
+    if audited.state is AuditState.NOT_AUDITABLE and not unauditable:
+        return replace(nothing, status=f"not auditable: {audited.reason}", tree_hash=tree_hash)
     measured = measure_second_order(_bench(ready, prepared, backend), ready.bug, attempt.diff)
     if isinstance(measured, str):
         return replace(nothing, status=measured, tree_hash=tree_hash)

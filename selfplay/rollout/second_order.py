@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from selfplay.artifact import Bug, Verdict
+from selfplay.words import count
 from selfplay.workbench import Workbench
 
 MEASURES = 2
@@ -31,7 +32,7 @@ def measure_second_order(bench: Workbench, bug: Bug, diff: str) -> Measured | st
     flaky, fails = tuple(sorted({*bug.flaky, *(ever - always)})), tuple(sorted(wanted - ever))
     if not fails or not always:
         return "nothing fails" if not fails else "nothing passes"
-    said = f"{len(fails)} tests fail with the failed attempt, {len(always)} pass"
+    said = f"with the failed attempt, {count(len(fails), 'test')} failed, {len(always)} passed"
     seconds, spent = bench.meter.seconds - before.seconds, bench.meter.runs - before.runs
     verdict = Verdict("second order", True, said, seconds=seconds, runs=spent)
     return fails, tuple(sorted(always)), flaky, verdict

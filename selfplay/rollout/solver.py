@@ -35,7 +35,8 @@ from selfplay.workbench import RunCache
 
 @dataclass(frozen=True)
 class SolverRun:
-    """What the attempts of one run share. `policy`: the name under which they are filed."""
+    """What the attempts of one run share. `policy`: the name under which they are filed. `unauditable`: whether bugs
+    whose worlds cannot be audited are attempted."""
 
     prepared: Prepared
     policy: str
@@ -46,6 +47,7 @@ class SolverRun:
     counterfactual: bool = True
     limits: Limits = field(default_factory=Limits)
     calibrations: Calibrations = field(default_factory=Calibrations)
+    unauditable: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,7 @@ async def _graded(run: SolverRun, ready: ReadyBug, lease: Backend, changes: Chan
     """The submission and its grade."""
     if isinstance(changes, HandIn):
         return changes, Grade(False, "nothing-handed-in", changes.reason)
-    restored = ready.artifact.test_files
-    found = await run.workers.run(hand_in, lease, ready.task, changes, restored, run.limits)
+    found = await run.workers.run(hand_in, lease, ready.task, changes, run.limits)
     if found.reason:
         return found, Grade(False, "nothing-handed-in", found.reason)
     refused = grade_without_running(ready.graded, found.diff)

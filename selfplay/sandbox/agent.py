@@ -20,8 +20,10 @@ import sys
 import time
 from _stat import S_ISREG
 
+from selfplay.sandbox.beginning import Beginning
 from selfplay.sandbox.messages import COUNT, DONE, LENGTH, RUN, SETTINGS, WAKE, WOKEN, pack, unpack
-from selfplay.sandbox.resting import OPEN_FILES, keep_only, rest
+from selfplay.sandbox.outflow import Outflow
+from selfplay.sandbox.resting import keep_only, rest
 from selfplay.sandbox.streams import Streams
 
 TYPE_CHECKING = False
@@ -29,11 +31,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from io import BufferedReader
 
-ENOENT = 2
 LONGEST_WAIT = 3600.0
 SHORT_WAIT = 0.005
 REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
+FEW = {resource.RLIMIT_SIGPENDING: 1024, resource.RLIMIT_MSGQUEUE: 1 << 18, resource.RLIMIT_MEMLOCK: 1 << 20}
+"""What the kernel counts for all processes of a user: pending signals (timers too), bytes of message queues, locked
+memory. Little for each sandbox, as several may share a user."""
 
 
 def set_dumpable(value: int) -> None:
@@ -44,36 +48,18 @@ def set_dumpable(value: int) -> None:
         raise OSError("PR_SET_DUMPABLE is refused")
 
 
-def restrict(processes: int, file_bytes: int, data_bytes: int) -> None:
-    """Resource limits of this process, which every command inherits and cannot raise."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = OPEN_FILES if most == resource.RLIM_INFINITY else min(OPEN_FILES, most)
-    ceilings = {resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: files, resource.RLIMIT_FSIZE: file_bytes}
+def restrict(processes: int, own: int, file_bytes: int, data_bytes: int, descriptors: int) -> None:
+    """Resource limits of this process, which every command inherits and cannot raise. `own`: threads of this one."""
+    wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: descriptors, resource.RLIMIT_FSIZE: file_bytes} | FEW
     if processes:
-        ceilings[resource.RLIMIT_NPROC] = processes + 1  # and this one
+        wanted[resource.RLIMIT_NPROC] = processes + own
     if data_bytes:
-        ceilings[resource.RLIMIT_DATA] = data_bytes
-    for what, ceiling in ceilings.items():
+        wanted[resource.RLIMIT_DATA] = data_bytes
+    for what, ceiling in wanted.items():
+        _, most = resource.getrlimit(what)
+        if most != resource.RLIM_INFINITY:
+            ceiling = min(ceiling, most)
         resource.setrlimit(what, (ceiling, ceiling))
-
-
-def spawn(argv: list[bytes], env: dict[bytes, bytes], cwd: bytes, streams: "Streams", first_killed: int) -> int:
-    """The pid of a new command. Raises OSError for a folder or program that does not exist.
-
-    `posix_spawn` does not copy this process as a fork would; in exchange, what it cannot set is set here and inherited:
-    the folder, the search path, and a place at the head of the kernel's out-of-memory queue.
-    """
-    dup2 = [(posix.POSIX_SPAWN_DUP2, end, target) for target, end in enumerate(streams.ends)]
-    posix.putenv(b"PATH", env.get(b"PATH", b"/usr/bin:/bin"))
-    posix.pwrite(first_killed, b"500", 0)
-    try:
-        posix.chdir(cwd)
-        return posix.posix_spawnp(
-            argv[0], argv, env, file_actions=dup2, setsid=True, setsigdef=(signal.SIGPIPE, signal.SIGXFSZ)
-        )
-    finally:
-        posix.pwrite(first_killed, b"0", 0)
-        streams.handed_over()
 
 
 def kill_all() -> float:
@@ -91,20 +77,27 @@ def kill_all() -> float:
         used += usage.ru_utime + usage.ru_stime
 
 
-def run(first_killed: int, command: bytes, env: bytes, cwd: bytes, stdin: bytes, settings: bytes) -> list[bytes]:
-    """Run one command, from its start until all of its processes are gone."""
+def run(
+    beginning: Beginning, command: bytes, env: bytes, cwd: bytes, stdin: bytes, settings: bytes, *, flows: bool = False
+) -> list[bytes]:
+    """Run one command, from its start until all of its processes are gone. `flows`: its stdout leaves in pieces."""
     timeout, cap, merge = RUN.unpack(settings)
     argv = command.split(b"\0")
     variables = dict(entry.split(b"=", 1) for entry in env.split(b"\0") if entry)
     streams = Streams(stdin, cap, merge)
-    started, used = time.monotonic(), 0.0
-    status: int | None
+    started = time.monotonic()
+    deadline = started + timeout
     try:
-        child = spawn(argv, variables, cwd, streams, first_killed)
-    except OSError as error:
-        status = could_not_start(error, streams)
+        child = beginning.start(argv, variables, cwd, streams.ends)
+    except OSError:
+        streams.handed_over()
+        streams.drain()
+        raise
+    streams.handed_over()
+    if flows:
+        status, used = Outflow(child, handle(child), streams, kill_all, send).hand_on(deadline)
     else:
-        status, used = wait(child, streams, started + timeout)
+        status, used = wait(child, streams, deadline)
         used += kill_all()
     streams.drain()
     timed_out = status is None
@@ -112,13 +105,6 @@ def run(first_killed: int, command: bytes, env: bytes, cwd: bytes, stdin: bytes,
     truncated = streams.out.truncated or streams.err.truncated
     done = DONE.pack(code, timed_out, truncated, time.monotonic() - started, used)
     return [b"done", done, streams.out.kept(), streams.err.kept()]
-
-
-def could_not_start(error: OSError, streams: Streams) -> int:
-    """The wait status a shell would have given: 127 for a program that does not exist, 126 for one that cannot run."""
-    kept = streams.out if streams.merged else streams.err
-    kept.add(b"%s: %s\n" % (error.filename or b"?", (error.strerror or "failed").encode()))
-    return (127 if error.errno == ENOENT else 126) << 8
 
 
 def wait(child: int, streams: Streams, deadline: float) -> "tuple[int | None, float]":
@@ -203,10 +189,11 @@ def next_request(requests: "BufferedReader", woken: bool, idle: float, kept: tup
     return unpack(lambda size: exactly(requests, size), 1 << 40)
 
 
-def serve(first_killed: int, woken: bool, idle: float, kept: tuple[int, ...]) -> None:
+def serve(beginning: Beginning, woken: bool, idle: float, kept: tuple[int, ...]) -> None:
     """Answer requests until the supervisor hangs up. It waits for each answer, so none is read ahead."""
     handlers: dict[bytes, Callable[..., list[bytes]]] = {b"read": read_file, b"write": write_file}
-    handlers[b"run"] = lambda *parts: run(first_killed, *parts)
+    handlers[b"run"] = lambda *parts: run(beginning, *parts)
+    handlers[b"stream"] = lambda *parts: run(beginning, *parts, flows=True)
     with open(posix.dup(REQUESTS), "rb") as requests:
         while True:
             try:
@@ -236,17 +223,21 @@ def send(data: bytes) -> None:
 
 def main() -> None:
     place, settings, state = sys.argv
-    *ceilings, idle = SETTINGS.unpack(bytes.fromhex(settings))
-    kept = (REQUESTS, ANSWERS, int(place.rpartition("/")[2])) if idle else (REQUESTS, ANSWERS)  # its program's is last
+    processes, file_bytes, data_bytes, idle, groups, descriptors = SETTINGS.unpack(bytes.fromhex(settings))
+    kept = (REQUESTS, ANSWERS)
+    if idle:  # under bubblewrap: its program has a descriptor, and after it come the doors of its commands' groups
+        program = int(place.rpartition("/")[2])
+        kept = (*kept, *range(program, program + 1 + groups))
     keep_only(kept)
     first_killed = posix.open("/proc/self/oom_score_adj", posix.O_WRONLY)  # root's to open once we are not dumpable
     set_dumpable(0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # pid 1 without a handler cannot be interrupted from inside
     posix.umask(0o022)
-    restrict(*ceilings)
+    beginning = Beginning(first_killed, kept[3:])
+    restrict(processes, beginning.own_threads, file_bytes, data_bytes, descriptors)
     if state != WOKEN:
         send(pack([b"ready"]))
-    serve(first_killed, state == WOKEN, idle, kept)
+    serve(beginning, state == WOKEN, idle, kept)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator
 
 from selfplay.sandbox import cgroups, inside, machine, owners
-from selfplay.sandbox.ceilings import check_ceilings
-from selfplay.sandbox.identity import identity
+from selfplay.sandbox.ceilings import check_ceilings, descriptors, raise_own
+from selfplay.sandbox.identity import identity, slots
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
 from selfplay.sandbox.probe import namespace_remedy, probe
@@ -36,15 +36,18 @@ class BubblewrapBackend:
 
     def __init__(self, rest_seconds: float = REST_SECONDS) -> None:
         self.rest_seconds = rest_seconds
+        raise_own()
         self.promises: tuple[str, ...] = ()
         self.identity = identity()
         self.programs = find_programs()
+        self.slots = slots() if self.identity.drop else None
+        self.shared_uid = self.slots is None
         self.cgroups = cgroups.find()
         owners.sweep()
         self._launcher = Launcher(self.programs)
 
     def owner(self) -> tuple[int, int]:
-        """(uid, gid) that must own a folder for the sandbox to write to it."""
+        """(uid, gid) that must own a folder for the sandbox to write to it, whatever uid the sandbox itself has."""
         return self.identity.uid, self.identity.gid
 
     def versions(self) -> dict[str, str]:
@@ -58,9 +61,12 @@ class BubblewrapBackend:
         group = f"control group v{self.cgroups.version}" if self.cgroups else ""
         return {
             "memory": group if "memory" in folders else "private memory of each process alone (RLIMIT_DATA)",
+            "sockets": group if "memory" in folders else "nothing",
             "processes": group if "pids" in folders else "user namespace (RLIMIT_NPROC)",
             "cpus": group if "cpu" in folders else "nothing",
             "disk": "tmpfs of that size",
+            "users": "one uid for all sandboxes" if self.shared_uid else "a uid for each sandbox",
+            "agent": "in no group with its commands" if folders else "shares the processors with its commands",
         }
 
     @property
@@ -71,10 +77,11 @@ class BubblewrapBackend:
     def broken_outside(self, sandbox: BubblewrapSandbox, limits: Limits) -> str:
         """For the probe: the uid the kernel states, and the limits read back from the control group."""
         uid = sandbox.hello.uid
-        if uid == 0 or uid != self.identity.uid:
+        if uid == 0 or (uid != self.identity.uid and (self.slots is None or uid not in self.slots)):
             return f"sandboxes run as uid {uid} of the host"
         if self.cgroups is not None and sandbox.group is not None:
-            wrong = self.cgroups.mismatch(sandbox.group, limits, sandbox.hello.pid)
+            with_commands = sandbox.group.holds(sandbox.hello.pid)
+            wrong = "the agent is in it" if with_commands else self.cgroups.mismatch(sandbox.group, limits)
             return f"the control group does not hold: {wrong}" if wrong else ""
         return ""
 
@@ -99,25 +106,35 @@ class BubblewrapBackend:
         """A started sandbox, which the caller closes."""
         inside.check(world)
         machine.check(limits)
-        shown = inside.sources(world)
         group = self.cgroups.create(limits) if self.cgroups else None
-        argv = inside.command_line(
-            world, limits, self.programs, shown, per_process=group is None, rest_seconds=self.rest_seconds
-        )
+        groups = len(group.entry_files) if group else 0
+        own = self.slots.take() if self.slots else 0
+
+        def freed() -> None:
+            if group:
+                group.close()
+            if self.slots:
+                self.slots.give_back(own)
+
+        settings = inside.agent_settings(limits, groups, descriptors(own or self.identity.uid), self.rest_seconds)
+        argv = inside.command_line(world, self.programs, settings, grouped=bool(groups))
         request = {
-            "drop_to": self.owner() if self.identity.drop else None,
+            "shared": self.identity.uid if self.identity.drop else 0,
+            "own": own,
             "groups": group.entry_files if group else (),
-            "sources": shown,
+            "agents": self.cgroups.agent_files if self.cgroups else (),
+            "sources": inside.sources(world),
             "disk_bytes": limits.disk_bytes,
             "files": limits.files,
+            "folders": len(world.folders),
             "argv": argv,
         }
         try:
             link, hello = self._launcher.launch(request)
-            return BubblewrapSandbox(link, hello, inside.environment(world), limits, group)
+            self.shared_uid |= hello.uid == self.identity.uid
+            return BubblewrapSandbox(link, hello, inside.environment(world), limits, group, freed)
         except BaseException:
-            if group:
-                group.close()
+            freed()
             raise
 
     def close(self) -> None:

@@ -3,10 +3,14 @@
 A sandbox that runs out of descriptors fails with an arbitrary error; checked beforehand, the limit itself can be named.
 """
 
+import os
 import resource
 from dataclasses import dataclass
 
 from selfplay.sandbox.protocol import IsolationUnavailable, Limits
+from selfplay.sandbox.resting import OPEN_FILES
+
+MOST_OWN = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -38,3 +42,21 @@ def check_ceilings() -> None:
                 f"Raise it in the same shell: `ulimit {ceiling.flag} {ceiling.asked}`. Where that is refused, as root: "
                 f"`prlimit --pid $$ --{ceiling.option}={ceiling.asked}`.",
             )
+
+
+def raise_own() -> None:
+    """Let this process open as many files as it may: the kernel also compares this limit with the number of descriptors
+    that all processes of the user have in flight between them."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_OWN if hard == resource.RLIM_INFINITY else min(hard, MOST_OWN)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def descriptors(uid: int) -> int:
+    """How many descriptors a process inside may have. A sandbox of our own uid may have fewer than half of ours, so
+    that those it has in flight leave room for ours; less than half, as the kernel lets through one message more."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if uid != os.getuid() or allowed == resource.RLIM_INFINITY:
+        return OPEN_FILES
+    return min(OPEN_FILES, allowed * 3 // 8)

@@ -20,7 +20,9 @@ from selfplay.sandbox.protocol import Limits, SandboxError
 PERIOD_US = 100_000
 CONTROLLERS = ("memory", "pids", "cpu")
 INSTANCES = itertools.count()
-OWN_PROCESSES = 2  # bwrap and the agent
+OPTIONAL = ("sw", "kmem.tcp")
+AGENTS = "agents"
+MOST_CPU = {"cpu.shares": "262144", "cpu.weight": "10000"}  # v1, v2
 GONE_SECONDS = 2.0
 
 
@@ -32,12 +34,22 @@ class Cgroups:
     folders: dict[str, Path]
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
+    @property
+    def entry_file(self) -> str:
+        """A process enters a group by writing `0` into it. Under v1 it is the per-thread one, which avoids a kernel
+        lock that costs 15 ms."""
+        return "tasks" if self.version == 1 else "cgroup.procs"
+
+    @property
+    def agent_files(self) -> tuple[str, ...]:
+        """Where an agent enters the groups of all agents, which have no limits."""
+        return tuple(sorted({str(folder / AGENTS / self.entry_file) for folder in self.folders.values()}))
+
     def create(self, limits: Limits) -> "Group":
         """A new group with these limits. Raises `SandboxError` naming the file that could not be written."""
         name = str(next(self._numbers))
         folders = tuple(sorted({folder / name for folder in self.folders.values()}))
-        entry_file = "tasks" if self.version == 1 else "cgroup.procs"
-        group = Group(folders, tuple(str(folder / entry_file) for folder in folders))
+        group = Group(folders, tuple(str(folder / self.entry_file) for folder in folders))
         try:
             for folder in group.folders:
                 self.keep(folder.parent)
@@ -52,18 +64,23 @@ class Cgroups:
 
     def keep(self, folder: Path) -> None:
         """Make our own folder again if another supervisor removed it as a leftover."""
-        if not folder.exists():
+        if not (folder / AGENTS).exists():
             folder.mkdir(exist_ok=True)
             if self.version == 2:
                 enable(folder, "memory")
+            make_agents(folder)
 
     def settings(self, limits: Limits) -> dict[str, dict[str, str]]:
-        """Controller -> file -> value. Files that a kernel may lack (swap accounting) are left to `write`."""
-        processes = str(limits.processes + OWN_PROCESSES)
+        """Controller -> file -> value. Files that a kernel may lack are left to `write`."""
+        processes = str(limits.processes + (self.version == 1))  # there, with the agent's thread
         memory, quota = str(limits.memory_bytes), int((limits.cpus or 0) * PERIOD_US)
         if self.version == 1:
             wanted = {
-                "memory": {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory},
+                "memory": {
+                    "memory.limit_in_bytes": memory,
+                    "memory.memsw.limit_in_bytes": memory,
+                    "memory.kmem.tcp.limit_in_bytes": str(limits.socket_bytes),  # v2 counts it in memory.max
+                },
                 "pids": {"pids.max": processes},
                 "cpu": {"cpu.cfs_period_us": str(PERIOD_US), "cpu.cfs_quota_us": str(quota)} if quota else {},
             }
@@ -75,33 +92,33 @@ class Cgroups:
             }
         return {controller: files for controller, files in wanted.items() if controller in self.folders}
 
-    def mismatch(self, group: "Group", limits: Limits, pid: int) -> str:
-        """How `group` differs from the request: a limit, or `pid` is not in it. Empty when all is as requested."""
+    def mismatch(self, group: "Group", limits: Limits) -> str:
+        """Which limit of `group` is not as requested; empty when all are."""
         for controller, files in self.settings(limits).items():
             folder = next(path for path in group.folders if path.parent == self.folders[controller])
             for file, value in files.items():
                 found = (folder / file).read_text().strip() if (folder / file).exists() else value
                 if found != value:
                     return f"{file} is {found}, not {value}"
-            if str(pid) not in (folder / "cgroup.procs").read_text().split():
-                return f"the agent is not in the {controller} group"
         return ""
 
     def close(self) -> None:
         """Remove the folders; the groups in them are gone."""
         for folder in set(self.folders.values()):
+            remove(folder / AGENTS)
             remove(folder)
 
 
 @dataclass(frozen=True)
 class Group:
-    """One sandbox's group."""
+    """The group of one sandbox's commands; its agent is not in it. `entry_files`: see `Cgroups.entry_file`."""
 
     folders: tuple[Path, ...]
-
     entry_files: tuple[str, ...]
-    """A process enters the group by writing `0` into each. Under v1 these are the per-thread files, which avoid a
-    kernel lock that costs 15 ms."""
+
+    def holds(self, pid: int) -> bool:
+        """Whether that process is in any of its folders."""
+        return any(str(pid) in (folder / "cgroup.procs").read_text().split() for folder in self.folders)
 
     def close(self) -> None:
         """Remove the group; its processes are dead, though the kernel may take a moment to notice."""
@@ -123,8 +140,8 @@ def remove(folder: Path) -> None:
 
 
 def write(path: Path, value: str) -> None:
-    """Set one limit. A missing swap limit is not an error: kernels without swap accounting have none to set."""
-    if path.exists() or "sw" not in path.name:
+    """Set one limit. One that this kernel was built or booted without is not an error: of swap, of sockets."""
+    if path.exists() or not any(word in path.name for word in OPTIONAL):
         path.write_text(value)
 
 
@@ -188,13 +205,20 @@ def claim(base: Path, name: str, controller: str) -> Path:
     try:
         if controller:
             enable(folder, controller)
-        trial = folder / "trial"
-        trial.mkdir()
-        trial.rmdir()
+        make_agents(folder)
     except OSError:
         folder.rmdir()
         raise
     return folder
+
+
+def make_agents(folder: Path) -> None:
+    """The agents' group, without limits. What they do is little, and commands must not keep them from it."""
+    agents = folder / AGENTS
+    agents.mkdir(exist_ok=True)
+    for name, value in MOST_CPU.items():
+        if (agents / name).exists():
+            (agents / name).write_text(value)
 
 
 def enable(folder: Path, needed: str) -> None:

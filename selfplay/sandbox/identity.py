@@ -1,18 +1,25 @@
-"""The host user that a sandbox runs as: for root an unused uid, otherwise the current user.
+"""The host users that sandboxes run as: for root unused uids, otherwise the current user.
 
-One uid serves all sandboxes. Since Linux 5.14 processes are counted per user *namespace*, so sandboxes do not share
-their `Limits.processes` (the probe checks it), and pid namespaces keep them from seeing or signalling each other. They
-do share other per-user counts (for example inotify instances).
+As root, files on disk belong to one uid (`identity`), and each live sandbox has one of its own besides (`Slots`), as
+which it sees those files: what the kernel counts per user, one sandbox cannot use up for the others. Where the kernel
+or a file system cannot show files so, and for an ordinary user, all share one uid. Pid namespaces keep sandboxes from
+seeing or signalling each other in any case, and since Linux 5.14 processes are counted per user *namespace* (the probe
+checks it).
 """
 
+import functools
+import heapq
 import os
 import pwd
+import threading
 from dataclasses import dataclass
 
 from selfplay.sandbox.protocol import IsolationUnavailable
 
 DEDICATED_ID, LAST_ID = 64200, 64999
 """Debian policy leaves 60000-64999 for dynamic allocation; no other files should have such an owner."""
+FIRST_SLOT, SLOTS, SUPERVISORS = 1879048192, 1024, 262144
+"""systemd's table of uids leaves 1879048192 to 2147483647 to nobody: that many for each of that many supervisors."""
 
 
 @dataclass(frozen=True)
@@ -38,3 +45,33 @@ def identity() -> Identity:
             "Free one of them, or run as an ordinary user.",
         )
     return Identity(uid, uid, drop=True)
+
+
+class Slots:
+    """The uids of this process's live sandboxes. The range follows from its pid, so that supervisors seldom share."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._first = FIRST_SLOT + os.getpid() % SUPERVISORS * SLOTS
+        taken = {entry.pw_uid for entry in pwd.getpwall()}
+        self._free = [uid for uid in range(self._first, self._first + SLOTS) if uid not in taken]
+
+    def take(self) -> int:
+        """A uid that no live sandbox has; 0 when all are taken."""
+        with self._lock:
+            return heapq.heappop(self._free) if self._free else 0
+
+    def give_back(self, uid: int) -> None:
+        """The sandbox of that uid is gone."""
+        if uid:
+            with self._lock:
+                heapq.heappush(self._free, uid)
+
+    def __contains__(self, uid: int) -> bool:
+        return self._first <= uid < self._first + SLOTS
+
+
+@functools.cache
+def slots() -> Slots:
+    """Those of this process, for all of its backends."""
+    return Slots()

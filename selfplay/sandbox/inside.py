@@ -35,7 +35,7 @@ FILES = {
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
     "/etc/resolv.conf": "",
 }
-NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
+NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts")
 HARDENING = (
     *("--disable-userns", "--die-with-parent", "--new-session", "--clearenv", "--as-pid-1", "--cap-drop", "ALL"),
     *("--uid", "1000", "--gid", "1000", "--hostname", "sandbox"),
@@ -53,6 +53,9 @@ def check(world: World) -> None:
     for mount in world.mounts:
         if not mount.target.startswith("/") or ".." in mount.target.split("/"):
             raise SandboxError(f"{mount.target!r} is not an absolute path to mount {mount.source} on")
+    for place in world.folders:
+        if not place.startswith("/") or ".." in place.split("/") or world.folders.count(place) > 1:
+            raise SandboxError(f"{place!r} is not an absolute path for a folder of its own")
 
 
 def system_part(programs: Programs) -> dict[str, dict[str, str]]:
@@ -73,8 +76,6 @@ def sources(world: World) -> dict[str, str]:
     """Name on the shelf -> host path without symbolic links, for everything this world shows."""
     paths = {f"tree.{i}": path for i, path in enumerate(world.tree)}
     paths |= {f"mount.{i}": mount.source for i, mount in enumerate(world.mounts)}
-    if world.network and Path("/etc/resolv.conf").exists():
-        paths["resolv.conf"] = Path("/etc/resolv.conf")
     return {name: str(path.resolve()) for name, path in paths.items()}
 
 
@@ -83,27 +84,32 @@ def environment(world: World) -> dict[str, str]:
     return {"PATH": PATH, "HOME": HOME, "LANG": "C.UTF-8", **world.env}
 
 
-def command_line(
-    world: World, limits: Limits, programs: Programs, shown: dict[str, str], *, per_process: bool, rest_seconds: float
-) -> list[str]:
-    """The whole bwrap command line, from the launcher's root, for a world whose sources are `shown` on the shelf.
+def agent_settings(limits: Limits, groups: int, descriptors: int, rest_seconds: float) -> str:
+    """What an agent is told at its start. `groups`: how many control groups its commands enter; with none, each
+    process's data is limited instead of the whole sandbox's memory. `descriptors`: of one process. `rest_seconds`:
+    without a request, until the agent rests."""
+    data_bytes = 0 if groups else limits.memory_bytes
+    sizes = limits.processes, limits.disk_bytes, data_bytes
+    return messages.SETTINGS.pack(*sizes, rest_seconds, groups, descriptors).hex()
 
-    `per_process`: no control group limits memory, so each process's data is limited instead. `rest_seconds`: without
-    a request, until the agent rests.
+
+def command_line(world: World, programs: Programs, settings: str, *, grouped: bool) -> list[str]:
+    """The whole bwrap command line, from the launcher's root, for a world whose sources lie on the shelf.
+
+    `grouped`: its commands have control groups, and the launcher has made a namespace of those.
     """
     line = [FIXED + programs.bwrap_inside, *NAMESPACES, *HARDENING]
-    line += [] if world.network else ["--unshare-net"]
+    line += [] if grouped else ["--unshare-cgroup-try"]
     line += read_only_system(programs)
-    line += ["--ro-bind", f"{SHELF}/resolv.conf", "/etc/resolv.conf"] if "resolv.conf" in shown else []
     line += writable()
     line += tree(len(world.tree))
+    for i, place in enumerate(world.folders):
+        line += ["--bind", f"{SHELF}/folder.{i}", place]
     for i, mount in enumerate(world.mounts):
-        line += ["--bind" if mount.writable else "--ro-bind", f"{SHELF}/mount.{i}", mount.target]
+        line += ["--ro-bind", f"{SHELF}/mount.{i}", mount.target]
     line += ["--remount-ro", "/", "--chdir", WORKDIR, "--seccomp", str(SECCOMP_FD), "--"]
     line += [str(programs.python), "-I", "-S", "-B", f"/proc/self/fd/{AGENT_FD}"]
-    data_bytes = limits.memory_bytes if per_process else 0
-    settings = messages.SETTINGS.pack(limits.processes, limits.disk_bytes, data_bytes, rest_seconds)
-    return [*line, settings.hex(), messages.FRESH]
+    return [*line, settings, messages.FRESH]
 
 
 def read_only_system(programs: Programs) -> list[str]:

@@ -14,6 +14,7 @@ The process moves into a root of its own: the system part at its usual names, th
 child before bwrap starts), and SHELF, one sized tmpfs per sandbox with its sources and its writable folders.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import gc
@@ -27,49 +28,26 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from selfplay.sandbox.mounting import CLONE_NEWUSER, MS_REC, attach, bind, call, libc, mapped, mount, user_space
+
 HOST, SHELF, FIXED = "/host", "/shelf", "/fixed"
 WRITABLE = ("upper", "work", "tmp", "shm", "home")
 INSIDE_ID = 1000
 REQUESTS, ANSWERS, ERRORS, SECCOMP_FD, AGENT_FD = 0, 1, 2, 100, 101
-CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
-MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_SLAVE = 0x2, 0x4, 0x1000, 0x4000, 0x80000
+CLONE_NEWNS, CLONE_NEWCGROUP = 0x20000, 0x2000000
+MS_NOSUID, MS_NODEV, MS_SLAVE = 0x2, 0x4, 0x80000
 MNT_DETACH = 2
+PER_USER = {"max_inotify_instances": b"32", "max_inotify_watches": b"8192"}
+"""What one sandbox of an ordinary user may take of what the kernel counts for that user: a user namespace can have less
+than the user has."""
 SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
-libc = ctypes.CDLL(None, use_errno=True)
 
-
-def call(name: str, *arguments: object) -> None:
-    """One C library call. Raises OSError naming the call."""
-    if getattr(libc, name)(*arguments) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{name}: {os.strerror(number)}")
-
-
-def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
-    """mount(2). Raises OSError naming source and target."""
-    words = (os.fsencode(source), os.fsencode(target), kind.encode(), ctypes.c_ulong(flags), data.encode())
-    try:
-        call("mount", *words)
-    except OSError as error:
-        raise OSError(error.errno, f"mounting {source} on {target}: {error.strerror}") from error
-
-
-def bind(source: str, target: str) -> None:
-    """Show `source`, a folder or a file, at `target`, which is created."""
-    if os.path.isdir(source):
-        os.makedirs(target, exist_ok=True)
-    else:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        os.close(os.open(target, os.O_CREAT, 0o644))
-    mount(source, target, "", MS_BIND | MS_REC)
-
-
-def user_namespace() -> None:
-    """A user and a mount namespace in which an ordinary user may mount."""
+def user_namespace(others: int = 0) -> None:
+    """A user namespace, and `others`, in which an ordinary user may do what root may."""
     uid, gid = os.getuid(), os.getgid()
-    call("unshare", CLONE_NEWUSER | CLONE_NEWNS)
+    call("unshare", CLONE_NEWUSER | others)
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{INSIDE_ID} {uid} 1")
     Path("/proc/self/gid_map").write_text(f"{INSIDE_ID} {gid} 1")
@@ -81,7 +59,7 @@ def move_into_own_root(system: dict[str, Any]) -> None:
         call("unshare", CLONE_NEWNS)
         mount("none", "/", "", MS_SLAVE | MS_REC)
     else:
-        user_namespace()
+        user_namespace(CLONE_NEWNS)
     root = "/tmp"  # covered in this namespace only; the host's own stays visible under HOST
     copies = {place: Path(source).read_bytes() for place, source in system["copies"].items()}
     opened = {place: os.open(source, os.O_PATH | os.O_CLOEXEC) for place, source in system["binds"].items()}
@@ -116,11 +94,46 @@ def drop(uid: int, gid: int) -> None:
         raise PermissionError(f"still uid {os.getuid()}")
 
 
-def prepare(request: dict[str, Any]) -> None:
-    """Everything between the fork and bwrap, in the order required by the loss of privileges."""
+def enter_groups(commands: list[str], agents: list[str]) -> None:
+    """Be in the agents' groups, with a namespace that shows the commands' as the root, and the doors to those open for
+    the agent: as whoever opened them, it may send its children through."""
+    doors = [os.open(HOST + door, os.O_WRONLY | os.O_CLOEXEC) for door in commands]
+    for door in doors:
+        os.write(door, b"0")
+    call("unshare", CLONE_NEWCGROUP)
+    for entry in agents:
+        write(HOST + entry, b"0")
+    for number, door in enumerate(doors):
+        os.dup2(door, AGENT_FD + 1 + number)
+
+
+def show(sources: dict[str, str], shared: int, space: int | None) -> bool:
+    """Show the sources on the shelf, what belongs to the sandboxes' common owner `shared` as `space` maps it; returns
+    whether that could be done. Where it cannot for one of them, all are shown as they are."""
+    found = {}
+    try:
+        if space is not None:
+            for name, source in sources.items():
+                if name.startswith("tree.") or os.stat(source).st_uid == shared:
+                    found[name] = mapped(source, space)
+    except OSError:
+        for descriptor in found.values():
+            os.close(descriptor)
+        found, space = {}, None
+    for name, source in sources.items():
+        if name in found:
+            attach(found[name], source, f"{SHELF}/{name}")
+        else:
+            bind(source, f"{SHELF}/{name}")
+    return space is not None
+
+
+def prepare(request: dict[str, Any], space: int | None) -> None:
+    """Everything between the fork and bwrap, in the order required by the loss of privileges. `space`: a user namespace
+    that maps the files' owner to the sandbox's own."""
     os.umask(0o022)
-    for door in request["groups"]:
-        write(HOST + door, b"0")
+    if request["groups"]:
+        enter_groups(request["groups"], request["agents"])
     call("unshare", CLONE_NEWNS)
     mount(
         "writable",
@@ -129,23 +142,37 @@ def prepare(request: dict[str, Any]) -> None:
         MS_NOSUID | MS_NODEV,
         f"mode=755,size={request['disk_bytes']},nr_inodes={request['files']}",
     )
-    for name in WRITABLE:
+    writable = (*WRITABLE, *(f"folder.{number}" for number in range(request["folders"])))
+    for name in writable:
         os.mkdir(f"{SHELF}/{name}")
     for name in ("tmp", "shm"):
         os.chmod(f"{SHELF}/{name}", 0o1777)
-    for name, source in request["sources"].items():
-        bind(HOST + source, f"{SHELF}/{name}")
+    sources = {name: HOST + source for name, source in request["sources"].items()}
+    alone = show(sources, request["shared"], space)
     call("umount2", HOST.encode(), MNT_DETACH)
-    if request["drop_to"]:
-        uid, gid = request["drop_to"]
-        for name in WRITABLE:
+    if request["shared"]:
+        uid = gid = request["own"] if alone else request["shared"]
+        for name in writable:
             os.chown(f"{SHELF}/{name}", uid, gid)
         drop(uid, gid)
+    else:
+        user_namespace()
+        for name, most in PER_USER.items():
+            with contextlib.suppress(OSError):
+                write(f"/proc/sys/user/{name}", most)
 
 
-def start(request: dict[str, Any], descriptors: list[int], seccomp: int, agent: int) -> None:
+def start(
+    request: dict[str, Any], descriptors: list[int], seccomp: int, agent: int, spaces: dict[int, int | None]
+) -> None:
     """Fork, prepare and become bwrap. The agent itself answers the supervisor: with its first message, or a closed
-    socket."""
+    socket. `spaces`: the user namespaces made so far, by the uid of a sandbox; None where there can be none."""
+    own = request["own"]
+    if own and own not in spaces:
+        try:
+            spaces[own] = user_space(request["shared"], own)
+        except OSError:
+            spaces[own] = None
     if os.fork():
         return
     try:
@@ -156,7 +183,7 @@ def start(request: dict[str, Any], descriptors: list[int], seccomp: int, agent: 
             os.dup2(source, target)
         # Read from its start by each bwrap, so each has an open file, not only a descriptor, of its own.
         os.dup2(os.open(f"/proc/self/fd/{seccomp}", os.O_RDONLY | os.O_CLOEXEC), SECCOMP_FD)
-        prepare(request)
+        prepare(request, spaces.get(own))
         os.execve(request["argv"][0], request["argv"], {})
     except BaseException as error:
         os.write(ERRORS, f"{error}\n".encode())
@@ -205,12 +232,13 @@ def main() -> None:
         sys.exit(str(error))
     gc.disable()
     gc.freeze()  # memory allocated so far stays shared with every child
+    spaces: dict[int, int | None] = {}
     watched: list[Any] = [requests, alive]
     while alive not in select.select(watched, [], [])[0]:
         request, descriptors = receive(requests)
         if not request:
             return
-        start(request, descriptors, seccomp, agent)
+        start(request, descriptors, seccomp, agent, spaces)
         for descriptor in descriptors:
             os.close(descriptor)
 

@@ -1,6 +1,7 @@
 """The supervisor's side of the launcher process: starts it, sends it requests, reports why one failed."""
 
 import contextlib
+import errno
 import importlib.util
 import json
 import marshal
@@ -9,17 +10,26 @@ import socket
 import struct
 import subprocess
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from selfplay.sandbox import agent, inside, launcher, messages, resting, seccomp, streams
+from selfplay.sandbox import agent, beginning, inside, launcher, messages, mounting, outflow, resting, seccomp, streams
 from selfplay.sandbox.programs import Programs
-from selfplay.sandbox.protocol import SandboxError
+from selfplay.sandbox.protocol import Cause, SandboxError, SandboxLost
 
 START_SECONDS = 60.0
+LATE = 2
+"""A launcher that does not start that many sandboxes in a row, in their time, is replaced."""
+DEATH_SECONDS = 0.2
+"""How long after a sandbox ended in silence its launcher may take to be seen dead: the kernel ends them in turn."""
 REQUEST_BYTES = 1 << 20
 CREDENTIALS = struct.Struct("iII")
+IN_FLIGHT = "Processes of this user have too many descriptors in flight. End them, or raise `ulimit -n`."
+INSIDE = (messages, streams, outflow, resting, beginning)
+"""The agent's modules, in an order in which each finds those it imports."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +48,21 @@ class Launcher:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket | None = None
+        self._late = 0
         self._errors = os.memfd_create("launcher-errors", os.MFD_CLOEXEC)
 
     def launch(self, request: dict[str, Any]) -> tuple[socket.socket, Hello]:
-        """A socket to the agent of a new sandbox. Raises `SandboxError` with the message of bwrap or the kernel."""
+        """A socket to the agent of a new sandbox. One that is lost while it starts is started once more, by a new
+        launcher where the old one died. Raises `SandboxError` with the message of bwrap or the kernel, `SandboxLost`
+        when it is lost twice."""
+        try:
+            found = self._launched(request)
+        except SandboxLost:
+            found = self._launched(request)
+        self._late = 0
+        return found
+
+    def _launched(self, request: dict[str, Any]) -> tuple[socket.socket, Hello]:
         ours, theirs = socket.socketpair()
         errors = os.memfd_create("errors", os.MFD_CLOEXEC)
         try:
@@ -62,7 +83,11 @@ class Launcher:
             if self._requests is not None:
                 self._requests.close()
             if self._process is not None:
-                self._process.wait(START_SECONDS)
+                try:
+                    self._process.wait(START_SECONDS)
+                except subprocess.TimeoutExpired:
+                    self._process.kill()
+                    self._process.wait()
             self._process = self._requests = None
 
     def _send(self, request: bytes, descriptors: list[int]) -> None:
@@ -72,21 +97,28 @@ class Launcher:
             if self._requests is None or self._process is None or self._process.poll() is not None:
                 self._start()
             assert self._requests is not None
-            with contextlib.suppress(OSError):  # it died in between: the agent's socket ends, and `_greet` says why
+            try:
                 socket.send_fds(self._requests, [request], descriptors)
+            except (BrokenPipeError, ConnectionError):
+                pass  # it died in between: the agent's socket ends, and `_greet` says why
+            except OSError as error:
+                hint = IN_FLIGHT if error.errno == errno.ETOOMANYREFS else ""
+                raise SandboxError(f"no sandbox can be asked for: {error.strerror}", hint) from error
 
     def _start(self) -> None:
         if self._requests is not None:
             self._requests.close()
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._requests.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, REQUEST_BYTES)
+        self._requests.settimeout(START_SECONDS)
         system: dict[str, Any] = inside.system_part(self._programs)
-        system |= {"agent": compiled_agent().hex(), "seccomp": seccomp.program().hex()}
-        command = [str(self._programs.python), *("-I", "-S", "-B"), launcher.__file__]
-        with theirs:
+        system |= {"agent": compiled(agent, INSIDE).hex(), "seccomp": seccomp.program().hex()}
+        program = launcher.filled("launcher", compiled(launcher, (mounting,)))
+        command = [str(self._programs.python), *("-I", "-S", "-B"), f"/proc/self/fd/{program}"]
+        with theirs, os.fdopen(program, "rb"):
             self._process = subprocess.Popen(
                 [*command, str(theirs.fileno()), str(os.getpid())],
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), program],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
@@ -101,12 +133,36 @@ class Launcher:
         try:
             data, ancillary, _, _ = link.recvmsg(len(expected), socket.CMSG_SPACE(CREDENTIALS.size))
         except TimeoutError as error:
-            raise SandboxError(f"the sandbox did not start within {START_SECONDS:.0f} s") from error
+            self._give_up()
+            raise SandboxLost(f"the sandbox did not start within {START_SECONDS:.0f} s") from error
         if data == expected and ancillary:
             pid, uid, _ = CREDENTIALS.unpack(ancillary[0][2])
             return Hello(pid, uid)
-        said = text(errors) or text(self._errors) or "nothing was said about why"
-        raise SandboxError(f"the sandbox did not start: {said}")
+        if said := text(errors):
+            raise SandboxError(f"the sandbox did not start: {said}")
+        if self._died():
+            said = text(self._errors) or "nothing was said about why"
+            raise SandboxLost(f"the sandbox did not start, because its launcher died: {said}", cause=Cause.OUTSIDE)
+        raise SandboxLost("the sandbox did not start: nothing was said about why")
+
+    def _give_up(self) -> None:
+        """End a launcher that let so many starts in a row pass: it hangs, and the next start takes a new one. What it
+        started ends with it."""
+        with self._lock:
+            self._late += 1
+            if self._late >= LATE and self._process is not None:
+                self._process.kill()
+                self._late = 0
+
+    def _died(self) -> bool:
+        """Whether the launcher is dead, given a moment in which a death that has begun becomes visible."""
+        with self._lock:
+            process = self._process
+        if process is None:
+            return True
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(DEATH_SECONDS)
+        return process.poll() is not None
 
 
 def text(descriptor: int) -> str:
@@ -115,20 +171,21 @@ def text(descriptor: int) -> str:
     return os.pread(descriptor, 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
 
 
-def compiled_agent() -> bytes:
-    """The agent and its modules as one `.pyc`: the interpreter inside has our version, so nothing is compiled there.
+def compiled(main: ModuleType, modules: Iterable[ModuleType]) -> bytes:
+    """A program with its modules as one `.pyc`: the interpreter that runs it has our version, so nothing is compiled
+    there.
 
     The modules are put where `import` looks first, so no package and no file is needed inside.
     """
-    parts = {module.__name__: code(Path(module.__file__ or "")) for module in (messages, streams, resting)}
+    parts = {module.__name__: code(Path(module.__file__ or "")) for module in modules}
     preamble = (
         "import sys, marshal\n"
         f"for name, body in {parts!r}.items():\n"
         "    sys.modules[name] = module = type(sys)(name)\n"
         "    exec(marshal.loads(body), module.__dict__)\n"
-        f"exec(marshal.loads({code(Path(agent.__file__))!r}), {{'__name__': '__main__'}})\n"
+        f"exec(marshal.loads({code(Path(main.__file__ or ''))!r}), {{'__name__': '__main__'}})\n"
     )
-    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(preamble, "agent", "exec"))
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(preamble, main.__name__, "exec"))
 
 
 def code(file: Path) -> bytes:

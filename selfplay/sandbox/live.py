@@ -5,22 +5,21 @@ certain.
 """
 
 import contextlib
-import errno
 import os
-import posixpath
 import select
-import shlex
 import signal
 import socket
 import struct
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import IO, Protocol
 
-from selfplay.sandbox import messages
+from selfplay.sandbox import asking, messages
 from selfplay.sandbox.cgroups import Group
+from selfplay.sandbox.inflow import reading
 from selfplay.sandbox.launching import Hello
-from selfplay.sandbox.protocol import MIB, WORKDIR, Completed, Limits, SandboxError
+from selfplay.sandbox.protocol import MIB, WORKDIR, Cause, Completed, Limits, SandboxClosed, SandboxError, SandboxLost
 
 GRACE_SECONDS = 20.0
 """How long after a command's own timeout the agent may take to kill it and answer, on a loaded machine."""
@@ -45,15 +44,19 @@ class LiveSandbox:
     def __init__(self, link: Link, env: Mapping[str, str], limits: Limits) -> None:
         self._link, self._env, self._limits = link, env, limits
         self._asking, self._ending = threading.RLock(), threading.Lock()
-        self._ended = False
+        self._ended = self._flowing = False
+        self._lost: SandboxLost | None = None
 
     def _kill(self) -> None:
         """Kill everything inside, wait until it is gone, free its resources. Called once."""
         raise NotImplementedError
 
-    def _death(self, error: Exception) -> SandboxError:
+    def _begins(self) -> None:
+        """Called before each request, so that `_death` can tell what happened during it."""
+
+    def _death(self, error: Exception) -> SandboxLost:
         """Why the stream to the agent broke; called before the rest is cleaned up."""
-        return SandboxError(f"the sandbox died: {error}")
+        return SandboxLost(f"the sandbox died: {error}")
 
     def run(
         self,
@@ -67,15 +70,9 @@ class LiveSandbox:
     ) -> Completed:
         """Run `command` (a string goes to `bash -c`, a sequence is an argv).
 
-        Raises `SandboxError` when the sandbox is gone."""
-        argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
-        variables = [f"{name}={value}" for name, value in {**self._env, **(env or {})}.items()]
-        if not argv or "\0" in "".join([*argv, *variables, cwd]):
-            raise SandboxError(
-                f"{shlex.join(argv)!r} in {cwd!r} is empty or holds a null byte: no such command can be run"
-            )
+        Raises `SandboxLost` when the sandbox is gone."""
         settings = messages.RUN.pack(timeout, self._limits.output_bytes, merge_stderr)
-        request = [b"run", encode(argv), encode(variables), inside(cwd), stdin, settings]
+        request = [b"run", *asking.command(command, {**self._env, **(env or {})}, cwd), stdin, settings]
         seconds, most = timeout + GRACE_SECONDS, 2 * self._limits.output_bytes + SLACK
         answer = self._ask(request, seconds, most, (b"done", b"errno"))
         if answer[0] == b"errno":
@@ -83,14 +80,41 @@ class LiveSandbox:
         code, timed_out, truncated, seconds, cpu_seconds = messages.DONE.unpack(answer[1])
         return Completed(code, answer[2], answer[3], timed_out, truncated, seconds, cpu_seconds)
 
+    @contextlib.contextmanager
+    def stream(
+        self, command: str | Sequence[str], *, timeout: float, env: Mapping[str, str] | None = None
+    ) -> Iterator[IO[bytes]]:
+        """Run `command` and read its whole stdout, of any length, while it runs."""
+        settings = messages.RUN.pack(timeout, self._limits.output_bytes, False)
+        parts = asking.command(command, {**self._env, **(env or {})}, WORKDIR)
+        request = messages.WAKE + messages.pack([b"stream", *parts, b"", settings])
+        deadline = time.monotonic() + timeout
+        most = max(messages.PIECE, self._limits.output_bytes) * 2 + SLACK
+
+        def exchange(data: bytes) -> list[bytes]:
+            seconds = max(deadline - time.monotonic(), 0) + GRACE_SECONDS
+            return self._exchange(data, seconds, most, (b"piece", b"done", b"errno"))
+
+        with self._asking:
+            self._must_be_free()
+            self._begins()
+            self._flowing = True
+            try:
+                with reading(os.fsdecode(parts[0]).split("\0"), request, exchange, self._spent) as stream:
+                    yield stream
+            finally:
+                self._flowing = False
+
     def read_file(self, path: str, max_bytes: int = 16 * MIB) -> bytes:
         """The bytes of one regular file inside."""
-        request = [b"read", inside(path), messages.LENGTH.pack(max_bytes)]
+        request = [b"read", asking.inside(path), messages.LENGTH.pack(max_bytes)]
         return self._file(path, self._ask(request, FILE_SECONDS, max_bytes + SLACK))
 
     def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """Write one file inside, making its folders."""
-        self._file(path, self._ask([b"write", inside(path), messages.COUNT.pack(mode), data], FILE_SECONDS, SLACK))
+        self._file(
+            path, self._ask([b"write", asking.inside(path), messages.COUNT.pack(mode), data], FILE_SECONDS, SLACK)
+        )
 
     def close(self) -> None:
         """Kill everything inside, wait until the last process is gone, free all resources. Safe to call twice, and
@@ -98,6 +122,13 @@ class LiveSandbox:
         self._end()
         with self._asking:
             self._link.close()
+
+    def _spent(self, cpu_seconds: float) -> None:
+        """Called with the core seconds of a command whose output was streamed."""
+
+    def _must_be_free(self) -> None:
+        if self._flowing:
+            raise SandboxError("a command of this sandbox is streaming its output", "Leave that stream first.")
 
     def _end(self) -> None:
         with self._ending:
@@ -114,36 +145,63 @@ class LiveSandbox:
         if answer[0] == b"refused":
             raise SandboxError(f"{path} {os.fsdecode(answer[1])}")
         number, text = messages.LENGTH.unpack(answer[1])[0], os.fsdecode(answer[2])
-        raise file_error(path, number, text, self._limits)
+        raise asking.file_error(path, number, text, self._limits)
 
     def _ask(self, request: list[bytes], seconds: float, most: int, kinds: tuple[bytes, ...] = FILE) -> list[bytes]:
-        """Send one request and read its answer. A sandbox that answers too late, or invalidly, is killed."""
+        """Send one request and read its answer."""
         with self._asking:
+            self._must_be_free()
+            self._begins()
+            return self._exchange(messages.WAKE + messages.pack(request), seconds, most, kinds)
+
+    def _exchange(self, data: bytes, seconds: float, most: int, kinds: tuple[bytes, ...]) -> list[bytes]:
+        """Send bytes and read the answer. A sandbox that answers too late, or invalidly, is killed and lost."""
+        with self._asking:
+            if self._lost is not None:
+                raise SandboxLost(self._lost.message, self._lost.hint, self._lost.cause)
             if self._ended:
-                raise SandboxError("the sandbox is closed")
+                raise SandboxClosed("the sandbox is closed")
             self._link.settimeout(seconds)
             try:
-                self._link.sendall(messages.WAKE + messages.pack(request))
+                self._link.sendall(data)
                 return messages.checked(messages.unpack(lambda size: receive(self._link, size), most), kinds)
             except TimeoutError as error:
-                self.close()
-                raise SandboxError(f"the sandbox did not answer within {seconds:.0f} s and was killed") from error
+                raise self._lose(
+                    SandboxLost(f"the sandbox did not answer within {seconds:.0f} s and was killed")
+                ) from error
             except (OSError, EOFError, ValueError, struct.error) as error:
-                reason = self._death(error)
-                self.close()
-                raise reason from error
+                if self._ended:  # by another thread, and that is why the stream broke
+                    raise SandboxClosed("the sandbox was closed while a command ran") from error
+                raise self._lose(self._death(error)) from error
             except BaseException:  # Ctrl-C too may leave half a message: no later answer could be trusted
                 self.close()
                 raise
 
+    def _lose(self, reason: SandboxLost) -> SandboxLost:
+        """Note why the sandbox is gone, for later requests, and end what is left of it."""
+        self._lost = reason
+        self.close()
+        return reason
+
 
 class BubblewrapSandbox(LiveSandbox):
-    """The agent is a process of this machine: killing it ends the whole namespace."""
+    """The agent is a process of this machine: killing it ends the whole namespace.
 
-    def __init__(self, link: Link, hello: Hello, env: Mapping[str, str], limits: Limits, group: Group | None) -> None:
+    It is in no group with a limit, so none of the sandbox's limits can be what killed it (`Cause.LIMIT`)."""
+
+    def __init__(
+        self,
+        link: Link,
+        hello: Hello,
+        env: Mapping[str, str],
+        limits: Limits,
+        group: Group | None = None,
+        freed: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`freed` is called once everything inside is dead."""
         super().__init__(link, env, limits)
         self.hello = hello
-        self.group = group
+        self.group, self._freed = group, freed
         self._process = os.pidfd_open(hello.pid)
 
     def _kill(self) -> None:
@@ -153,8 +211,16 @@ class BubblewrapSandbox(LiveSandbox):
         poll.register(self._process, select.POLLIN)  # readable once pid 1, and so all of its namespace, is gone
         poll.poll(GRACE_SECONDS * 1000)
         os.close(self._process)
-        if self.group:
-            self.group.close()
+        self._freed()
+
+
+def memory_exceeded(limits: Limits) -> SandboxLost:
+    """The kernel killed the agent since the sandbox had used up its memory."""
+    return SandboxLost(
+        f"the sandbox died: what ran in it took more than its {limits.memory_bytes // MIB} MiB of memory",
+        "Give it more memory.",
+        Cause.LIMIT,
+    )
 
 
 def receive(link: Link, size: int) -> bytes:
@@ -167,25 +233,3 @@ def receive(link: Link, size: int) -> bytes:
             raise EOFError("its agent is gone")
         view = view[got:]
     return bytes(data)
-
-
-def inside(path: str) -> bytes:
-    """A path in the agent's form: absolute; a relative one starts at `/testbed`. Raises `SandboxError` for a null
-    byte."""
-    if "\0" in path:
-        raise SandboxError(f"{path!r} holds a null byte: there can be no such file")
-    return os.fsencode(posixpath.join(WORKDIR, path))
-
-
-def encode(words: Sequence[str]) -> bytes:
-    return b"\0".join(os.fsencode(word) for word in words)
-
-
-def file_error(path: str, number: int, text: str, limits: Limits) -> Exception:
-    """The exception for a file the agent could not read or write."""
-    if number == errno.ENOENT:
-        return FileNotFoundError(number, text, path)
-    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        hint = f"Everything written inside may take {limits.disk_bytes // MIB} MiB together."
-        return SandboxError(f"the sandbox's disk is full: writing {path}", hint)
-    return SandboxError(f"{path}: {text}")

@@ -15,17 +15,22 @@ LENGTH = struct.Struct("!Q")
 RUN = struct.Struct("!dQ?")  # timeout in seconds, bytes kept of each stream, merge stderr
 DONE = struct.Struct("!i??dd")  # exit code, timed out, truncated, wall seconds, cpu seconds
 # Processes, bytes of one file, bytes of data of one process (0: limited elsewhere), idle seconds until an agent rests
-# (0: never)
-SETTINGS = struct.Struct("!QQQd")
+# (0: never), control groups that commands enter, descriptors of one process
+SETTINGS = struct.Struct("!QQQdBI")
 ENTRY = struct.Struct("!BIqIQ")  # kind, mode, mtime in nanoseconds, bytes of the path, bytes of the content
 FILE, FOLDER, LINK, END = range(4)  # kinds of entries of a tree that is sent ahead of the first request
 MOST_PARTS = 16
 FRESH, WOKEN = "fresh", "woken"  # the last argument of an agent that starts, and of one that rested
 WAKE = b"\n"
 """Sent before every request: an awake agent skips it; for a resting agent, it ends the shell's `read`."""
+NEXT, STOP = b"n", b"s"
+"""Sent after each piece of a stream: give the next one, or kill the command."""
+PIECE = 1 << 20
+"""Bytes after which the agent sends a piece of a stream; one holds at most a pipe's read more."""
 SHAPES: "dict[bytes, tuple[int | None, ...]]" = {
     b"done": (DONE.size, None, None),  # and stdout, stderr
     b"data": (None,),
+    b"piece": (None,),  # of a command's stdout: more follows
     b"refused": (None,),  # why
     b"errno": (LENGTH.size, None),  # and the error's text
 }

@@ -3,9 +3,10 @@
 No later process has the same name, so the next supervisor finds what a killed one left behind.
 """
 
+import contextlib
 import functools
 import os
-import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,15 +48,41 @@ def left_in(folder: Path) -> Iterator[Path]:
             yield path
 
 
+def remove(folder: Path) -> bool:
+    """Delete a folder that may hold strangers' files, however deep; returns whether it is gone. Never raises.
+
+    Programs do it: they go down by descriptors and in a loop, so that no depth ends in a `RecursionError` or a name too
+    long, they open no file, follow no link, and leave what is mounted below. Folders that forbid reading are first
+    opened to their owner.
+    """
+    for command in (["rm"], ["chmod", "-R", "--", "u+rwx"], ["rm"]):
+        if not os.path.lexists(folder):
+            return True
+        options = ["-rf", "--one-file-system", "--"] if command == ["rm"] else []
+        with contextlib.suppress(OSError):
+            subprocess.run(
+                [*command, *options, os.path.abspath(folder)],  # noqa: PTH100 - `resolve` would follow a link
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+    return not os.path.lexists(folder)
+
+
 @contextmanager
 def scratch(parent: Path | None = None) -> Iterator[Path]:
     """A temporary folder, removed when the context ends, or by a later `sweep` if this process was killed."""
-    with tempfile.TemporaryDirectory(prefix=marked(), dir=parent, ignore_cleanup_errors=True) as name:
-        yield Path(name)
+    folder = Path(tempfile.mkdtemp(prefix=marked(), dir=parent))
+    try:
+        yield folder
+    finally:
+        remove(folder)
 
 
 def sweep(parent: Path | None = None) -> None:
-    """Remove this user's scratch folders that killed processes left."""
+    """Remove this user's scratch folders that killed processes left. One that cannot be removed is left for the next
+    time, and keeps no other."""
     for folder in left_in(parent or Path(tempfile.gettempdir())):
-        if folder.lstat().st_uid == os.geteuid():
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another supervisor sweeps too
+            if folder.lstat().st_uid == os.geteuid():
+                remove(folder)

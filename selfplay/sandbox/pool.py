@@ -14,14 +14,14 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
 from selfplay.sandbox.machine import SHARE, LimitsTooLarge, check, machine
-from selfplay.sandbox.protocol import MIB, Backend, Limits, Sandbox, SandboxError, World
+from selfplay.sandbox.protocol import MIB, Backend, Limits, Sandbox, SandboxClosed, SandboxError, World
 
 OVERCOMMIT = 4.0
 """Sandboxes seldom reach their limits together, so the sum of the limits may be this many times the memory."""
 PER_CORE = 256
 
 
-class LeaseClosed(SandboxError):
+class LeaseClosed(SandboxClosed):
     """A sandbox was requested from a lease that has ended."""
 
 
@@ -55,7 +55,7 @@ class Lease:
     """
 
     def __init__(self, backend: Backend, limits: Limits) -> None:
-        self.name, self.image_id, self.limits = backend.name, backend.image_id, limits
+        self.name, self.python, self.image_id, self.limits = backend.name, backend.python, backend.image_id, limits
         self._backend = backend
         self._lock = threading.Lock()
         self._live: Sandbox | None = None
@@ -123,6 +123,7 @@ class _Held:
 
     def __init__(self, sandbox: Sandbox, freed: Callable[[], None]) -> None:
         self.run, self.read_file, self.write_file = sandbox.run, sandbox.read_file, sandbox.write_file
+        self.stream = sandbox.stream
         self._close, self._freed = sandbox.close, freed
 
     def close(self) -> None:

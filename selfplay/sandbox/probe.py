@@ -20,8 +20,9 @@ from typing import Protocol, TypeVar
 
 from selfplay.sandbox import canary, owners
 from selfplay.sandbox.live import LiveSandbox
-from selfplay.sandbox.protocol import MIB, IsolationUnavailable, Limits, Mount, SandboxError, World
+from selfplay.sandbox.protocol import MIB, IsolationUnavailable, Limits, Mount, SandboxError, SandboxLost, World
 
+TRIES = 3  # the canary may be lost to somebody else's kill
 LIMITS = Limits(memory_bytes=256 * MIB, disk_bytes=16 * MIB, processes=24, cpus=1.0)
 SECONDS = 20.0
 FEW = 3  # the agent, the canary, and perhaps a shell between them
@@ -91,14 +92,32 @@ class Traps:
 
 
 def probe(backend: Probed[Started]) -> tuple[str, ...]:
-    """The promises that were tested and hold, in order.
+    """The promises that were tested and hold, in order. What somebody kills in the middle is tested again.
 
     Raises `IsolationUnavailable` naming the first that does not hold here, and what to do about it."""
+    for _ in range(TRIES - 1):
+        try:
+            return probed_once(backend)
+        except SandboxLost:
+            continue
+    try:
+        return probed_once(backend)
+    except SandboxLost as lost:
+        if isinstance(lost, IsolationUnavailable):
+            raise
+        hint = lost.hint or backend.remedy()
+        raise IsolationUnavailable(f"no sandbox can be started here: {lost.message}", hint) from lost
+
+
+def probed_once(backend: Probed[Started]) -> tuple[str, ...]:
+    """As `probe`. Raises `SandboxLost` when the canary's sandbox is lost."""
     kept: list[str] = []
     try:
         with traps(backend.owner()) as set_up, contextlib.closing(backend.start(set_up.world, LIMITS)) as sandbox:
             for promise in promises(backend, sandbox, set_up):
                 kept.append(promise)
+    except SandboxLost:
+        raise
     except IsolationUnavailable as error:
         if not error.hint:
             raise IsolationUnavailable(error.message, backend.remedy()) from error

@@ -7,13 +7,15 @@ into live `Sandbox`es. Nothing here knows what runs inside: a build, a test suit
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 from selfplay.errors import SelfplayError
 
 MIB = 1024 * 1024
-BYTES_PER_FILE = 4096
+BYTES_PER_FILE = PAGE = 4096
+SHARE_OF_SOCKETS = 8
 LEAST = {"memory_bytes": 8 * MIB, "disk_bytes": 256 * 1024, "processes": 1, "cpus": 0.01, "output_bytes": 1}
 """Smaller limits are an error for kernel and engine, or, worse, mean no limit at all."""
 WORKDIR = "/testbed"
@@ -24,6 +26,39 @@ class SandboxError(SelfplayError):
     """The sandbox itself failed (not the command in it): it could not start, vanished, or its disk is full."""
 
 
+class Cause(StrEnum):
+    """Why a sandbox ended before it was closed.
+
+    `LIMIT`: the kernel states that a limit of this sandbox killed it, so what ran inside may be to blame. `OUTSIDE`:
+    what holds it (the launcher, the engine) went away. `UNKNOWN`: anything else, such as a signal from outside, or the
+    machine being out of memory.
+    """
+
+    LIMIT = "limit"
+    OUTSIDE = "outside"
+    UNKNOWN = "unknown"
+
+
+class SandboxGone(SandboxError):
+    """There is no sandbox any more, so nothing can be said about what ran in it."""
+
+
+class SandboxClosed(SandboxGone):
+    """Its user closed the sandbox, perhaps while a command ran in it."""
+
+
+class SandboxLost(SandboxGone):
+    """A sandbox died, stopped answering, or was lost while it started; nothing is known about what ran in it.
+
+    Only `Cause.LIMIT`, when it repeats in a fresh sandbox, says something about what ran inside. A sandbox that its
+    user closed is not lost.
+    """
+
+    def __init__(self, message: str, hint: str = "", cause: Cause = Cause.UNKNOWN) -> None:
+        super().__init__(message, hint)
+        self.cause = cause
+
+
 class IsolationUnavailable(SandboxError):
     """This machine cannot isolate as promised; the message names the first promise that does not hold."""
 
@@ -32,9 +67,9 @@ class IsolationUnavailable(SandboxError):
 class Limits:
     """Limits of one sandbox. `output_bytes` caps what is kept of each stream of one command (head and tail).
 
-    `disk_bytes` covers everything written inside together (`/testbed`, `/tmp`, `/dev/shm`, the home), except mounts,
-    with at most one file per 4 KiB; it lies in memory and counts against `memory_bytes` too. Docker divides it among
-    the four places. Where no control group can be made, `memory_bytes` holds only for the private memory of each
+    `disk_bytes` covers everything written inside together (`/testbed`, `/tmp`, `/dev/shm`, the home, the folders of
+    the world), with at most one file per 4 KiB; it lies in memory and counts against `memory_bytes` too. Docker divides
+    it among these places. Where no control group can be made, `memory_bytes` holds only for the private memory of each
     process and shared memory has no limit; a backend reports what enforces which limit on this machine.
     """
 
@@ -55,28 +90,34 @@ class Limits:
         """How many files and folders the disk may hold."""
         return self.disk_bytes // BYTES_PER_FILE
 
+    @property
+    def socket_bytes(self) -> int:
+        """How much the buffers of TCP and UDP sockets may hold where the kernel counts them apart (control groups v1);
+        under v2 they are part of `memory_bytes`."""
+        return max(self.memory_bytes // SHARE_OF_SOCKETS // PAGE * PAGE, PAGE)
+
 
 @dataclass(frozen=True)
 class Mount:
-    """A host folder or file seen inside, read-only unless `writable`."""
+    """A host folder or file seen inside, always read-only."""
 
     source: Path
     target: str
-    writable: bool = False
 
 
 @dataclass(frozen=True)
 class World:
     """What a sandbox sees: host folders stacked (lowest first) as a private copy-on-write `/testbed`, plus mounts.
 
-    `tree` may be empty: then `/testbed` is an empty writable folder. `network` is True only while an environment
-    is built. `env` is the whole environment of every command (the host's is never inherited).
+    `tree` may be empty: then `/testbed` is an empty writable folder. `folders` are absolute places of empty writable
+    folders on the sandbox's own disk; nothing of the host is ever writable inside. `env` is the whole environment of
+    every command (the host's is never inherited). No sandbox has a network, only a loopback of its own.
     """
 
     tree: tuple[Path, ...] = ()
     mounts: tuple[Mount, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    network: bool = False
+    folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,8 +164,20 @@ class Sandbox(Protocol):
     ) -> Completed:
         """Run `command` (a string goes to `bash -c`, a sequence is an argv); `env` adds to the world's.
 
-        `merge_stderr` sends stderr into stdout, in the order written. Raises `SandboxError` when the sandbox
-        itself is gone; a failing, killed or timed-out command is a `Completed`, never an exception.
+        `merge_stderr` sends stderr into stdout, in the order written. Raises `SandboxLost` when the sandbox itself is
+        gone, `SandboxError` when it was closed; a failing, killed or timed-out command is a `Completed`, never an
+        exception.
+        """
+        ...
+
+    def stream(
+        self, command: str | Sequence[str], *, timeout: float, env: Mapping[str, str] | None = None
+    ) -> AbstractContextManager[IO[bytes]]:
+        """Run `command` in `/testbed` and read its whole stdout, of any length, while it runs.
+
+        The command waits while nothing is read, so only one piece is held in memory. Leaving the context before the end
+        of the stream kills it; until then no other command of this sandbox may run. Reading past the last byte raises
+        `SandboxError` when the command failed, was killed or ran longer than `timeout` seconds. Used by one thread.
         """
         ...
 
@@ -152,12 +205,18 @@ class Backend(Protocol):
     def name(self) -> str: ...
 
     @property
+    def python(self) -> str:
+        """The interpreter that every sandbox has, for programs of ours."""
+        ...
+
+    @property
     def image_id(self) -> str:
         """The user's image that sandboxes run; empty where they run this machine's own programs."""
         ...
 
     def open(self, world: World, limits: Limits = Limits()) -> AbstractContextManager[Sandbox]:
-        """A started sandbox, closed when the context ends. Raises `SandboxError`."""
+        """A started sandbox, closed when the context ends. Raises `SandboxError`; `SandboxLost` when it was lost while
+        it started."""
         ...
 
     def close(self) -> None:

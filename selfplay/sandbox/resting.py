@@ -20,12 +20,13 @@ called `sh`: called `bash`, with a socket as input, it would run the `.bashrc` t
 
 def keep_only(ends: tuple[int, ...]) -> None:
     """Close every descriptor but these and the first three. No command inherits any of them."""
-    for end in ends:
+    first = 3
+    for end in sorted(ends):
         posix.set_inheritable(end, False)
-    last = max(2, *ends)  # the program's, where it is kept
-    if last > 3:
-        posix.closerange(3, last)  # never an empty range: CPython takes one below 0 for everything
-    posix.closerange(last + 1, OPEN_FILES)
+        if end > first:  # never an empty range: CPython takes one below 0 for everything
+            posix.closerange(first, end)
+        first = max(first, end + 1)
+    posix.closerange(first, OPEN_FILES)
 
 
 def rest(kept: tuple[int, ...]) -> None:

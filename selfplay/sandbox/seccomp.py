@@ -7,6 +7,9 @@ A denied call returns EPERM, so programs that probe for it continue. `clone3` re
 that a filter cannot read, and the C library then falls back to `clone`, whose flags it can read. Calls of another
 architecture (32-bit ones, for instance) would have other numbers, so they kill the process.
 
+Calls that slow a process down are refused for the agent, which is process 1 inside, and for all processes of the user,
+of which it is one. A command may use them on itself and its own children.
+
 Sockets are allowed by family, not denied: vsock, for example, is not confined by a network namespace and reaches a
 hypervisor.
 """
@@ -26,6 +29,9 @@ NAMESPACE_FLAGS = 0x7E020080  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET,TIME}
 TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX can type into the user's terminal
 FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
 X32 = 0x40000000
+AGENT = 1  # its process number inside
+PRIO_USER, IOPRIO_WHO_USER = 2, 3
+SCHEDULING = ("sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
 
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
 
@@ -57,6 +63,18 @@ def if_argument(offset: int, denied: tuple[int, ...], number: int) -> list[bytes
     return [instruction(LOAD, offset), *tests, instruction(RETURN, ALLOW), refuse(number)]
 
 
+def unless_agent(user: int) -> list[bytes]:
+    """Refuse `which, who` arguments that reach the agent: by its number, or as one of the user's processes."""
+    return [
+        instruction(LOAD, FIRST_ARGUMENT),
+        instruction(JUMP_EQUAL, user, 3, 0),
+        instruction(LOAD, SECOND_ARGUMENT),
+        instruction(JUMP_EQUAL, AGENT, 1, 0),
+        instruction(RETURN, ALLOW),
+        refuse(errno.EPERM),
+    ]
+
+
 def program(machine_name: str | None = None) -> bytes:
     """The filter for this machine, as `bwrap --seccomp` reads it. Raises `IsolationUnavailable` for an unknown
     machine."""
@@ -79,6 +97,8 @@ def program(machine_name: str | None = None) -> bytes:
         *on_call(call["ioctl"], if_argument(SECOND_ARGUMENT, TERMINAL_INPUT, errno.EPERM)),
         # Only a process's own limits: those of pid 1 are set once, from outside.
         *on_call(call["prlimit64"], unless_argument(FIRST_ARGUMENT, (0,), errno.EPERM)),
+        *on_call(call["setpriority"], unless_agent(PRIO_USER)),
+        *on_call(call["ioprio_set"], unless_agent(IOPRIO_WHO_USER)),
         *on_call(
             call["clone"],
             [
@@ -89,6 +109,8 @@ def program(machine_name: str | None = None) -> bytes:
             ],
         ),
     ]
+    for name_of_call in SCHEDULING:
+        lines += on_call(call[name_of_call], if_argument(FIRST_ARGUMENT, (AGENT,), errno.EPERM))
     for number in system_calls.numbers(system_calls.DENIED, name).values():
         lines += on_call(number, [refuse(errno.EPERM)])
     return b"".join([*lines, instruction(RETURN, ALLOW)])

@@ -12,7 +12,13 @@ INSPECTED = """
 clone       56 220
 clone3     435 435
 ioctl       16  29
+ioprio_set 251  30
 prlimit64  302 261
+sched_setaffinity  203 122
+sched_setattr      314 274
+sched_setparam     142 118
+sched_setscheduler 144 119
+setpriority        141 140
 socket      41 198
 socketpair  53 199
 """

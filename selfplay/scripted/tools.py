@@ -2,9 +2,11 @@
 
 import base64
 import shlex
-import zlib
+from typing import TypeVar
 
 from selfplay.agent.actions import Call, Observation
+from selfplay.answers import MOST_VALUES, answer, inflated
+from selfplay.plain import encode
 from selfplay.scripted.edits.cuts import Change, Cut, line_end, split_lines
 from selfplay.scripted.policy import Script, Stuck
 
@@ -12,7 +14,9 @@ PAGE = 120_000
 """Characters read at once: fewer than the cap of one observation."""
 MOST_EDITS = 6
 """How many places of one file are edited one by one; with more the whole file is written."""
-MAX_UNPACKED = 256 * 1024 * 1024
+MAX_UNPACKED = 64 * 1024 * 1024
+SHOWN = 200
+T = TypeVar("T")
 
 
 def bash(command: str, timeout: float = 120.0) -> Script[Observation]:
@@ -46,12 +50,20 @@ def packed(command: str) -> Script[str]:
 
 
 def unpack(packed: str) -> str:
-    """The text behind gzip and base64, refused beyond `MAX_UNPACKED` bytes: the repository's processes wrote it."""
-    inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    data = inflater.decompress(base64.b64decode(packed), MAX_UNPACKED)
-    if not inflater.eof:
-        raise ValueError(f"more than {MAX_UNPACKED} bytes, or cut short")
-    return data.decode("utf-8")
+    """The text behind gzip and base64, refused beyond `MAX_UNPACKED` bytes: the repository's processes wrote it. Raises
+    `Stuck`."""
+    try:
+        return inflated(base64.b64decode(packed), MAX_UNPACKED, gzip=True).decode("utf-8")
+    except ValueError as error:
+        raise Stuck(f"what came back cannot be read: {str(error)[:SHOWN]}") from error
+
+
+def told(kind: type[T], text: str, values: int = MOST_VALUES) -> T:
+    """The value of that type behind JSON that a process of the repository wrote. Raises `Stuck`."""
+    try:
+        return answer(kind, encode(text), most=MAX_UNPACKED, values=values)
+    except ValueError as error:
+        raise Stuck(f"the report cannot be read: {error}") from error
 
 
 def make_change(change: Change) -> Script[None]:

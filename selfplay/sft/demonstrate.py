@@ -7,7 +7,7 @@ are real. A demonstration that the harness rejects, or that makes another tree t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from selfplay import patches
 from selfplay.agent import Finish, Trajectory, play_episode
@@ -20,7 +20,7 @@ from selfplay.repository import Suite
 from selfplay.roles.injector import INJECTOR
 from selfplay.roles.injector.collect import collect
 from selfplay.roles.injector.staged import StagedInjector
-from selfplay.roles.injector.task import InjectorTask
+from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.bug_record import tree_key
 from selfplay.sandbox import Sandbox, World
 from selfplay.sandbox.pool import Pool
@@ -67,8 +67,11 @@ async def demonstrate_bug(stored: StoredBug, pool: Pool, workers: Workers) -> De
 
 
 def injector_task_of(bug: Bug, number: int, suite: Suite) -> InjectorTask:
-    """The task of episode `number`, which made this bug, as far as its record tells."""
-    least = {name: bug.thresholds[name] for name in ("min_passing_tests", "min_changed_files", "min_failing_tests")}
+    """The task of episode `number`, which made this bug, as far as its record tells. Raises `ArtifactError`."""
+    names = ("min_passing_tests", "min_changed_files", "min_failing_tests")
+    least: dict[str, Any] = {name: bug.thresholds.get(name) for name in names}
+    if bug.strategy not in get_args(Strategy) or not all(type(value) is int for value in least.values()):
+        raise ArtifactError(f"{bug.id} was made by a strategy or with thresholds that selfplay does not know")
     strategy: Any = bug.strategy
     return InjectorTask(strategy, bug.seed, number, suite, **least)
 

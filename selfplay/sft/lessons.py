@@ -86,7 +86,7 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
     if "solver" not in roles:
         return
     told = {bug.id: _solver_told(pool.folder / "bugs" / bug.id) for bug in pool.bugs()}
-    for attempt in pool.attempts.all():
+    for attempt in pool.attempts.all(diffs=False):
         path = folder / attempt.trajectory
         if attempt.resolved and told.get(attempt.bug) and path.is_file():  # a control has no episode
             yield Success(path, "solver", told[attempt.bug])
@@ -95,7 +95,7 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
 def lessons(success: Success, observation_chars: int) -> list[Lesson]:
     """The examples of an episode: one, or one per stage of a staged injector. Empty for a script whose calls the
     textual format cannot express. Raises `TrajectoryError`."""
-    trajectory = load(success.path)
+    trajectory = load(success.path, linked=False)
     name = success.path.name.removesuffix(".jsonl.zst")
     conversations = _ended(trajectory) or _spoken(trajectory, success.told, observation_chars)
     return [

@@ -7,7 +7,7 @@ from selfplay.artifact import Artifact
 from selfplay.sandbox import Backend, Limits, World
 from selfplay.workbench.cache import RunCache
 from selfplay.workbench.result import Inspection, Meter, TestRun
-from selfplay.workbench.running import Request, Run, run_tests
+from selfplay.workbench.running import Request, run_tests
 from selfplay.workbench.staging import DoesNotApply, apply_diffs, missing_files
 
 
@@ -55,8 +55,8 @@ class Workbench:
         original.
 
         An identical earlier run is returned from the cache; another value of `repeat` asks for one more run. A variant
-        may have a shorter `time_limit` (seconds). Raises `SandboxError` when no sandbox is available; errors of diffs,
-        tests or parser are reported in the `TestRun`.
+        may have a shorter `time_limit` (seconds). Raises `SandboxError` when no sandbox is available or it is lost;
+        errors of diffs, tests or parser are reported in the `TestRun`.
         """
         seconds = min(self.time_limit, time_limit or self.time_limit)
         diffs = tuple(diff for diff in diffs if diff)
@@ -86,18 +86,12 @@ class Workbench:
             self._world, self.artifact.test_script, self.artifact.test_parser, seconds, self._limits,
             diffs=diffs, names=self._names, restore=restore,
         )  # fmt: skip
-        run = self._metered(request)
-        if run.stage == "script":  # its sandbox is gone: the script's doing only if that happens again
-            run = self._metered(request)
-        return run.summary()
-
-    def _metered(self, request: Request) -> Run:
         run = run_tests(self._backend, request)
         if run.stage != "apply":
-            self.meter.runs += 1
+            self.meter.runs += run.tries
             self.meter.seconds += run.seconds
             self.meter.cpu_seconds += run.cpu_seconds
-        return run
+        return run.summary()
 
     @property
     def _names(self) -> dict[str, str]:

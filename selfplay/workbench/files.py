@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay.plain import decode, encode
-from selfplay.sandbox import MIB, WORKDIR, Completed, Sandbox, SandboxError
+from selfplay.sandbox import MIB, WORKDIR, Completed, Sandbox, SandboxError, SandboxGone
 from selfplay.workbench.staging import DoesNotApply, prepare
 
 MOST_COMPILED = 8 * MIB
@@ -75,6 +75,8 @@ def read_compiled(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
     for path in compiled_forms(sandbox, paths):
         try:
             found[path] = sandbox.read_file(f"{WORKDIR}/{path}", MOST_COMPILED)
+        except SandboxGone:
+            raise
         except (FileNotFoundError, SandboxError):
             continue
     return found
@@ -88,7 +90,7 @@ def sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
     found = {}
     for entry in done.stdout.split(b"\0"):
         digest, _, path = entry.partition(b"  ")
-        found[decode(path)] = digest.decode()
+        found[decode(path)] = digest.decode("ascii", "replace")
     return found
 
 

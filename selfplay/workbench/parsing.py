@@ -4,12 +4,12 @@ The tests never share a sandbox with the parser, so they cannot change it; the p
 repository. Its output is read strictly: one JSON object, test id to "passed" or "failed", not empty.
 """
 
-import json
 from dataclasses import replace
-from typing import Any
 
+from selfplay.answers import AnswerError, json_value
 from selfplay.plain import encode
-from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError, World
+from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError, SandboxGone, World
+from selfplay.sandbox.killed import was_killed
 from selfplay.workbench.result import Outcome
 
 PARSER_SECONDS = 15.0
@@ -19,14 +19,23 @@ class ParserError(Exception):
     """Why a parser gave no outcomes; it becomes the `error` of a run and never leaves the workbench."""
 
 
+class ParserKilled(ParserError):
+    """Something killed the parser, perhaps nothing of its own."""
+
+
 def parse_log(backend: Backend, world: World, limits: Limits, parser: str, log: bytes) -> dict[str, Outcome]:
-    """Outcomes by test id. Raises `ParserError` with one line that names what the parser did wrong."""
+    """Outcomes by test id. Raises `SandboxLost`, and `ParserError` with one line that names what the parser did
+    wrong."""
     with backend.open(replace(world, tree=()), limits) as sandbox:
         try:
             sandbox.write_file(f"{WORKDIR}/test_parser.py", encode(parser))
-            done = sandbox.run(["python3", "test_parser.py"], timeout=PARSER_SECONDS, stdin=log)
+            done = sandbox.run([backend.python, "-I", "-S", "test_parser.py"], timeout=PARSER_SECONDS, stdin=log)
+        except SandboxGone:
+            raise
         except SandboxError as error:
-            raise ParserError(f"test_parser.py took its sandbox down: {error.message}") from error
+            raise ParserError(f"test_parser.py cannot be run: {error.message}") from error
+    if was_killed(done):
+        raise ParserKilled("test_parser.py was killed")
     if done.timed_out:
         raise ParserError(f"test_parser.py did not end within {PARSER_SECONDS:g} s")
     if done.exit_code != 0:
@@ -40,8 +49,8 @@ def parse_log(backend: Backend, world: World, limits: Limits, parser: str, log: 
 def read_outcomes(printed: bytes) -> dict[str, Outcome]:
     """The JSON map a parser printed. Raises `ParserError` for anything else, `{}` included."""
     try:
-        value = json.loads(printed.decode("utf-8"), object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:
+        value = json_value(printed, characters="any")
+    except AnswerError as error:
         shown = printed[:60].decode("utf-8", "replace")
         raise ParserError(f"test_parser.py printed no JSON: {shown!r} ({error})") from error
     if not isinstance(value, dict):
@@ -50,16 +59,9 @@ def read_outcomes(printed: bytes) -> dict[str, Outcome]:
         raise ParserError("test_parser.py found no test in the log: it printed {}")
     for test, outcome in value.items():
         if outcome not in ("passed", "failed"):
-            raise ParserError(f'test_parser.py says {outcome!r} of {test!r}; only "passed" and "failed" are known')
+            raise ParserError(
+                f'test_parser.py says {repr(outcome)[:60]} of {test[:200]!r}; only "passed" and "failed" are known'
+            )
         if not test.strip() or any("\ud800" <= character <= "\udfff" for character in test):
-            raise ParserError(f"test_parser.py names a test {test!r}, which is not text")
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value: dict[str, Any] = {}
-    for name, inner in pairs:
-        if name in value:
-            raise ValueError(f"{name!r} occurs twice")
-        value[name] = inner
+            raise ParserError(f"test_parser.py names a test {test[:200]!r}, which is not text")
     return value

@@ -4,23 +4,34 @@ Contract: `bash test_script.sh | python test_parser.py` from the repository root
 alone. The script is mounted read-only outside the tree: the tests it runs cannot rewrite it. Diffs are applied by `git
 apply` inside the sandbox, outside any repository: inside a repository, git silently skips paths that fall outside it.
 Both the checks' workbench and the oracle's trials use this engine; it knows neither.
+
+A sandbox that was lost, or a process killed in it, says nothing of what ran: the loss is raised, and whoever asked for
+the run plays it again (`rollout/losses.py`). This is the one place where a loss becomes a verdict: a limit that was met
+inside, or a kill of script or parser, is believed when it happens again in a fresh sandbox.
 """
 
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
+from selfplay.patches import PatchError, touched_paths
 from selfplay.plain import encode
-from selfplay.sandbox import Backend, Limits, Mount, Sandbox, SandboxError, World
+from selfplay.sandbox import Backend, Cause, Limits, Mount, Sandbox, SandboxError, SandboxGone, SandboxLost, World
+from selfplay.sandbox.killed import KILLED, PAUSES, ProgramKilled, refuse_dangerous_place
 from selfplay.sandbox.owners import scratch
 from selfplay.workbench.files import TestFile, compiled_forms, put, read_compiled, sums
-from selfplay.workbench.parsing import ParserError, parse_log
-from selfplay.workbench.result import TestRun
-from selfplay.workbench.staging import DoesNotApply, apply_diffs, original_mounts, restore_files
+from selfplay.workbench.parsing import ParserError, ParserKilled, parse_log
+from selfplay.workbench.restoring import drop_compiled, restore_files
+from selfplay.workbench.result import Stage, TestRun
+from selfplay.workbench.staging import DoesNotApply, apply_diffs
 
 ORACLE = "/oracle"
 """The folder of the script and of the files mounted beside it."""
 TAIL_CHARACTERS = 4000
+LIMITS = 2
+"""How often a limit must be met, each time in a fresh sandbox, to be the request's doing."""
 
 
 @dataclass(frozen=True)
@@ -57,46 +68,91 @@ class Request:
 class Run(TestRun):
     """A test run with everything that was asked for. `log` is what the parser read. `planted`: the optional diff
     applied. `rewritten`: watched files, and their compiled forms, that changed. `compiled`: the compiled forms of
-    `files`. `found`: the content of those files in `read` that exist."""
+    `files`. `found`: the content of those files in `read` that exist. `tries`: how many runs it took."""
 
     log: bytes = b""
     planted: bool = False
     rewritten: tuple[str, ...] = ()
     compiled: Mapping[str, bytes] = field(default_factory=dict)
     found: Mapping[str, bytes] = field(default_factory=dict)
+    tries: int = 1
 
     def summary(self) -> TestRun:
         """The outcomes and their cost, without the log and the files: small enough to be kept."""
         return TestRun(**{one.name: getattr(self, one.name) for one in fields(TestRun)})
 
 
+class _Doubtful(Exception):
+    """A run that met a limit, or whose script was killed: believed only when that comes again."""
+
+    def __init__(self, run: Run, killed: bool = False) -> None:
+        super().__init__(run.error)
+        self.run, self.killed = run, killed
+
+
 def run_tests(backend: Backend, request: Request) -> Run:
     """Run a request in a fresh sandbox, and parse its log in another one after the first is closed.
 
-    Raises `SandboxError` when no sandbox is available; errors of diffs, tests or parser are reported in the `Run`."""
+    A limit that is met twice is the request's doing. What is killed without one may have been killed by others: it is
+    believed when it comes at every try, and a program that does nothing lives as long beside it. Raises `SandboxError`
+    when no sandbox is available or it is lost; errors of diffs, tests or parser are reported in the `Run`."""
+    limits = 0
+    for tries, pause in enumerate(PAUSES, 1):
+        time.sleep(pause)
+        try:
+            return replace(_tried(backend, request), tries=tries)
+        except _Doubtful as doubtful:
+            found = replace(doubtful.run, tries=tries)
+            limits += not doubtful.killed
+        if limits == LIMITS:
+            return found
+    refuse_dangerous_place(backend, request.world, request.limits, found.seconds)
+    return found
+
+
+def _tried(backend: Backend, request: Request) -> Run:
+    """One try. Raises `_Doubtful`, and `SandboxLost` for any loss that no limit explains."""
     with scratch() as folder:
         world = _staged_world(folder, request)
         with backend.open(world, request.limits) as sandbox:
             run = _in_sandbox(sandbox, request)
-    if run.stage is not None:
-        return run
+        return run if run.stage else _parsed(backend, request, run)
+
+
+def _parsed(backend: Backend, request: Request, run: Run) -> Run:
+    """The run with its outcomes. Whether a script that was killed did it itself, only another run can tell."""
     try:
         outcomes = parse_log(backend, request.world, request.limits, request.parser, run.log)
+        run = replace(run, outcomes=outcomes)
+    except SandboxLost as lost:
+        raise _limit_met(lost, "parser") from lost
+    except ParserKilled as error:
+        raise _Doubtful(replace(run, stage="parser", error=str(error)), killed=True) from error
     except ParserError as error:
-        return replace(run, stage="parser", error=str(error))
-    return replace(run, outcomes=outcomes)
+        run = replace(run, stage="parser", error=str(error))
+    if run.exit_code in KILLED and not run.timed_out:
+        raise _Doubtful(run, killed=True)
+    return run
+
+
+def _limit_met(lost: SandboxLost, stage: Stage) -> Exception:
+    """What to raise for a loss: a doubtful run when what runs can have brought it about, else the loss itself."""
+    if lost.cause is not Cause.LIMIT and not isinstance(lost, ProgramKilled):
+        return lost
+    what = {"apply": "the diffs", "script": "test_script.sh", "parser": "test_parser.py"}[stage]
+    told = f"{what} took the sandbox down: {lost.message}"
+    return _Doubtful(Run(stage=stage, error=told), killed=isinstance(lost, ProgramKilled))
 
 
 def _staged_world(folder: Path, request: Request) -> World:
-    """The world with the script, the files beside it, and the original's layers when files must be restored."""
+    """The world with the script and the files beside it."""
     folder.chmod(0o755)  # the sandbox's user must be able to read it
     for name, text in {"test_script.sh": request.script, **request.beside}.items():
         file = folder / name
         file.parent.mkdir(exist_ok=True)
         file.write_bytes(encode(text))
         file.chmod(0o644)
-    originals = original_mounts(request.world) if request.restore else []
-    return replace(request.world, mounts=(*request.world.mounts, Mount(folder, ORACLE), *originals))
+    return replace(request.world, mounts=(*request.world.mounts, Mount(folder, ORACLE)))
 
 
 def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
@@ -105,6 +161,10 @@ def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
         planted = _stage(sandbox, request)
         watched = _with_compiled_forms(sandbox, request.watch)
         before = sums(sandbox, watched)
+    except SandboxLost as lost:
+        raise _limit_met(lost, "apply") from lost
+    except SandboxGone:
+        raise
     except (DoesNotApply, SandboxError) as error:
         return Run(stage="apply", error=str(error))
     try:
@@ -115,8 +175,12 @@ def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
         found = _found(sandbox, request.read)
         after = sums(sandbox, watched)
         compiled = read_compiled(sandbox, sorted(request.files)) if request.keep_compiled else {}
+    except SandboxLost as lost:
+        raise _limit_met(lost, "script") from lost
+    except SandboxGone:
+        raise
     except SandboxError as error:
-        return Run(stage="script", error=f"test_script.sh took its sandbox down: {error.message}", planted=planted)
+        return Run(stage="script", error=f"after test_script.sh: {error.message}", planted=planted)
     return Run(
         exit_code=done.exit_code, seconds=done.seconds, cpu_seconds=done.cpu_seconds, timed_out=done.timed_out,
         truncated=done.truncated, log_tail=done.text[-TAIL_CHARACTERS:], log=done.stdout, planted=planted,
@@ -129,9 +193,21 @@ def _stage(sandbox: Sandbox, request: Request) -> bool:
     """Make the variant; returns whether the optional diff applied."""
     apply_diffs(sandbox, request.diffs, lambda diff: request.names.get(diff, "the diff"))
     planted = bool(request.optional) and _applied(sandbox, request.optional)
-    restore_files(sandbox, request.restore, len(request.world.tree))
+    restore_files(sandbox, request.world, request.restore)
+    drop_compiled(
+        sandbox, sorted({path for diff in request.diffs for path in touched_paths(diff)} - {*request.restore})
+    )
     put(sandbox, request.files, request.compiled)
     return planted
+
+
+def _changed(request: Request) -> set[str]:
+    """The paths that its diffs change; those of a diff that only git can read are not known."""
+    found: set[str] = set()
+    for diff in request.diffs:
+        with suppress(PatchError):
+            found |= set(touched_paths(diff))
+    return found
 
 
 def _applied(sandbox: Sandbox, diff: str) -> bool:
@@ -153,6 +229,8 @@ def _found(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
     for path in paths:
         try:
             found[path] = sandbox.read_file(path)
+        except SandboxGone:
+            raise
         except (FileNotFoundError, SandboxError):
             continue
     return found

@@ -6,9 +6,9 @@ Everything here runs before any code of the repository does, and uses only progr
 from collections.abc import Callable, Sequence
 
 from selfplay.plain import encode
-from selfplay.sandbox import Completed, Mount, Sandbox, SandboxError, World
+from selfplay.sandbox import Completed, Sandbox, SandboxError, SandboxGone
+from selfplay.sandbox.killed import unless_killed
 
-ORIGINAL = "/original"
 APPLY_SECONDS = 60.0
 GIT_ENV = {
     "GIT_CEILING_DIRECTORIES": "/",
@@ -17,40 +17,10 @@ GIT_ENV = {
     "LC_ALL": "C.UTF-8",
 }
 _MISSING = 'while IFS= read -r -d "" path; do [ -f "$path" ] || printf "%s\\0" "$path"; done'
-# each file as the topmost layer has it; a link or file in the place of one of its folders is removed first. One `rm`
-# for all and one `cp` per layer: one process per file would cost more than the copying
-_RESTORE = r"""
-set -e -o pipefail
-here="$PWD"; paths=()
-while IFS= read -r -d "" path; do
-  prefix=""; rest="$path"
-  while [[ "$rest" == */* ]]; do
-    prefix+="${rest%%/*}"; rest="${rest#*/}"
-    if [ -L "$prefix" ] || { [ -e "$prefix" ] && [ ! -d "$prefix" ]; }; then rm -f -- "$prefix"; fi
-    prefix+="/"
-  done
-  paths+=("$path")
-done
-printf '%s\0' "${paths[@]}" | xargs -0 rm -rf --
-for layer in "$@"; do
-  found=(); left=()
-  for path in "${paths[@]}"; do
-    if [ -e "$layer/$path" ] || [ -L "$layer/$path" ]; then found+=("$path"); else left+=("$path"); fi
-  done
-  cd "$layer"
-  if [ ${#found[@]} -gt 0 ]; then printf '%s\0' "${found[@]}" | xargs -0 cp -dp --parents -t "$here" --; fi
-  paths=("${left[@]}")
-done
-"""
 
 
 class DoesNotApply(Exception):
     """A diff that `git apply` refuses, or a file that could not be restored; becomes the `error` of a run."""
-
-
-def original_mounts(world: World) -> list[Mount]:
-    """The layers of the world, mounted where `restore_files` looks for them."""
-    return [Mount(layer, f"{ORIGINAL}/{index}") for index, layer in enumerate(world.tree)]
 
 
 def apply_diffs(sandbox: Sandbox, diffs: Sequence[str], name: Callable[[str], str] = lambda diff: "the diff") -> None:
@@ -63,21 +33,10 @@ def apply_diffs(sandbox: Sandbox, diffs: Sequence[str], name: Callable[[str], st
             raise DoesNotApply(f"{name(diff)} does not apply: {reason}")
 
 
-def restore_files(sandbox: Sandbox, paths: Sequence[str], layers: int) -> None:
-    """Put `paths` back as in the topmost of the `layers` mounted by `original_mounts`. Raises `DoesNotApply`."""
-    if not paths:
-        return
-    mounted = [f"{ORIGINAL}/{index}" for index in reversed(range(layers))]
-    stdin = b"".join(encode(path) + b"\0" for path in paths)
-    done = prepare(sandbox, ["bash", "-c", _RESTORE, "restore", *mounted], stdin)
-    if done.exit_code != 0 or done.timed_out:
-        raise DoesNotApply(f"the test files cannot be restored: {done.text.strip()[-300:]}")
-
-
 def missing_files(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
     """Those of `paths` that are not regular files. Raises `SandboxError` when the tree cannot be looked at."""
     stdin = b"".join(encode(path) + b"\0" for path in paths)
-    done = sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin)
+    done = unless_killed(sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin), "bash")
     if done.exit_code != 0 or done.timed_out:
         raise SandboxError("the files of the original cannot be looked at", done.text[-300:])
     absent = set(done.stdout.split(b"\0"))
@@ -85,8 +44,11 @@ def missing_files(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def prepare(sandbox: Sandbox, command: list[str], stdin: bytes = b"") -> Completed:
-    """Run a step before the script; if a diff filled or broke the sandbox, that counts as the diff's failure."""
+    """Run a step before the script; if a diff filled the sandbox, that counts as the diff's failure. Raises
+    `SandboxLost`."""
     try:
-        return sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=GIT_ENV)
+        return unless_killed(sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=GIT_ENV), command[0])
+    except SandboxGone:
+        raise
     except SandboxError as error:
         raise DoesNotApply(error.message) from error

@@ -127,6 +127,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
         st.builds(lambda p: Call("submit", {"folder": p}), TEXTS),
     )
 )
+@pytest.mark.slow
 def test_what_is_written_is_read_again_or_refused(call: Call) -> None:
     try:
         text = write(call)

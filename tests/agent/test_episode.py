@@ -1,4 +1,4 @@
-"""One episode in a real sandbox: how it ends, what it costs, and what it never does: raise."""
+"""One episode in a real sandbox: how it ends, what it costs, and that it raises for a lost sandbox alone."""
 
 import time
 from collections.abc import Callable, Generator, Iterable
@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from killing import kill_agent
 from playing import played
 
 from selfplay.agent import Call, EpisodeLimits, Finish, Observation, Trajectory
 from selfplay.agent.actions import cap
+from selfplay.agent.episode import EpisodeLost
 from selfplay.agent.tools import OBSERVATION_CHARS, SSR_TOOLS
 from selfplay.agent.toolset import ToolContext
 from selfplay.agent.trajectory import Record, load, save
@@ -132,14 +134,27 @@ def test_a_policy_that_fails_ends_its_episode_only(sandbox: Sandbox) -> None:
     assert trajectory.submission == "/tmp/a" and len(trajectory.steps) == 1
 
 
-def test_a_lost_sandbox_ends_the_episode(sandbox: Sandbox) -> None:
+def test_an_episode_that_lost_its_sandbox_has_no_end_of_its_own(sandbox: Sandbox) -> None:
+    """On the code before it ended as `sandbox_lost`, and that was stored as what came of it."""
+
     def script() -> Generator[Call, Observation, None]:
         yield bash("true")
-        sandbox.close()
+        kill_agent(sandbox)
         yield bash("true")
 
-    trajectory = played(ScriptedPolicy("p", script()), sandbox)
+    with pytest.raises(EpisodeLost, match="died") as lost:
+        played(ScriptedPolicy("p", script()), sandbox)
+    trajectory = lost.value.trajectory
     assert trajectory.finish == Finish.SANDBOX_LOST and trajectory.error and len(trajectory.steps) == 1
+
+
+def test_a_sandbox_lost_while_a_file_is_edited_is_not_an_observation(sandbox: Sandbox) -> None:
+    def script() -> Generator[Call, Observation, None]:
+        kill_agent(sandbox)
+        yield Call("edit", {"path": "/tmp/a", "old": "a", "new": "b"})
+
+    with pytest.raises(EpisodeLost):
+        played(ScriptedPolicy("p", script()), sandbox)
 
 
 def test_a_long_observation_keeps_its_head_and_its_tail(sandbox: Sandbox) -> None:

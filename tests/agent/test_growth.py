@@ -148,6 +148,7 @@ def _try(read: Callable[[str, str], Any], *arguments: str) -> Any:
 
 
 @pytest.mark.parametrize("name", READERS)
+@pytest.mark.slow
 def test_reading_costs_time_linear_in_the_text(name: str) -> None:
     around = AROUND if name.startswith(("parse", "without", "conversation")) else [("", "")]
     atoms = ATOMS[:1] if name == "tape" else ATOMS  # what the ids are of does not matter

@@ -28,6 +28,7 @@ def refused(done: Done, *parts: str) -> None:
 # -- the folder of a run ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_read_only_out(selfplay: Command, shop: Path, tmp_path: Path) -> None:
     done = mounted(selfplay, tmp_path / "ro", "ro")("curriculum", shop, "--out", tmp_path / "ro" / "run")
     refused(done, f"{tmp_path}/ro/run", "Read-only file system", "Give another --out")
@@ -42,6 +43,7 @@ def test_an_out_without_permission(selfplay: Command, shop: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("size", ["4k", "40k", "120k", "300k"])
+@pytest.mark.slow
 def test_a_full_out(selfplay: Command, shop: Path, tmp_path: Path, size: str) -> None:
     """Full before the pool is there, while it is made, while the original is written, while episodes are stored."""
     full = mounted(selfplay, tmp_path / "full", f"size={size}")
@@ -65,6 +67,7 @@ def test_a_path_of_850_characters(selfplay: Command, shop: Path, run: Path, tmp_
     refused(selfplay(*arguments), "File name too long")
 
 
+@pytest.mark.slow
 def test_an_out_that_is_a_file(selfplay: Command, shop: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     refused(selfplay("curriculum", shop, "--out", tmp_path / "file"), "file cannot be used", "Give another --out.")
@@ -74,15 +77,17 @@ def test_an_out_that_is_a_file(selfplay: Command, shop: Path, tmp_path: Path) ->
 # -- files and folders that are read ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_folder_where_a_file_is_expected(selfplay: Command, run: Path, tmp_path: Path) -> None:
     bug = sorted((run / "bugs").iterdir())[0]
-    refused(selfplay("grade", bug, "--patch", tmp_path), f"{tmp_path} cannot be read: Is a directory")
-    refused(selfplay("grade", run, "--predictions", tmp_path), f"{tmp_path} cannot be read: Is a directory")
+    refused(selfplay("grade", bug, "--patch", tmp_path), f"{tmp_path} is not a regular file")
+    refused(selfplay("grade", run, "--predictions", tmp_path), f"{tmp_path} is not a regular file")
     (tmp_path / "lessons.jsonl").mkdir()
     done = selfplay("trajectories", "export", run, "--out", tmp_path / "lessons.jsonl")
     refused(done, "Is a directory", "name a file")
 
 
+@pytest.mark.slow
 def test_a_file_where_a_folder_is_expected(selfplay: Command, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no trajectory")
     refused(selfplay("show", tmp_path / "file"), "file is no")
@@ -136,6 +141,7 @@ def limited(command: Command, limit: str, *arguments: object) -> Done:
     ("limit", "said", "command"),
     [("-n 64", "64 open files (ulimit -n)", "ulimit -n 1024"), ("-u 20", "20 processes (ulimit -u)", "ulimit -u 4096")],
 )
+@pytest.mark.slow
 def test_a_shell_s_limit_is_named_with_the_command_that_raises_it(
     selfplay: Command, shop: Path, tmp_path: Path, limit: str, said: str, command: str
 ) -> None:

@@ -43,6 +43,7 @@ def test_a_name_that_another_source_has_gets_a_number(tmp_path: Path, monkeypatc
     assert default_out(other) == Path("runs/shop-3")  # what lies there is no run
 
 
+@pytest.mark.slow
 def test_the_folder_is_said_first(selfplay: Command, shop: Path, tmp_path: Path) -> None:
     done = selfplay("curriculum", shop, "--bugs", 1, "--strategy", "removal", cwd=tmp_path)
     assert done.code == 0, done.err

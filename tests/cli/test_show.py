@@ -20,6 +20,7 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_each_bug_has_its_solve_rate(selfplay: Command, attempted: Path) -> None:
     found = selfplay("show", attempted, "--json").json
     first, *others = found["bugs"]
@@ -33,6 +34,7 @@ def test_each_bug_has_its_solve_rate(selfplay: Command, attempted: Path) -> None
     assert "solved: no attempts yet" in selfplay("show", attempted / "bugs" / others[0]["id"]).out
 
 
+@pytest.mark.slow
 def test_a_bug_as_json(selfplay: Command, attempted: Path, tmp_path: Path) -> None:
     folder = sorted((attempted / "bugs").iterdir())[0]
     found = selfplay("show", folder, "--json").json

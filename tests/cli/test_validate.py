@@ -22,6 +22,7 @@ def test_the_verdict_is_one_line(valid: dict[str, bool], said: str) -> None:
     assert verdict_line(valid) == said
 
 
+@pytest.mark.slow
 def test_it_ends_with_the_verdict(selfplay: Command, run: Path) -> None:
     broken = sorted((run / "bugs").iterdir())[0]
     (broken / "test_parser.py").unlink()

@@ -28,6 +28,7 @@ def test_a_backend_that_isolates_exits_0_and_shows_every_promise(name: str) -> N
     assert found["machine"]["kernel"] == os.uname().release and found["machine"]["cores"] >= 1
     assert set(found["packages"]) >= {"torch", "ray", "vllm"} and found["packages"]["docker"]
     assert found["cache_free_bytes"] > 0
+    assert found["builds"].startswith("the build may reach ") and found["builds"].endswith(", and nothing else")
 
 
 def test_a_backend_that_does_not_exits_1_and_says_what_to_do() -> None:

@@ -19,7 +19,7 @@ from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import load
 from selfplay.curriculum import read_pool
 from selfplay.errors import SelfplayError
-from selfplay.rollout.many import UNANSWERED
+from selfplay.rollout.losses import UNANSWERED
 from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.players import player_named
 
@@ -123,6 +123,7 @@ def test_a_policy_that_is_none(name: str, options: dict[str, str], said: str) ->
     assert str(error.value).startswith(said)
 
 
+@pytest.mark.slow
 def test_a_wrong_key_is_said_before_anything_is_built(selfplay: Any, shop: Path, tmp_path: Path) -> None:
     body = '{"error": {"message": "bad key"}}'
     with serving(lambda request: (401, "application/json", body)) as (url, _):
@@ -137,6 +138,7 @@ def going_down(after: int) -> Any:
     return lambda request: "ready" if next(asked) < after else (500, "application/json", '{"error": "gone"}')
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_goes_down_stops_a_curriculum(selfplay: Any, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     with serving(going_down(2)) as (url, _):  # two for the check, which asks for token ids first

@@ -21,6 +21,7 @@ def test_a_bug_is_named_by_its_id_or_a_beginning_of_its_own(finished: tuple[Path
             chosen(pool, ("shop",))
 
 
+@pytest.mark.slow
 def test_only_the_named_bug_is_attempted(selfplay: Command, finished: tuple[Path, Done], tmp_path: Path) -> None:
     run = Path(shutil.copytree(finished[0], tmp_path / "run"))
     with read_pool(run) as pool:

@@ -18,8 +18,11 @@ from selfplay.agent import EpisodeLimits
 from selfplay.agent.actions import Call
 from selfplay.agent.trajectory import load as load_trajectory
 from selfplay.artifact import load, load_bug
+from selfplay.commands import solve
 from selfplay.commands.solve import solve_pool
 from selfplay.curriculum import Attempt, Curriculum, open_curriculum
+from selfplay.curriculum.summary import summarise
+from selfplay.oracle.audit import Audit
 from selfplay.repository import Prepared, rebuild
 from selfplay.roles.role import Role
 from selfplay.roles.solver.task import SolverTask
@@ -29,6 +32,8 @@ from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
 from selfplay.scripted.policy import Script, ScriptedPolicy
 from selfplay.sft.lessons import Success, lessons
+
+pytestmark = pytest.mark.slow  # a whole run to attempt, and many attempts
 
 SUBMIT = Call("submit", {"folder": "/testbed"})
 
@@ -146,7 +151,7 @@ def test_a_second_order_bug_with_another_attempt_is_refused(
     assert "attempt.diff is not the attempt bug.json was written for" in done.json[0]["verdicts"][-1]["reason"]
     (child / "attempt.diff").unlink()
     graded = selfplay("audit", child)
-    assert graded.code == 2 and "attempt.diff cannot be read" in graded.err
+    assert graded.code == 2 and "attempt.diff is missing" in graded.err
 
 
 @pytest.mark.slow
@@ -277,12 +282,13 @@ class Solved:
         self.bug = pool.episodes.bugs()[0]
         self.said: list[str] = []
 
-    def again(self, per_parent: int = 0) -> list[Attempt]:
+    def again(self, per_parent: int = 0, *, unauditable: bool = False) -> list[Attempt]:
         """Play what is not stored yet, and make so many second-order bugs. The stored attempts."""
 
         async def main() -> None:
             with Workers(2) as workers:
-                run = SolverRun(self.prepared, "puppet", self.player, Pool(self.backend), workers)
+                pool = Pool(self.backend)
+                run = SolverRun(self.prepared, "puppet", self.player, pool, workers, unauditable=unauditable)
                 await solve_pool(run, self.pool, self.attempts, per_parent, frozenset({self.bug.id}), self)
 
         asyncio.run(main())
@@ -343,6 +349,18 @@ def test_a_policy_that_fails_ends_its_attempt_alone(puppets: Puppets) -> None:
     assert "policy_error: RuntimeError: no idea" in found[0].detail
 
 
+def test_a_world_that_cannot_be_audited_is_left_out_unless_it_is_asked_for(
+    puppets: Puppets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solve, "search_world", lambda *_: Audit(0, (), 0, "nothing to tell it by"))
+    solved = puppets(steps(SUBMIT))
+    assert solved.again() == []
+    assert f"{solved.bug.id} cannot be audited: nothing to tell it by" in solved.said
+    assert solved.said[-1] == f"worlds that cannot be audited, left out; --unauditable takes them: {solved.bug.id}"
+    assert summarise(solved.pool)["quality"]["not_auditable"] == [solved.bug.id]
+    assert [attempt.reason for attempt in solved.again(unauditable=True)] == ["empty"]  # and it is not searched again
+
+
 @pytest.mark.slow
 def test_what_is_promoted_and_what_is_not(puppets: Puppets) -> None:
     change = bash("echo 'x = 1' >> tinyshop/words.py")
@@ -361,8 +379,8 @@ def test_what_is_promoted_and_what_is_not(puppets: Puppets) -> None:
     pool = solved.pool
     statuses = [(p.number, p.status) for p in pool.attempts.promotions()]
     assert statuses[:6] == [
-        (0, "empty"), (1, "no-op"), (2, "touches-tests"), (3, "promoted"), (4, "duplicate"),
-        (5, "touches-tests"),
+        (0, "empty"), (1, "no-op"), (2, "empty"), (3, "promoted"), (4, "duplicate"),
+        (5, "touches-infrastructure"),
     ]  # fmt: skip
     assert statuses[6] == (6, "nothing passes")  # every test is gone
     assert statuses[7][1] == "promoted" and len(statuses) == 8  # two were asked for: the ninth is not looked at
@@ -414,12 +432,12 @@ def test_a_file_of_predictions_is_graded(selfplay: Command, run: Path, tmp_path:
         ("[]", "holds no prediction"),
         ("{", "is not JSON"),
         ("[3]", "an entry is no object"),
-        ("[" * 200_000, "is not JSON"),
+        ("[" * 200_000, "nested too deep"),
         ('{"instance_id": "a", "model_patch": false}', "entry 1 has no instance_id or no model_patch"),
         ('{"instance_id": "a", "model_patch": ["x"]}', "entry 1 has no instance_id or no model_patch"),
         ('{"model_patch": "x"}', "entry 1 has no instance_id or no model_patch"),
         ('{"instance_id": "a", "model_patch": ""}\n{"instance_id": "a", "model_patch": ""}', "entry 2 is the second"),
-        (b"\xff\xfe", "is not UTF-8"),
+        (b"\xff\xfe", "is not JSON as we write it"),
     ],
 )
 def test_a_file_that_holds_no_predictions(

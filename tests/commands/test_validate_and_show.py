@@ -34,6 +34,7 @@ def rewrite(path: Path, edit: Callable[[str], str]) -> None:
     path.write_text(after)
 
 
+@pytest.mark.slow
 def test_all_bugs_of_a_run_are_valid_again(selfplay: Command, run: Path) -> None:
     done = selfplay("validate", run, "--json")
     assert done.code == 0, done.err
@@ -42,6 +43,7 @@ def test_all_bugs_of_a_run_are_valid_again(selfplay: Command, run: Path) -> None
         assert one["valid"] and [v["passed"] for v in one["verdicts"]] == [True] * 8
 
 
+@pytest.mark.slow
 def test_the_table_names_each_check_with_its_seconds(selfplay: Command, run: Path) -> None:
     done = selfplay("validate", first_bug(run))
     assert done.code == 0 and done.out.count("passed") == 8 and first_bug(run).name in done.out
@@ -105,6 +107,7 @@ def test_a_record_that_keeps_tests_back_disagrees(selfplay: Command, run: Path) 
     assert done.code == 1 and done.json[0]["verdicts"][-1]["check"] == "record"
 
 
+@pytest.mark.slow
 def test_a_bug_that_breaks_nothing_is_not_valid(selfplay: Command, run: Path) -> None:
     """Its files agree with its record, and still the fifth check says no: the diff only adds a comment."""
     bug = first_bug(run)

@@ -1,6 +1,7 @@
 """A calibration is made once and kept beside its bug, for every process; that a bug cannot be graded is kept, too."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +29,7 @@ class Counting:
     def __init__(self, backend: Backend) -> None:
         self.backend, self.opened = backend, 0
         self.name, self.image_id, self.owner, self.close = backend.name, backend.image_id, backend.owner, backend.close
+        self.python = backend.python
 
     def open(self, *asked: object) -> Sandbox:
         self.opened += 1
@@ -46,6 +48,7 @@ def test_the_second_who_asks_runs_nothing(lab: Lab, backend: Backend, tmp_path: 
     assert opened(lab, tmp_path, backend) == 0
 
 
+@pytest.mark.slow
 def test_what_is_damaged_or_of_another_oracle_is_made_anew(lab: Lab, backend: Backend, tmp_path: Path) -> None:
     opened(lab, tmp_path, backend)
     file = tmp_path / CALIBRATION_FILE
@@ -57,6 +60,7 @@ def test_what_is_damaged_or_of_another_oracle_is_made_anew(lab: Lab, backend: Ba
     assert opened(lab, tmp_path, backend, fewer) > 0
 
 
+@pytest.mark.slow
 def test_a_bug_that_cannot_be_graded_says_so_again_without_a_run(lab: Lab, backend: Backend, tmp_path: Path) -> None:
     never = replace(lab.oracle, pass_to_pass=lab.oracle.pass_to_pass | {"tests/test_nothing.py::test_nowhere"})
     with pytest.raises(OracleError) as first:
@@ -68,6 +72,7 @@ def test_a_bug_that_cannot_be_graded_says_so_again_without_a_run(lab: Lab, backe
     assert "cannot be graded against" in first.value.message
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_to_costs_only_the_sharing(lab: Lab, backend: Backend, tmp_path: Path) -> None:
     (tmp_path / CALIBRATION_FILE).mkdir()  # nothing can take its place
     assert opened(lab, tmp_path, backend) > 0
@@ -107,13 +112,13 @@ def test_when_all_who_ask_are_cancelled_nobody_takes_over() -> None:
     made: list[int] = []
 
     async def main() -> None:
-        calibrations, begun, go = Calibrations(), asyncio.Event(), asyncio.Event()
+        calibrations, begun, go = Calibrations(), asyncio.Event(), threading.Event()
         loop = asyncio.get_running_loop()
 
         def make() -> Calibration:
             made.append(len(made))
             loop.call_soon_threadsafe(begun.set)
-            asyncio.run_coroutine_threadsafe(go.wait(), loop).result(20)
+            assert go.wait(20)
             raise AssertionError("nobody waits for this")
 
         with Workers(4) as workers:

@@ -306,6 +306,7 @@ def test_the_summary_counts_by_hand(tmp_path: Path) -> None:
         "statuses": {"valid": 2, "invalid": 1, "gave_up": 1, "duplicate": 1}, "failed_checks": {"bug": 1},
         "median_changed_lines": 2.0,  # of 0 and 4
         "median_fail_to_pass": 1, "files_touched": 1, "validation_suite_runs": 15,  # 5 times 3
+        "played_again": 0, "unplayed": {},
         "finishes": {}, "malformed_calls": 0, "usage": {},  # no model played
     }  # fmt: skip
     write_summary(tmp_path, summary)

@@ -22,8 +22,11 @@ from types import CodeType
 import hand_made
 import pytest
 
+from selfplay import patches
 from selfplay.artifact import Artifact
-from selfplay.oracle.audit import audit, audit_task, needles
+from selfplay.oracle import inside
+from selfplay.oracle.audit import AuditState, audit, audit_task
+from selfplay.oracle.needles import needles
 from selfplay.oracle.world import Task, open_world
 from selfplay.sandbox import Backend, World
 
@@ -125,6 +128,88 @@ def test_a_planted_copy_is_found(backend: Backend, plant: Callable[[str, bytes],
     assert all(0 < finding.share <= 1 for finding in found.findings)
 
 
+REPEATED = "".join(f"def rule_{n}(x):\n    if x < 0:\n        return 0\n    return x\n\n\n" for n in range(9))
+
+
+@pytest.fixture
+def indistinct(backend: Backend, tmp_path: Path) -> Callable[..., Task]:
+    """A task whose bug takes away no line that is only there: `x < 0` stands in nine functions, and in another file."""
+
+    def make(change: Callable[[str], str] = lambda text: text.replace("< 0", "<= 0", 1), **planted: bytes) -> Task:
+        tree = tmp_path / "tree"
+        (tree / "pkg").mkdir(parents=True)
+        (tree / "pkg/rules.py").write_text(REPEATED)
+        (tree / "t.py").write_text("def test_a():\n    assert f(1)\n")
+        (tree / "pkg/other.py").write_text(
+            "".join(f"value_{n} = {n}\n" for n in range(60)) + "def f(x):\n    if x < 0:\n"
+        )
+        diff = hand_made.diff(tree, lambda root: (root / "pkg/rules.py").write_text(change(REPEATED)) and None)
+        for path, data in planted.items():
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_bytes(data or patches.reverse(diff).encode())
+        hand_made.give(tree, backend)
+        weaken = hand_made.diff(tree, hand_made.substitute("t.py", "assert f(1)\n", "pass\n"))
+        return Task(World(tree=(tree,), env={"PATH": "/usr/bin:/bin"}), Artifact("s", ("t.py",), "", diff, weaken))
+
+    return make
+
+
+@pytest.mark.parametrize(("path", "data"), [("build/lib/pkg/rules.py", REPEATED.encode()), ("notes/fix.diff", b"")])
+def test_a_bug_without_a_distinctive_line_is_searched_all_the_same(
+    backend: Backend, indistinct: Callable[..., Task], path: str, data: bytes
+) -> None:
+    """A verbatim copy, and the gold diff itself."""
+    found = audit_task(backend, indistinct(**{path: data}))
+    assert found.lines == 0 and [finding.where for finding in found.findings] == [path]
+
+
+def test_such_a_world_is_clean_without_a_copy(backend: Backend, indistinct: Callable[..., Task]) -> None:
+    found = audit_task(backend, indistinct())
+    assert (found.state, found.lines) == (AuditState.CLEAN, 0) and found.shingles > 0
+
+
+@pytest.mark.parametrize("change", ["# first\n", "\n"], ids=["a comment", "an empty line"])
+def test_a_bug_that_nothing_tells_of_is_not_auditable(
+    backend: Backend, indistinct: Callable[..., Task], change: str
+) -> None:
+    found = audit_task(backend, indistinct(lambda text: change + text))
+    assert (found.state, found.clean) == (AuditState.NOT_AUDITABLE, False) and "nothing that the bug" in found.reason
+    assert found.to_json()["state"] == "not-auditable"
+
+
+def test_a_search_that_does_not_end_is_not_clean(
+    backend: Backend, plant: Callable[[str, bytes], Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = inside.text
+
+    def hurried(name: str) -> str:
+        return whole(name).replace("SECONDS = 240.0", "SECONDS = 0.0")
+
+    monkeypatch.setattr(inside, "text", hurried)
+    found = audit_task(backend, plant("x.txt", b"x\n"))
+    assert found.state is AuditState.NOT_AUDITABLE and "more than 0 seconds" in found.reason
+
+
+def test_a_file_that_breaks_the_search_is_not_clean(
+    backend: Backend, plant: Callable[[str, bytes], Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error of ours is no result; the other files are searched all the same."""
+    whole = inside.text
+
+    def broken(name: str) -> str:
+        return whole(name).replace("def textual(data):", "def textual(data):\n    assert data != b'x\\n'\n")
+
+    monkeypatch.setattr(inside, "text", broken)
+    found = audit_task(backend, plant("x.txt", b"x\n"))
+    assert found.state is AuditState.NOT_AUDITABLE
+    assert found.reason == "/testbed/x.txt could not be searched: AssertionError"
+
+
+def test_what_cannot_be_read_is_named(backend: Backend, plant: Callable[[str, bytes], Task]) -> None:
+    found = audit_task(backend, plant("data/x.7z", b"7z\xbc\xaf\x27\x1c" + bytes(100)))
+    assert found.clean and found.unread == {"/testbed/data/x.7z": "7z cannot be read"}
+
+
 @pytest.mark.parametrize("store", ["git init -q --bare", "mkdir -p objects && touch HEAD"], ids=["a store", "no store"])
 def test_a_file_beside_git_objects_is_found(
     backend: Backend, plant: Callable[[str, bytes], Task], tmp_path: Path, store: str
@@ -204,7 +289,7 @@ def test_a_lone_function_pasted_elsewhere_excuses_nothing(tmp_path: Path, pasted
     removed = "".join(f"-{line}" for line in lines)
     diff = f"diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,7 +1,2 @@\n def a():\n{removed}     return 1\n"
     wanted = needles(Task(World(tree=(tmp_path,)), Artifact("s", "p", ("t.py",), diff, "")))
-    assert (len(wanted["lines"]), len(wanted["common"])) == (5, excused)
+    assert (len(wanted.lines), len(wanted.common)) == (5, excused)
 
 
 def test_a_lost_line_that_is_part_of_one_that_is_left_is_no_copy(tmp_path: Path) -> None:
@@ -215,7 +300,7 @@ def test_a_lost_line_that_is_part_of_one_that_is_left_is_no_copy(tmp_path: Path)
     removed = "".join(f"-{line}\n" for line in lost)
     diff = f"diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,4 +1,1 @@\n{removed} if True and {lost[2]}:\n"
     wanted = needles(Task(World(tree=(tmp_path,)), Artifact("s", "p", ("t.py",), diff, "")))
-    assert (wanted["lines"], wanted["partly"]) == (lost, [2])
+    assert (wanted.lines, wanted.partly) == (tuple(lost), (2,))
 
 
 def test_the_compiled_cache_of_the_original_is_cleaned_away(

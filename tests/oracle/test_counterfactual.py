@@ -1,10 +1,13 @@
 """The counterfactual in a language whose tests cannot be written anew: the bug is planted back, and F2P must fail."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import hand_made
 import pytest
+from exploits.conftest import lab as lab
+from exploits.projects import MONEY, Lab, write
 
 from selfplay.oracle.calibrate import calibrate
 from selfplay.oracle.calibration import Oracle
@@ -67,3 +70,21 @@ def test_a_fix_the_bug_cannot_be_planted_into_is_taken_and_said(
     grade = graded(backend, worlds["c"], oracle, hand_made.diff(tree, other))
     assert grade.resolved, grade
     assert said(grade) == ("unavailable", "the bug cannot be planted back into this prediction")
+
+
+ANOTHER_RUN = """
+import pathlib
+_text = (pathlib.Path(__file__).parents[1] / "tests" / "test_money.py").read_text()
+if "def test_share_is_fair" in _text and "\\n\\n\\ndef test_share_is_fair" not in _text:
+    {trick}
+"""
+"""A program that tells the impossible tests by how their file is written."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trick", ["import time; time.sleep(3600)", "import os; os._exit(0)"], ids=["hangs", "ends"])
+def test_a_counterfactual_without_a_result_is_not_passed(lab: Callable[[str], Lab], trick: str) -> None:
+    here = lab("python")
+    text = MONEY + ANOTHER_RUN.format(trick=trick)
+    grade = here.grade(here.diff(lambda root: write(root, {"ledger/money.py": text})))
+    assert (grade.resolved, grade.reason) == (False, "counterfactual"), grade

@@ -4,21 +4,28 @@ Each text is made of one atom again and again, at a length and at twice that: a 
 length takes four times as long, one in proportion twice as long.
 """
 
+import gzip
 import time
+import zlib
 from collections.abc import Callable
 
 import pytest
+from linear_time import grows as families_that_grow
+from searching import SEARCH, search
+from trees import Tree
 
 from selfplay import patches
 from selfplay.artifact import Artifact
 from selfplay.oracle import javascript_claims, javascript_tests, python_tests, shell_claims
-from selfplay.oracle.audit import needles
 from selfplay.oracle.instrument import holds_tests, impossible, with_canaries
 from selfplay.oracle.javascript_code import Calls
-from selfplay.oracle.paths import plain, refusal
+from selfplay.oracle.leaving_out import screen
+from selfplay.oracle.needles import Needles, needles
+from selfplay.oracle.paths import plain
 from selfplay.oracle.settings import changed_settings
 from selfplay.oracle.specification import hidden_tests, specification
 from selfplay.oracle.world import Task
+from selfplay.plain import encode
 from selfplay.sandbox import World
 from selfplay.workbench import ParserError, read_outcomes
 from selfplay.workbench.files import TestFile
@@ -157,7 +164,7 @@ SETTINGS = (
 
 
 @pytest.mark.parametrize("atom", SETTINGS, ids=lambda atom: repr(atom[:20]))
-@pytest.mark.parametrize("path", ["pyproject.toml", "setup.cfg", "package.json", "Makefile"])
+@pytest.mark.parametrize("path", ["pyproject.toml", "setup.cfg", "tox.ini", "package.json", "Makefile"])
 def test_settings(path: str, atom: str) -> None:
     """And whatever they hold, they are compared or said to be unreadable."""
     for head in ("", "[metadata]\n"):
@@ -179,7 +186,7 @@ def test_paths_of_a_prediction() -> None:
         tests = tuple(f"tests/test_{number}.py" for number in range(count))
         script = " ".join(tests)
         sections = patches.parse("".join(section.format(f"other/n{number}.py") for number in range(count)))
-        refusal(sections, Artifact(script, tests, "", bug, ""))
+        screen(sections, Artifact(script, tests, "", bug, ""), Tree())
 
     assert in_proportion(step, "x", shortest=100)
 
@@ -207,10 +214,49 @@ def test_a_specification_with_many_tests() -> None:
 def test_a_parser_that_prints_a_name_twice() -> None:
     def step(text: str) -> None:
         names = ", ".join(f'"t{number}": "passed"' for number in range(len(text)))
-        with pytest.raises(ParserError, match="occurs twice"):
+        with pytest.raises(ParserError, match="is there twice"):
             read_outcomes(f'{{{names}, "t{len(text) - 1}": "passed"}}'.encode())
 
     assert in_proportion(step, "x")
+
+
+LOOKED_AT = (
+    "\x78\x9c", "PK\x03\x04", "\x1f\x8b\x08", "BZh91AY&SY", "\xfd7zXZ\0", "\x28\xb5\x2f\xfd", "<~", "~>", "%41", "\\",
+    "\\x41", "&#65;", "&amp;", "=3D", "=\n", "QUJD", "QUJDREVGR0hJSktM\n", "GEZDGNBVGY3TQOJQ ", "0x41, ", "65, ",
+    "M" + "A" * 60 + "\n", "00000010: 4142 4344  AB\n", "/*", "*/", "//", "# <<<\n", "@@ -1 +1 @@\n-a\n+a\n", "(",
+    "a\0", "BT (a) Tj ", "<41> TJ BT ", "b0VIM", "-", "'a', ", "<b>", "name:1:", "1: ", "1" * 90 + " ", "x.y/z-1-",
+)  # fmt: skip
+WANTED = ["total_of_all", "=", "first_value", "+", "second_value", "*", "2", "-", "third", "(", "a", ")"]
+FOUND = Needles(
+    ("result = total_of_all(first_value)",), (), (), (), (), {("listed", 12): (" ".join(WANTED),)}, (("a", (0,)),)
+)  # one short anchor, which stands in nearly every text: all of them are cut into tokens
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("atom", LOOKED_AT, ids=repr)
+@pytest.mark.parametrize("name", ["a.py", "a.html"])
+def test_a_file_that_is_searched(name: str, atom: str) -> None:
+    def step(text: str) -> None:
+        search(FOUND).file("/testbed/a", name, text.encode("latin-1"))
+
+    assert in_proportion(step, atom)
+    assert in_proportion(step, atom, ("a ", "\n"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a.py", "a.html", "a"])
+def test_a_file_of_any_hostile_text(name: str) -> None:
+    assert families_that_grow(lambda text: search(FOUND).file("/testbed/a", name, encode(text))) == []
+
+
+@pytest.mark.slow
+def test_archives_that_unpack_to_more_than_is_read() -> None:
+    """Of a gibibyte of zeros in a kilobyte, 64 MiB are read; all together a gibibyte, and then the search stops."""
+    packed = zlib.compress(gzip.compress(bytes(80 << 20), 9), 9)
+    limited = search(FOUND, size=100 << 20)
+    limited.file("/testbed/a", "a.bin", packed)
+    with pytest.raises(SEARCH.Spent, match="are packed"):
+        limited.file("/testbed/b", "b.bin", packed)
 
 
 def test_needles_of_a_bug_that_takes_everything_away(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -226,6 +272,6 @@ def test_needles_of_a_bug_that_takes_everything_away(tmp_path_factory: pytest.Te
             (tree / f"copy{number}.py").write_text("".join(reversed(lines)))
             head = f"diff --git a/m{number}.py b/m{number}.py\n--- a/m{number}.py\n+++ b/m{number}.py\n@@ -1,10 +1 @@\n"
             diff += head + "".join(f"-{line}" for line in lines) + "+pass\n"
-        assert len(needles(Task(World(tree=(tree,)), Artifact("", (), "", diff, "")))["lines"]) == 10 * count
+        assert len(needles(Task(World(tree=(tree,)), Artifact("", (), "", diff, ""))).lines) == 10 * count
 
     assert in_proportion(step, "x", shortest=4_000)

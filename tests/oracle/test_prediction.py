@@ -2,9 +2,10 @@
 
 import hand_made
 import pytest
+from trees import Tree
 
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.paths import refusal
+from selfplay.oracle.leaving_out import screen
 from selfplay.oracle.prediction import MAX_BYTES, read_prediction
 from selfplay.oracle.settings import changed_settings
 
@@ -39,7 +40,7 @@ def test_bytes_that_are_no_text_are_kept() -> None:
         (b"", "empty", "empty"),
         (b"x" * (MAX_BYTES + 1), "oversized", "at most"),
         (DIFF.replace(b"a.py", b"/etc/passwd"), "malformed", "touches '/etc/passwd'"),
-        (DIFF.replace(b"a/a.py", b"/a.py").replace(b"b/a.py", b"/a.py"), "malformed", "which file"),
+        (DIFF.replace(b"a/a.py", b"/a.py").replace(b"b/a.py", b"/a.py"), "malformed", "touches '/a.py'"),
         (DIFF.replace(b"\n", b"\r\n", 4), "malformed", "some line ends"),
         (b"Sorry, I could not fix it.\n", "malformed", "not part of a git diff"),
         (DIFF[:-8], "malformed", "shorter than its header"),
@@ -60,8 +61,32 @@ def test_what_is_refused_says_why(data: bytes, reason: str, says: str) -> None:
 )  # fmt: skip
 def test_odd_but_honest_paths_are_not_refused(path: str) -> None:
     text = f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n"
-    (section,) = read_prediction(text).sections
-    assert refusal([section], hand_made.artifact("python")) is None
+    sections = read_prediction(text).sections
+    assert screen(sections, hand_made.artifact("python"), Tree()).kept == sections
+    assert screen(sections, hand_made.artifact("python"), Tree()).refused is None
+
+
+SECTION = "[metadata]\nname = x\n{}[tool:pytest]{}\naddopts = -p green\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", " # ]"),  # a section to pytest, another name to configparser
+        ("", " ; x"),
+        ("# a comment\u2028", ""),  # two lines to pytest
+        ("# a comment\x0c", ""),
+        ("# a comment\x85", ""),
+        ("# a comment\r", ""),
+        ("\ufeff", ""),
+        ("name = y\n  ", ""),  # goes on to one, begins to another
+        ("[tool:pytest]\n", ""),  # twice
+        ("", "\n# a comment"),
+    ],
+)
+@pytest.mark.parametrize("path", ["setup.cfg", "tox.ini"])
+def test_a_section_that_one_of_two_readers_sees_is_a_change(path: str, before: str, after: str) -> None:
+    assert changed_settings(path, "[metadata]\nname = x\n", SECTION.format(before, after), "pytest") != ""
 
 
 @pytest.mark.parametrize(
@@ -78,6 +103,15 @@ def test_odd_but_honest_paths_are_not_refused(path: str) -> None:
         ("Makefile", "check: all\n\t./run\n", "check: all\n\t./run || true\n", True),
         ("Makefile", "check:\n\t./run\n", "SHELL = /bin/true\ncheck:\n\t./run\n", True),
         ("store/shop.py", "a", "b", False),
+        ("tox.ini", "[tox]\nenvlist = py\n", "[tox]\nenvlist = py, lint\n\n[testenv:lint]\ndeps = ruff\n", False),
+        ("tox.ini", "[tox]\n", "[tox]\n[pytest]\naddopts = -x\n", True),
+        ("setup.cfg", "", "[options.entry_points]\nconsole_scripts =\n  a = b:c\n", False),
+        ("setup.cfg", "", "[options.entry_points]\npytest11 =\n  a = b\n", True),
+        ("pyproject.toml", "", "[project.scripts]\na = 'b:c'\n[tool.ruff]\nline-length = 100\n", False),
+        ("package.json", '{"scripts": {"test": "node x"}}', '{"scripts": {"test": "node x", "lint": "eslint"}}', False),
+        ("package.json", '{"scripts": {"test": "node x"}}', '{"scripts": {"test": "node x", "pretest": "y"}}', True),
+        ("Makefile", "PY = python\ncheck:\n\t$(PY) x\n", "PY = true\ncheck:\n\t$(PY) x\n", True),
+        ("Makefile", "V = 1\ncheck:\n\t./run\n", "V = 2\ncheck:\n\t./run\n", False),
     ],
 )
 def test_only_settings_that_tests_read_are_refused(path: str, before: str, after: str, changes: bool) -> None:

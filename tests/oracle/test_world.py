@@ -1,8 +1,13 @@
 """The solver's world on the hand-made Python repository: what is in it, and what comes out of a solver's tricks."""
 
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
 import hand_made
 import pytest
 
+from benchmarks.planting import HISTORY, Answer, plant
 from selfplay import patches
 from selfplay.oracle.errors import PredictionError, WorldError
 from selfplay.oracle.world import SolverWorld, Task, open_world, prediction_of
@@ -110,6 +115,36 @@ def test_a_prediction_that_is_too_large_says_so(backend: Backend, task: Task) ->
         with pytest.raises(PredictionError) as caught:
             world.changes()
     assert caught.value.reason == "oversized"
+
+
+@pytest.mark.parametrize("mechanism", [name for name in HISTORY if name != "a bundle in base64"])
+@pytest.mark.parametrize("seed", range(2))
+def test_git_data_is_taken_out_in_whatever_shape(
+    backend: Backend, task: Task, tmp_path: Path, mechanism: str, seed: int
+) -> None:
+    tree = tmp_path / "tree"
+    shutil.copytree(task.world.tree[0], tree, symlinks=True)
+    source = (tree / "store/prices.py").read_text()
+    planted = plant(mechanism, Answer("store/prices.py", source, source, ""), seed)
+    for path, data in planted.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_bytes(data)
+    hand_made.give(tree, backend)
+    with open_world(backend, Task(replace(task.world, tree=(tree,)), task.artifact)) as world:
+        files = world.sandbox.run("find . -name .git -prune -o -type f -print", timeout=20).text.split("\n")
+    assert world.git and not {f"./{path}" for path in planted} & set(files)
+
+
+def test_git_data_that_the_bug_changes_stays(backend: Backend, task: Task, tmp_path: Path) -> None:
+    """Its diff would not apply without it; the audit reads it."""
+    tree = tmp_path / "tree"
+    shutil.copytree(task.world.tree[0], tree, symlinks=True)
+    (tree / "history.txt").write_text("blob\nmark :1\ndata 2\nx\n")
+    diff = hand_made.diff(tree, hand_made.substitute("history.txt", "data 2", "data 3"))
+    hand_made.give(tree, backend)
+    artifact = replace(task.artifact, bug_inject=task.artifact.bug_inject + diff)
+    with open_world(backend, Task(replace(task.world, tree=(tree,)), artifact)) as world:
+        assert world.git == () and world.sandbox.run("cat history.txt", timeout=20).text.endswith("data 3\nx\n")
 
 
 def test_an_attempt_is_part_of_a_second_order_world(backend: Backend, task: Task) -> None:

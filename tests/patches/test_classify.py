@@ -18,7 +18,8 @@ lib/foo_test.dart  foo-tests.el  spec/foo_spec.lua  testsuite/a.ml  Test/Unit.pm
 CODE = """
 src/api.py  latest.py  contest.py  src/attestation.py  protest/march.py  greatest.c  testimony.py  inspect.py
 specification.py  fsspec/spec.py  open_spec.py
-aspects/a.py  lib/fastest.js  src/main.rs  Makefile  setup.py  README.md  docs/testing.md
+aspects/a.py
+pkg/spec/openapi.py  specs/schema.py  lib/fastest.js  src/main.rs  Makefile  setup.py  README.md  docs/testing.md
 fest/a.go  Latest.java  Contest.java  IT.java  Unit.java  src/spectrum.c  pkg/testify.go  AUDIT.cs  EDIT.java
 docs/tests.rst  pyproject.toml  package.json  requirements-test.txt  bin/test  Greatest.java  manifest.json
 """

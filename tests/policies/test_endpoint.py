@@ -139,12 +139,14 @@ def test_half_of_a_pair_can_be_sent_back() -> None:
     assert server.requests[1]["messages"][1]["content"] == "<tool: bash>\necho \ufffd\n</tool>"
 
 
+@pytest.mark.slow
 def test_one_that_drips_for_ever_does_not_answer_in_time() -> None:
     """Each piece comes in time, the whole never."""
     with serving(lambda request: "drip") as (url, _), pytest.raises(ModelError, match="does not answer in time"):
         ask(url, check=True, answer_seconds=0.5, retries=1)
 
 
+@pytest.mark.slow
 def test_one_that_stalls_for_ever_is_said_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("selfplay.policies.endpoint.CHECK_SECONDS", 0.2)
     started = time.monotonic()
@@ -211,6 +213,7 @@ def flaky(seed: int, share: float) -> Callable[[dict[str, Any]], Any]:
     return answer
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_fails_a_fifth_of_its_calls_loses_no_episode() -> None:
     """24 episodes of 5 turns; the client waits at least half a second before it asks again."""
 
@@ -263,6 +266,7 @@ def test_requests_a_minute_are_kept() -> None:
     assert time.monotonic() - started > 0.55
 
 
+@pytest.mark.slow
 def test_requests_that_are_asked_again_count() -> None:
     with serving(lambda request: (500, "text/plain", "busy")) as (url, server), pytest.raises(ModelError):
         started = time.monotonic()

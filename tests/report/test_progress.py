@@ -5,6 +5,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from selfplay.report.progress import episodes_came_to
 
 WORK = """
@@ -28,6 +30,7 @@ def said(program: str) -> list[str]:
     return done.stderr.splitlines()
 
 
+@pytest.mark.slow
 def test_a_pipe_is_told_of_each_phase_and_at_growing_intervals() -> None:
     lines = said(WORK)
     assert lines[:3] == ["collecting the tests", "checking 3 bugs: 0 of 3", "1 of 3: a valid"]

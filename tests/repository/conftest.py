@@ -1,3 +1,3 @@
-from repository_fixtures import backend, cache, repository, store
+from repository_fixtures import backend, cache, repository, taken
 
-__all__ = ["backend", "cache", "repository", "store"]
+__all__ = ["backend", "cache", "repository", "taken"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.repository.cache import build_once, check_cache, copy_regular, default_cache
+from selfplay.repository.cache import build_once, check_cache, default_cache
 from selfplay.repository.errors import CacheError
 
 
@@ -71,17 +71,6 @@ def test_a_second_builder_waits_and_says_so(tmp_path: Path) -> None:
     build_once(tmp_path / "k", lambda staging: pytest.fail("built twice"), say)
     process.join()
     assert len(said) == 1 and "waiting" in said[0]
-
-
-def test_links_are_not_copied_and_not_followed(tmp_path: Path) -> None:
-    source, target, outside = (tmp_path / name for name in ("source", "target", "outside"))
-    for folder in (source / "in", target, outside):
-        folder.mkdir(parents=True)
-    (source / "link").symlink_to(outside)
-    (source / "in" / "file").write_text("new")
-    (target / "in").symlink_to(outside)
-    copy_regular(source, target)
-    assert not list(outside.iterdir()) and not (target / "link").exists()
 
 
 def test_where_the_cache_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

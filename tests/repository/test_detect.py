@@ -1,9 +1,23 @@
+import json
+import tempfile
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
 from repository_fixtures import write
 
 from selfplay.repository.detect import detect
+from selfplay.repository.quarantine import check
+from selfplay.repository.reading import Answer, Found, Malformed, Plan, decoded, encoded
+
+NAMES = st.text(max_size=6) | st.sampled_from(["python", "version", "extras", "markers", "path", "x", "where"])
+ARGUMENTS = (
+    "name", "version", "python_requires", "extras_require", "tests_require", "install_requires", "package_dir",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -68,3 +82,91 @@ from selfplay.repository.detect import detect
 def test_plans(tmp_path: Path, files: dict[str, str], expected: dict[str, object]) -> None:
     plan = detect(write(tmp_path, files))
     assert {name: getattr(plan, name) for name in expected} == expected
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats() | st.text(max_size=8)
+    | st.sampled_from(["", ">=3.8", "==9.*.*", "^1", "|| 3", "../..", "x[y", "\ud800", "a\0b", "9" * 5000, "-e ."]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+KEYS = (
+    "project", "tool", "build-system", "dependency-groups", "name", "version", "requires-python", "dependencies",
+    "optional-dependencies", "poetry", "flit", "hatch", "pdm", "setuptools", "metadata", "module", "requires-extra",
+    "extras", "group", "dev-dependencies", "python", "package-mode", "packages", "find", "where", "package-dir", "envs",
+    "default", "test", "",
+)  # fmt: skip
+
+
+def toml(value: object) -> str:
+    """A value in TOML's inline notation; what TOML cannot say becomes a text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and abs(value) < 2**63:
+        return str(value)
+    if isinstance(value, float):
+        return repr(value) if "." in repr(value) else "nan"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{toml(str(key))} = {toml(item)}" for key, item in value.items()) + "}"
+    return json.dumps(str(value).encode("utf-8", "replace").decode(), ensure_ascii=True).replace("\\/", "/")
+
+
+def shaped(depth: int = 4) -> st.SearchStrategy[object]:
+    """Tables with the names that are looked for, holding anything."""
+    inner = VALUES if depth == 0 else VALUES | shaped(depth - 1)
+    return st.dictionaries(st.sampled_from(KEYS), inner, max_size=5)
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(shaped(), st.dictionaries(st.sampled_from(ARGUMENTS), VALUES), st.text(max_size=200), st.binary(max_size=200))
+def test_whatever_the_files_hold_there_is_a_plan_that_the_host_accepts(document, arguments, ini, noise) -> None:
+    """TOML, setup.py, setup.cfg, tox.ini and PKG-INFO with every type in the place of every other."""
+    with tempfile.TemporaryDirectory() as name:
+        tree = Path(name)
+        (tree / "pyproject.toml").write_text("\n".join(f"{toml(key)} = {toml(item)}" for key, item in document.items()))
+        given_words = ", ".join(f"{key}={item!r}" for key, item in arguments.items())
+        (tree / "setup.py").write_bytes(f"setup({given_words})".encode("utf-8", "surrogatepass"))
+        (tree / "setup.cfg").write_text(f"[metadata]\nname = {ini}\n[options]\n{ini}", "utf-8", "replace")
+        (tree / "PKG-INFO").write_bytes(b"Name: " + noise + b"\nRequires-Python: " + noise + b"\n\n" + noise)
+        (tree / "tox.ini").write_bytes(b"[testenv]\ndeps =\n  " + noise)
+        plan = detect(tree)
+    found = Found("0" * 40, "0" * 40, {"a": "0" * 40}, "r", None, (), plan)
+    assert decoded(Found, encoded(found)) == found
+    check(found)
+    if plan.requires_python is not None:
+        SpecifierSet(plan.requires_python)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"", b"[]", b"null", b"[" * 100_000, b'{"found": 1}', b'{"found": null}', b"\xff",
+        *(
+            json.dumps({**json.loads(encoded(Answer())), name: value}).encode()
+            for name, value in [
+                ("wanted", 3), ("wanted", [{"url": 1, "commit": "x"}]), ("closed", None), ("problem", [1]),
+                ("problem", "x" * 20_000), ("closed", "x" * 20_000), ("closed", "a\0b"), ("found", {"commit": "x"}),
+                ("other", 1),
+            ]
+        ),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_none_is_refused(answer: bytes) -> None:
+    with pytest.raises(Malformed):
+        decoded(Answer, answer)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("found", {"commit": "../../etc"}), ("found", {"tree_hash": "HEAD"}), ("found", {"tracked": {"../a": "x"}}),
+        ("found", {"tracked": {"/a": "x"}}), ("plan", {"language": "../c"}),
+        ("plan", {"requires_python": "==" + "9" * 300}),
+    ],
+)  # fmt: skip
+def test_a_name_that_could_lead_elsewhere_is_refused(part: str, change: dict[str, Any]) -> None:
+    found = Found("0" * 40, "0" * 40, {}, "r", None, (), Plan("c"))
+    with pytest.raises(Malformed):
+        check(replace(found, **(change if part == "found" else {"plan": replace(found.plan, **change)})))

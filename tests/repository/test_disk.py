@@ -94,6 +94,7 @@ def test_a_repository_larger_than_the_cache(project: Path, tmp_path: Path) -> No
         cache.rmdir()
 
 
+@pytest.mark.slow
 def test_a_download_larger_than_the_cache(tmp_path: Path) -> None:
     cache, index, name = tmp_path / "cache", tmp_path / "index", "demo-1.0.tar.gz"
     page = f'<!DOCTYPE html><html><body><a href="/{name}#sha256={"0" * 64}">{name}</a>'
@@ -103,6 +104,7 @@ def test_a_download_larger_than_the_cache(tmp_path: Path) -> None:
     assert said.startswith("CacheError ") and str(cache) in said and FULL in said and "network" not in said
 
 
+@pytest.mark.slow
 def test_an_environment_larger_than_the_cache(project: Path, tmp_path: Path) -> None:
     (project / "data.bin").unlink()
     cache = tmp_path / "cache"

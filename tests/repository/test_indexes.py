@@ -26,8 +26,9 @@ def test_the_sandbox_sees_local_indexes_and_certificates(tmp_path: Path, monkeyp
     bundle = tmp_path / "ca.pem"
     bundle.write_text("certificates")
     monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
-    monkeypatch.setenv("HTTPS_PROXY", "http://proxy")
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@proxy")
     url = f"file://{tmp_path}/mirror/simple"
     env, mounts = for_sandbox(Indexes(None, (url,)))
-    assert env["UV_INDEX"] == url and env["SSL_CERT_FILE"] == CA_INSIDE and env["HTTPS_PROXY"] == "http://proxy"
+    assert env["UV_INDEX"] == env["PIP_EXTRA_INDEX_URL"] == url and env["SSL_CERT_FILE"] == CA_INSIDE
+    assert "proxy" not in str(env).lower(), "a build has a proxy of ours; the user's has a password"
     assert mounts == (Mount(tmp_path / "mirror", str(tmp_path / "mirror")), Mount(bundle, CA_INSIDE))

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from repository_fixtures import fetch_text, git
+from repository_fixtures import Taken, git, take
 
-from selfplay.repository.fetch import Checkout
-from selfplay.repository.gitdir import GitDir
+from selfplay.sandbox.bubblewrap import BubblewrapBackend
 
 Make = Callable[..., Path]
+Take = Callable[..., Taken]
 OTHER = 65534
 
 
@@ -31,14 +31,14 @@ def given(folder: Path) -> Path:
     return folder
 
 
-def checked(found: Checkout, folder: Path) -> None:
-    assert found.commit == git(folder, "-c", f"safe.directory={folder}", "rev-parse", "HEAD")
-    assert [entry.path for entry in found.store.entries(found.commit)] == ["a.py"]
-    assert found.version == "1.5", "the tags are read too"
+def checked(one: Taken, folder: Path) -> None:
+    assert one.found.commit == git(folder, "-c", f"safe.directory={folder}", "rev-parse", "HEAD")
+    assert list(one.found.tracked) == ["a.py"] and (one.tree / "a.py").read_text() == "x = 1\n"
+    assert one.found.version == "1.5", "the tags are read too"
 
 
 @pytest.mark.parametrize("place", ["checkout", "bare", "work tree", "url"])
-def test_a_checkout_that_git_takes_for_somebody_elses(place, repository: Make, store: GitDir, monkeypatch) -> None:
+def test_a_checkout_that_git_takes_for_somebody_elses(place, repository: Make, taken: Take, monkeypatch) -> None:
     """git's own switch for its tests, so that this one needs no second user."""
     folder = repository({"a.py": "x = 1\n"}, name="a 'quoted' name")
     git(folder, "tag", "v1.5")
@@ -48,16 +48,39 @@ def test_a_checkout_that_git_takes_for_somebody_elses(place, repository: Make, s
         git(folder, "worktree", "add", "--quiet", "--detach", str(folder.parent / "work tree"))
     source = {"bare": folder.parent / "bare", "work tree": folder.parent / "work tree", "url": folder.as_uri()}
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    found = fetch_text(source.get(place, folder), store)
+    found = taken(source.get(place, folder))
     monkeypatch.delenv("GIT_TEST_ASSUME_DIFFERENT_OWNER")
     checked(found, folder)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_root_reads_a_users_checkout(repository: Make, store: GitDir) -> None:
+def test_root_reads_a_users_checkout(repository: Make, taken: Take) -> None:
     folder = repository({"a.py": "x = 1\n"})
     git(folder, "tag", "v1.5")
-    checked(fetch_text(given(folder), store), folder)
+    checked(taken(given(folder)), folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can read what is closed to all others")
+@pytest.mark.parametrize("kind", ["checkout", "worktree", "folder"])
+def test_root_reads_a_checkout_that_is_closed_to_all_others(
+    kind, repository: Make, taken: Take, tmp_path: Path
+) -> None:
+    """Sandboxes run as another user than root, which could read none of it: it is copied for them first."""
+    folder = repository({"a.py": "x = 1\n"})
+    git(folder, "tag", "v1.5")
+    source = folder
+    if kind == "worktree":
+        source = tmp_path / "work tree"
+        git(folder, "worktree", "add", "--quiet", "--detach", str(source))
+    if kind == "folder":
+        shutil.rmtree(folder / ".git")
+        os.mkfifo(folder / "pipe", 0o600)
+    for path in (folder, *folder.rglob("*"), *source.rglob("*")):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    one = taken(source)
+    assert list(one.found.tracked) == ["a.py"] and (one.tree / "a.py").read_text() == "x = 1\n"
+    assert one.found.version == (None if kind == "folder" else "1.5")
+    assert (folder / "a.py").stat().st_mode & 0o777 == 0o600, "the user's own files stay as they were"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -77,7 +100,7 @@ def test_a_user_reads_roots_checkout(repository: Make, reachable: Path, monkeypa
             os.setgroups([])
             os.setgid(OTHER)
             os.setuid(OTHER)
-            checked(fetch_text(folder, GitDir.create(home / "store")), folder)
+            checked(take(folder, home / "taken", BubblewrapBackend()), folder)
             os._exit(0)
         except BaseException as error:
             os.write(2, f"{error!r}\n".encode())

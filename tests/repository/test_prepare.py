@@ -75,7 +75,7 @@ def test_a_second_time_nothing_is_built(backend: Backend, src_layout: Prepared, 
 
 @pytest.mark.slow
 def test_rebuilding_from_the_plain_tree(backend: Backend, src_layout: Prepared, cache: Path, tmp_path: Path) -> None:
-    write_original(src_layout, tmp_path / "original")
+    write_original(src_layout, tmp_path / "original", backend)
     assert not (tmp_path / "original" / ".git").exists()
     again = rebuild(tmp_path / "original", src_layout.recorded, backend=backend, cache=cache)
     assert (again.tree, again.tree_hash, again.env) == (src_layout.tree, src_layout.tree_hash, src_layout.env)

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from repository_fixtures import Taken
 
+from selfplay.repository import pypi
 from selfplay.repository.errors import SourceError
-from selfplay.repository.fetch import Checkout
-from selfplay.repository.gitdir import GitDir
-from selfplay.repository.pypi import fetch_pypi
-from selfplay.repository.source import PypiSource
 
 Release = tuple[str, str]  # version, attributes of its link
 
@@ -54,55 +52,64 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     server.server_close()
 
 
-def get(folder: Path, version: str | None = None, releases: int = 12) -> Checkout:
-    folder.mkdir()
-    store = GitDir.create(folder / "store")
-    source = PypiSource("demo", version)
-    return fetch_pypi(source, store, downloads=folder / "dl", releases=releases, progress=lambda line: None)
+Get = Callable[..., Taken]
 
 
-def subjects(checkout: Checkout) -> list[str]:
-    return checkout.store.line("log", "--format=%s", checkout.commit).splitlines()
+@pytest.fixture
+def get(taken: Callable[..., Taken]) -> Get:
+    """The release of `demo` with that version, or the newest."""
+    return lambda version=None, releases=12: taken("pypi:demo" + (f"=={version}" if version else ""), releases)
+
+
+def subjects(one: Taken) -> list[str]:
+    return one.git("log", "--format=%s").splitlines()
 
 
 YANKED = 'data-yanked="broken"'
 
 
 @pytest.mark.slow
-def test_releases_are_history_without_pre_releases_and_yanked_ones(index: Callable[..., Path], tmp_path: Path) -> None:
+def test_releases_are_history_without_pre_releases_and_yanked_ones(index: Callable[..., Path], get: Get) -> None:
     index(("1.0", ""), ("1.10", ""), ("1.2", ""), ("1.3rc1", ""), ("1.4", YANKED), ("2.0b1", ""))
-    newest = get(tmp_path / "a")
+    newest = get()
     assert subjects(newest) == ["demo 1.10", "demo 1.2", "demo 1.0"]
-    assert newest.store.run("cat-file", "blob", f"{newest.commit}:demo.py") == b"1.10"
-    assert get(tmp_path / "b").commit == newest.commit  # the same releases, the same ids
-    assert subjects(get(tmp_path / "c", "1.10", releases=1)) == ["demo 1.10", "demo 1.2"]
-    assert subjects(get(tmp_path / "d", "2.0b1", releases=0)) == ["demo 2.0b1"]
-    assert subjects(get(tmp_path / "e", "1.4", releases=1)) == ["demo 1.4", "demo 1.2"]
+    assert (newest.tree / "demo.py").read_text() == "1.10"
+    assert get().found.commit == newest.found.commit  # the same releases, the same ids
+    assert subjects(get("1.10", releases=1)) == ["demo 1.10", "demo 1.2"]
+    assert subjects(get("2.0b1", releases=0)) == ["demo 2.0b1"]
+    assert subjects(get("1.4", releases=1)) == ["demo 1.4", "demo 1.2"]
 
 
-def test_what_is_not_there_is_named(index: Callable[..., Path], tmp_path: Path) -> None:
+def test_what_is_not_there_is_named(index: Callable[..., Path], get: Get) -> None:
     index(("1.0", ""))
     with pytest.raises(SourceError, match=r"no sdist of this version\n  The newest with one are: 1\.0"):
-        get(tmp_path / "a", "3.0")
+        get("3.0")
     index()
     with pytest.raises(SourceError, match="has no sdist of 'demo'"):
-        get(tmp_path / "b")
+        get()
 
 
-def test_a_download_that_is_not_what_the_index_promised(index: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_download_that_is_not_what_the_index_promised(index: Callable[..., Path], get: Get) -> None:
     index(("1.0", ""), digest="0" * 64)
     with pytest.raises(SourceError, match=r"demo-1\.0\.tar\.gz cannot be downloaded"):
-        get(tmp_path / "a")
+        get()
 
 
-def test_an_old_release_that_is_gone_is_a_note(index: Callable[..., Path], tmp_path: Path) -> None:
+def test_an_old_release_that_is_gone_is_a_note(index: Callable[..., Path], get: Get) -> None:
     root = index(("1.0", ""), ("1.1", ""))
     (root / "demo-1.0.tar.gz").unlink()
-    checkout = get(tmp_path / "a")
-    assert subjects(checkout) == ["demo 1.1"] and "release 1.0 is missing" in checkout.notes[0]
+    checkout = get()
+    assert subjects(checkout) == ["demo 1.1"] and "release 1.0 is missing" in checkout.found.notes[0]
 
 
-def test_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_index(get: Get, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     with pytest.raises(SourceError, match="cannot be reached"):
-        get(tmp_path / "a")
+        get()
+
+
+def test_a_download_without_end(index: Callable[..., Path], get: Get, monkeypatch: pytest.MonkeyPatch) -> None:
+    index(("1.0", ""))
+    monkeypatch.setattr(pypi._download, "__defaults__", (20,))  # the archive has some 150 bytes
+    with pytest.raises(SourceError, match=r"demo-1\.0\.tar\.gz is larger than 20 bytes"):
+        get()

@@ -76,6 +76,7 @@ def parsed(log: bytes) -> dict[str, str]:
     return dict(json.loads(done.stdout))
 
 
+@pytest.mark.slow
 def test_outcomes_and_odd_ids(tmp_path: Path) -> None:
     write(tmp_path, {"tests/test odd ü.py": ODD})
     outcomes = parsed(run(tmp_path, render_script(["tests/test odd ü.py"])))
@@ -95,12 +96,14 @@ def test_every_id_can_be_excluded_or_run_alone(tmp_path: Path) -> None:
     assert parsed(run(tmp_path, render_script(["test_odd.py"], only=list(everything)))) == everything
 
 
+@pytest.mark.slow
 def test_a_hanging_test_fails_and_the_rest_runs(tmp_path: Path) -> None:
     write(tmp_path, {"test_h.py": HANGS})
     outcomes = parsed(run(tmp_path, render_script(["test_h.py"], test_seconds=0.5)))
     assert outcomes == {"test_h.py::test_swallows": "failed", "test_h.py::test_after": "passed"}
 
 
+@pytest.mark.slow
 def test_too_many_hanging_tests_stop_the_run(tmp_path: Path) -> None:
     write(tmp_path, {"test_h.py": "import time\n" + "".join(f"def test_{n}(): time.sleep(9)\n" for n in range(5))})
     outcomes = parsed(run(tmp_path, render_script(["test_h.py"], test_seconds=0.2)))

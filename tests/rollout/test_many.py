@@ -6,17 +6,15 @@ from contextlib import aclosing
 
 import pytest
 
-from selfplay.rollout.many import (
-    COLLECT,
-    LOST_SANDBOXES,
-    UNANSWERED,
-    ModelDown,
-    RolloutError,
-    each_of,
-    many,
-    rare_collections,
-)
+from selfplay.rollout import losses
+from selfplay.rollout.losses import LOST_SANDBOXES, UNANSWERED
+from selfplay.rollout.many import COLLECT, ModelDown, RolloutError, each_of, many, rare_collections
 from selfplay.sandbox import SandboxError
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(losses, "PAUSE", 0.0)
 
 
 def played(jobs: list[int], play: Callable[[int], object], places: int = 2) -> list[tuple[int, object]]:

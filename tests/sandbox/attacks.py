@@ -24,11 +24,12 @@ def call(name, *arguments):
 
 @dataclass(frozen=True)
 class Attack:
-    """`ends`: it takes its own sandbox down, so no further command is asked of it."""
+    """`limit`: what must be limited for a whole sandbox (a backend's `enforcement` says what is), lest the attack take
+    all that the machine has."""
 
     name: str
     run: Callable[[Sandbox], str]
-    ends: bool = False
+    limit: str = ""
 
 
 def python(sandbox: Sandbox, code: str, timeout: float = 20) -> Completed:
@@ -135,7 +136,7 @@ ATTACKS = (
     Attack("double-forked daemons", daemons),
     Attack("every signal ignored", ignored_signals),
     Attack("memory, one process", memory),
-    Attack("memory, many processes", memory_of_many),
+    Attack("memory, many processes", memory_of_many, "memory"),
     Attack("output flood", flood),
     Attack("disk fill, one file", one_file),
     Attack("disk fill, many files", many_files),

@@ -25,15 +25,17 @@ class Traces:
 def traces(backend: Backend, sandbox: Any) -> Traces:
     """Of a live sandbox."""
     words: tuple[str, ...] = ()
+    own: tuple[Path, ...] = ()
     if backend.name == "docker":
         said = backend.engine.api.inspect_container(sandbox.id)  # type: ignore[attr-defined]
         pid = said["State"]["Pid"]
         words = (sandbox.id, said["GraphDriver"]["Data"]["MergedDir"])
     else:
         pid = sandbox.hello.pid
+        own = sandbox.group.folders if sandbox.group else ()  # the agent is in that of all agents
     spaces = {kind: str(Path(f"/proc/{pid}/ns/{kind}").readlink()) for kind in ("pid", "mnt", "net", "ipc")}
     assert not spaces.items() & {(kind, str(Path(f"/proc/self/ns/{kind}").readlink())) for kind in spaces}
-    return Traces(pid, spaces, groups(pid), words)
+    return Traces(pid, spaces, own or groups(pid), words)
 
 
 def groups(pid: int) -> tuple[Path, ...]:

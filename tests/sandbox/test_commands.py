@@ -114,6 +114,7 @@ time.sleep(100)
 """
 
 
+@pytest.mark.slow
 def test_a_timeout_kills_the_whole_tree_whatever_it_ignores(sandbox: Sandbox) -> None:
     done = python(sandbox, STUBBORN, timeout=2)
     assert done.timed_out and done.exit_code == -9

@@ -18,12 +18,16 @@ from selfplay.sandbox import Backend, Sandbox, World
 
 from .attacks import ATTACKS, SMALL, Attack, tries
 from .escapes import ESCAPES, escapes
+from .greed import ENDED, GREED
 from .outside import left_in_the_end, ticks, traces
+from .refusals import REFUSALS
 
 pytestmark = pytest.mark.slow  # looks at what is left on the machine: alone, and not in the fast tier
 
 NEIGHBOUR_SECONDS = 5.0
 """What a neighbour's command may take, on a loaded machine of two cores, while an attack uses both."""
+ATTACKED_AND_ALIVE = (0, -9)
+"""A command after the attack runs; or it is killed, where the attack left the sandbox's memory full."""
 TABLE = Path(__file__).parents[2] / "docs" / "abuse.md"
 MARK = "<!-- generated below -->\n"
 ROWS: dict[tuple[str, str], tuple[str, float, float]] = {}
@@ -44,7 +48,7 @@ def network(sandbox: Sandbox) -> str:
     return "only a loopback of its own"
 
 
-ALL = (*ATTACKS, *ESCAPES, Attack("network, abstract socket", network))
+ALL = (*ATTACKS, *GREED, *ESCAPES, *REFUSALS, Attack("network, abstract socket", network))
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +81,14 @@ def latencies(neighbour: Sandbox) -> Iterator[list[float]]:
 
 @pytest.mark.parametrize("attack", ALL, ids=lambda attack: attack.name)
 def test_an_attack_is_contained(backend: Backend, neighbour: Sandbox, attack: Attack) -> None:
+    holder = backend.enforcement().get(attack.limit, "")  # type: ignore[attr-defined]
+    if holder == "nothing" or "alone" in holder:
+        pytest.skip(f"nothing limits the {attack.limit} of a whole sandbox here")
     with latencies(neighbour) as felt, backend.open(World(), SMALL) as victim:
         of = traces(backend, victim)
         outcome = attack.run(victim)
-        assert victim.run("echo alive", timeout=20).stdout == b"alive\n"
+        if outcome != ENDED:
+            assert victim.run("true", timeout=20).exit_code in ATTACKED_AND_ALIVE
         started, ended = time.monotonic(), ticks()
         victim.close()
         assert left_in_the_end(of, ended) == []

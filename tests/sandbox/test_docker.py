@@ -22,6 +22,7 @@ from selfplay.sandbox.docker import container
 from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.client import EngineUnavailable, ImageUnusable, connect, refused
 from selfplay.sandbox.docker.labels import LABEL_HOST, LABEL_SUPERVISOR, host_identity
+from selfplay.sandbox.identity import FIRST_SLOT
 
 from .attacks import SMALL, python
 from .outside import left_in_the_end, ticks, traces
@@ -49,7 +50,9 @@ def test_the_hardening_is_what_the_engine_was_asked_for(docker: DockerBackend) -
         "LogConfig": {"Type": "none", "Config": {}},
     }  # fmt: skip
     assert {name: host[name] for name in wanted} == wanted
-    assert said["Config"]["User"] == "{}:{}".format(*docker.owner()) and said["Config"]["NetworkDisabled"]
+    uid, _, gid = said["Config"]["User"].partition(":")
+    assert uid == gid and (int(uid) >= FIRST_SLOT if docker.identity.drop else int(uid) == docker.owner()[0])
+    assert said["Config"]["NetworkDisabled"]
     assert set(host["Tmpfs"]) == {"/testbed", "/tmp", "/dev/shm", "/home/sandbox"}
     assert all(mount["RW"] is False for mount in said["Mounts"])
 
@@ -58,6 +61,7 @@ SUPERVISOR = """
 import sys, threading
 from selfplay.sandbox import World, Limits, MIB
 from selfplay.sandbox.docker.backend import DockerBackend
+from selfplay.sandbox.identity import FIRST_SLOT
 from selfplay.sandbox.docker.labels import labels
 backend = DockerBackend()
 boxes = [backend.start(World(), Limits(memory_bytes=64 * MIB)) for _ in range(int(sys.argv[1]))]

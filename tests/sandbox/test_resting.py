@@ -104,6 +104,7 @@ def test_a_rest_gives_memory_back(sandbox: BubblewrapSandbox) -> None:
     assert own_bytes(sandbox.hello.pid) < awake / 4
 
 
+@pytest.mark.slow
 def test_requests_that_race_with_falling_asleep() -> None:
     chance = random.Random(1)
     with contextlib.closing(BubblewrapBackend(0.003)) as backend, backend.open(World(), SMALL) as sandbox:

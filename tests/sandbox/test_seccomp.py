@@ -36,13 +36,15 @@ X86_64 = """
     read=0 write=1 execve=59 openat=257 ioctl=16 socket=41 clone=56 clone3=435 ptrace=101 mount=165 unshare=272
     setns=308 bpf=321 keyctl=250 userfaultfd=323 perf_event_open=298 pivot_root=155 prlimit64=302 process_vm_writev=311
     kexec_load=246 init_module=175 io_uring_setup=425 move_mount=429 futex=202 open_by_handle_at=304 pidfd_open=434
-    wait4=61 mmap=9 socketpair=53
+    wait4=61 mmap=9 socketpair=53 setpriority=141 ioprio_set=251 sched_setaffinity=203 sched_setattr=314
+    sched_setparam=142 sched_setscheduler=144
 """
 AARCH64 = """
     read=63 write=64 execve=221 openat=56 ioctl=29 socket=198 clone=220 clone3=435 ptrace=117 mount=40 unshare=97
     setns=268 bpf=280 keyctl=219 userfaultfd=282 perf_event_open=241 pivot_root=41 prlimit64=261 process_vm_writev=271
     kexec_load=104 init_module=105 io_uring_setup=425 move_mount=429 futex=98 open_by_handle_at=265 pidfd_open=434
-    wait4=260 mmap=222 socketpair=199
+    wait4=260 mmap=222 socketpair=199 setpriority=140 ioprio_set=30 sched_setaffinity=122 sched_setattr=274
+    sched_setparam=118 sched_setscheduler=119
 """
 NUMBERS = {
     machine: {name: int(number) for name, number in (entry.split("=") for entry in table.split())}
@@ -78,6 +80,23 @@ def test_calls_by_argument(machine: str) -> None:
     requests = (0x5401, 0x5412, 0x541C)  # TCGETS, TIOCSTI, TIOCLINUX
     assert [decide(machine, numbers["ioctl"], 0, request) for request in requests] == [ALLOW, EPERM, EPERM]
     assert [decide(machine, numbers["prlimit64"], pid) for pid in (0, 1, 2)] == [ALLOW, EPERM, EPERM]
+
+
+@pytest.mark.parametrize("machine", NUMBERS)
+def test_the_agent_cannot_be_slowed_and_a_command_may_slow_itself(machine: str) -> None:
+    numbers = NUMBERS[machine]
+    for name in ("sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler"):
+        # Itself, the agent, one of its own threads or children.
+        assert [decide(machine, numbers[name], pid) for pid in (0, 1, 2)] == [ALLOW, EPERM, ALLOW]
+    for name, process, group, user in (("setpriority", 0, 1, 2), ("ioprio_set", 1, 2, 3)):
+        answers = {
+            (which, who): decide(machine, numbers[name], which, who)
+            for which in (process, group, user)
+            for who in (0, 1, 7)
+        }
+        refused = {place for place, answer in answers.items() if answer == EPERM}
+        assert refused == {(process, 1), (group, 1), (user, 0), (user, 1), (user, 7)}
+        assert set(answers.values()) == {ALLOW, EPERM}
 
 
 def test_other_tables_of_numbers() -> None:

@@ -98,6 +98,7 @@ def test_a_past_change_of_a_thousand_places() -> None:
         assert len(every.cuts) == 1000 and len(carry("\n" * 30_000 + new, every) or ()) == 1000
 
 
+@pytest.mark.slow
 def test_a_file_that_is_changed_many_times_is_not_kept_as_many_dumps() -> None:
     text = "x = [" + "1, " * 20_000 + "]\n"
     with within():
@@ -109,6 +110,7 @@ STATEMENTS = "".join(
 )
 
 
+@pytest.mark.slow
 def test_the_solver_in_a_long_function() -> None:
     """A function of 992 lines, every one of which a failing test runs."""
     text = f"def long(name_0):\n{STATEMENTS}    return name_0\n"

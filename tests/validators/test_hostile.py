@@ -37,6 +37,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.slow
 def test_hostile_script(what, bench):
     script, checks, says = HOSTILE[what]
     artifact = replace(hand_made.artifact("c"), test_script=script)

@@ -147,7 +147,7 @@ CASES = {
     "parser invents outcomes": Case("parser", "'skipped' of 'a'", parser("""print('{"a": "skipped"}')""")),
     "parser counts": Case("parser", "1 of 'a'", parser("""print('{"a": 1}')""")),
     "parser repeats an id": Case(
-        "parser", "occurs twice", parser("""print('{"a": "failed", "a": "passed"}')"""), naive="test_script"
+        "parser", "is there twice", parser("""print('{"a": "failed", "a": "passed"}')"""), naive="test_script"
     ),
     "parser names surrogates": Case(
         "parser", "is not text", parser(r"""print('{"\\udce9": "passed"}')"""), naive="test_script"
@@ -223,6 +223,7 @@ def naive(case: Case, artifact: Artifact, bench, folder: Path) -> naive_checks.O
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.slow
 def test_rejected_for_its_reason(name, bench, tmp_path, monkeypatch):
     monkeypatch.setattr(parsing, "PARSER_SECONDS", 2.0)
     case = CASES[name]

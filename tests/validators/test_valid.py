@@ -24,6 +24,7 @@ TESTS = {"javascript": 9, "c": 9, "python": 9}
 
 
 @pytest.mark.parametrize("language", hand_made.LANGUAGES)
+@pytest.mark.slow
 def test_valid_artifact(language, bench):
     artifact = hand_made.artifact(language)
     result = validate(artifact, bench(language, artifact), Thresholds())

@@ -1,43 +1,107 @@
-"""A sandbox that is lost once is not the script's doing; one that is lost whenever the script runs is."""
+"""A sandbox that is lost says nothing of what ran in it, is kept nowhere, and is not the script's doing. Only a limit
+met inside is, or a kill of the script, and only when it happens again in a fresh sandbox."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 
 import hand_made
 import pytest
+from killing import Killing, kill_agent, kill_inside, meet_limit, running
 
-from selfplay.sandbox import Backend, Completed, Sandbox, World
-from selfplay.workbench import Workbench
+from selfplay.artifact import Artifact
+from selfplay.sandbox import Backend, SandboxLost, World
+from selfplay.sandbox.killed import PAUSES
+from selfplay.workbench import RunCache, Workbench
 
-
-class Losing:
-    """A real backend whose sandboxes die when a test script is run in them, `times` times."""
-
-    def __init__(self, backend: Backend, times: int) -> None:
-        self.backend, self.times = backend, times
-        self.name, self.image_id, self.owner, self.close = backend.name, backend.image_id, backend.owner, backend.close
-
-    @contextmanager
-    def open(self, *asked: object) -> Iterator[Sandbox]:
-        with self.backend.open(*asked) as sandbox:  # type: ignore[arg-type]
-            yield _Dying(sandbox, self)  # type: ignore[misc]
+PLACES = ["git', 'apply", "test_script.sh", "test_parser.py", "restore"]
+"""Where a run can be struck: at a diff, in the script, in the parser, while files are put back."""
 
 
-class _Dying:
-    def __init__(self, sandbox: Sandbox, backend: Losing) -> None:
-        self.sandbox, self.backend = sandbox, backend
-        self.read_file, self.write_file, self.close = sandbox.read_file, sandbox.write_file, sandbox.close
-
-    def run(self, command: object, **options: object) -> Completed:
-        if "test_script.sh" in str(command) and self.backend.times > 0:
-            self.backend.times -= 1
-            self.sandbox.close()
-        return self.sandbox.run(command, **options)  # type: ignore[arg-type]
+def run_of(backend: object, world: World, artifact: Artifact, cache: RunCache | None = None) -> Workbench:
+    return Workbench(backend, world, artifact, shared=cache)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("times", "stage", "runs"), [(0, None, 1), (1, None, 2), (2, "script", 2)])
-def test_a_lost_sandbox_is_believed_when_it_is_lost_again(
-    backend: Backend, worlds: dict[str, World], times: int, stage: str | None, runs: int
+@pytest.mark.parametrize("place", PLACES)
+def test_a_lost_sandbox_is_raised_and_kept_nowhere(backend: Backend, worlds: dict[str, World], place: str) -> None:
+    """On the code before, the loss at a diff was that diff's refusal, and the cache kept it."""
+    artifact = hand_made.artifact("python")
+    killing = Killing(backend, running(place))
+    bench, cause = run_of(killing, worlds["python"], artifact), (artifact.bug_inject,)
+    with pytest.raises(SandboxLost, match="died"):
+        bench.run(cause, restore=artifact.test_files)
+    again = bench.run(cause, restore=artifact.test_files)
+    assert killing.struck == 1 and again.stage is None and again.failed
+
+
+@pytest.mark.parametrize("place", ["test_script.sh", "test_parser.py"])
+def test_the_runs_that_artifacts_share_keep_no_loss(backend: Backend, worlds: dict[str, World], place: str) -> None:
+    cache, artifact = RunCache(), hand_made.artifact("python")
+    killing = Killing(backend, running(place))
+    with pytest.raises(SandboxLost):
+        run_of(killing, worlds["python"], artifact, cache).run()
+    assert run_of(killing, worlds["python"], artifact, cache).run().stage is None
+
+
+@pytest.mark.parametrize(
+    ("place", "stage"), [("git', 'apply", "apply"), ("test_script.sh", "script"), ("test_parser.py", "parser")]
+)
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_limit_is_believed_when_it_is_met_again(
+    backend: Backend, worlds: dict[str, World], place: str, stage: str, times: int
 ) -> None:
-    bench = Workbench(Losing(backend, times), worlds["python"], hand_made.artifact("python"))  # type: ignore[arg-type]
-    assert bench.run().stage == stage and bench.meter.runs == runs
+    artifact = hand_made.artifact("python")
+    bench = run_of(Killing(backend, running(place, times), meet_limit), worlds["python"], artifact)
+    run = bench.run((artifact.bug_inject,))
+    assert run.stage == (stage if times == 2 else None)
+    assert "more than its memory" in run.error if times == 2 else not run.error
+    assert bench.meter.runs == (0 if run.stage == "apply" else 2)  # both tries are paid for
+
+
+def test_a_limit_and_then_a_kill_is_no_verdict(backend: Backend, worlds: dict[str, World]) -> None:
+    strikes = [meet_limit, kill_agent]
+    killing = Killing(backend, running("test_script.sh", 2), lambda sandbox: strikes.pop(0)(sandbox))
+    with pytest.raises(SandboxLost, match="died"):
+        run_of(killing, worlds["python"], hand_made.artifact("python")).run()
+
+
+@pytest.mark.parametrize(("script", "code"), [("kill -9 $$", -9), ("sh -c 'kill -9 $$'; exit 137", 137)])
+def test_a_script_that_is_killed_every_time_is_believed(
+    backend: Backend, worlds: dict[str, World], script: str, code: int
+) -> None:
+    artifact = replace(hand_made.artifact("python"), test_script=f"echo one\n{script}\n")
+    bench = run_of(backend, worlds["python"], artifact)
+    assert bench.run().exit_code == code and bench.meter.runs == len(PAUSES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["test_script.sh", "test_parser.py"])
+def test_what_is_killed_twice_and_then_left_alone_is_not_believed(
+    backend: Backend, worlds: dict[str, World], place: str
+) -> None:
+    """On the code before, the second kill was a verdict, which the cache kept: every later episode was invalid."""
+    bench = run_of(Killing(backend, running(place, 2), kill_inside), worlds["python"], hand_made.artifact("python"))
+    run = bench.run()
+    assert run.stage is None and not run.failed and bench.meter.runs == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["test_script.sh", "test_parser.py"])
+def test_where_everything_is_killed_nothing_is_believed(backend: Backend, worlds: dict[str, World], place: str) -> None:
+    """A program that does nothing is killed there, too: whose doing it was cannot be told, and nothing is kept."""
+    cache = RunCache()
+
+    def everywhere(number: int, command: str) -> bool:
+        return place in command or "sleep" in command
+
+    killing = Killing(backend, everywhere, kill_inside)
+    with pytest.raises(SandboxLost, match="programs are killed here that do nothing"):
+        run_of(killing, worlds["python"], hand_made.artifact("python"), cache).run()
+    assert run_of(backend, worlds["python"], hand_made.artifact("python"), cache).run().stage is None
+
+
+def test_a_process_inside_that_is_killed_once_is_not(backend: Backend, worlds: dict[str, World]) -> None:
+    """On the code before, the run had no results: the tests were taken to have failed."""
+    bench = run_of(
+        Killing(backend, running("test_script.sh"), kill_inside), worlds["python"], hand_made.artifact("python")
+    )
+    run = bench.run()
+    assert run.stage is None and not run.failed and bench.meter.runs == 2

@@ -1,4 +1,5 @@
-"""Programs of the oracle that run inside sandboxes, on the system's bare Python. Read as text, never imported."""
+"""Programs of the oracle that run inside sandboxes, on the system's bare Python. Read as text, never imported, but for
+`shingles`, by which both sides cut text alike."""
 
 from importlib.resources import files
 

@@ -1,40 +1,34 @@
-"""Search files for lines that were taken away: `walk.py`, which is run after this text, gives it every file.
+"""Search contents for what a bug took away: its lines, its shingles and its compiled functions.
 
-Looks into archives in archives, compressed files and compiled Python, whose functions are compared with those of the
-original file compiled here.
+Part of the search inside the sandbox, after `bounds.py`, `shingles.py`, `unpack.py` and `decode.py`; `walk.py`, which
+follows, gives it every file.
 """
 
-import base64
-import binascii
-import bz2
-import gzip
 import html
-import io
-import itertools
-import lzma
 import marshal
 import os
-import pickletools
 import re
 import resource
-import tarfile
 import types
-import zipfile
-import zlib
 
-MOST_BYTES = 64 * 1024 * 1024
-DEPTH = 3
-MOST_UNPACKED = 1024 * 1024 * 1024
-"""The most bytes read out of archives, over all files: a small archive may unpack to any size."""
 TELLING_CODE = 100
 """Bytes of byte-code: above this size two equal functions are copies, not a coincidence."""
 DOCUMENTS = (".md", ".rst", ".txt", ".html", ".ipynb", ".adoc", ".tex", ".xml", ".json", ".csv", ".log", "")
-
-
-BEFORE = re.compile(rb"^(?:\s|[+<>#!*|;%-]|//|/\*|[\w./-]{1,200}[:-]\d+[:-]|\d+[\s:|.,)]|\[?[\"'])+")
+FEW = 3
+WHOLE = 2 / 3
+"""The share that all places together must hold, where none of them holds enough."""
+MOST_FOUND = 1000
+MOST_TIMES, LEAST_ROOM = 16, 16 * 1024 * 1024
+"""How many times its size, and how many bytes more, may be decoded in one file."""
+SPLIT = re.compile(rb"\r\n?|\n|\\n|\0")
+AROUND = re.compile(rb"^(?:\s|[+<>#!*|;%-]|//|/\*|[\w./-]{1,200}[:-]\d+[:-]|\d+[\s:|.,)]|\[?[\"'])+")
 AFTER = b"\"', "
 """What stands around a line of code in a listing: comment signs, places, numbers, quotes."""
+BREAK = re.compile(
+    rb"</?(?:br|p|div|li|tr|td|si|text|tspan|text:p|w:p|w:br|a:p|pre|h\d)(?:[\s/][^<>]*)?>", re.IGNORECASE
+)
 TAG = re.compile(rb"</?[a-zA-Z][^<>\n]*>")
+"""Tags that end a line, and all the others."""
 LEAST_TURNED, MOST_TURNED = 16, 4 * 1024 * 1024
 """Bytes: the shortest line that is searched in other forms, and the largest content that it is searched in."""
 LETTERS = bytes(range(97, 123))
@@ -48,7 +42,6 @@ MOST_MEMORY = 2 * 1024 * 1024 * 1024
 """Bytes that marshalled data may ask for: five of them can say that billions follow, and memory is taken at once."""
 ESCAPED = (b"\\t", b"\\n", b"\\r")
 """Escape sequences in a printed text: their letter stands directly before a line that it does not belong to."""
-CODED = re.compile(rb"[A-Za-z0-9+/\r\n]{160,}={0,2}")
 
 
 def functions(code, out):
@@ -83,80 +76,168 @@ def stands_in(line, data):
     return False
 
 
+def as_text(name, data):
+    """Without the tags of a page, the quoting of JSON and the zeros of UTF-16 and UTF-32."""
+    if name.endswith((".html", ".htm", ".xml", ".svg", ".fodt")):
+        text = html.unescape(TAG.sub(b"", BREAK.sub(b"\n", data)).decode("utf-8", "surrogateescape")).replace(
+            "\xa0", " "
+        )
+        data = text.encode("utf-8", "surrogateescape")
+    if name.endswith((".ipynb", ".json")):
+        data = data.replace(b'\\"', b'"').replace(b'", "', b"\n")
+    if data[:400].count(0) * 5 >= 2 * len(data[:400]) > 0:
+        data = data.replace(b"\0", b"")
+    return data
+
+
 class Search:
-    def __init__(self, wanted, installed):
-        self.installed = installed
-        self.left = MOST_UNPACKED
+    """`wanted`: what `selfplay.oracle.needles` made. `found`: place -> (kind, share of what was searched for)."""
+
+    def __init__(self, wanted, installed, bounds):
+        self.installed, self.bounds = installed, bounds
+        self.least, self.least_installed = wanted["least"]
         self.lines = {line.encode("utf-8", "surrogateescape"): index for index, line in enumerate(wanted["lines"])}
         self.forms = {index: turned(line) for line, index in self.lines.items() if len(line) >= LEAST_TURNED}
         self.common, self.partly = set(wanted["common"]), set(wanted["partly"])
         self.context = {line.encode("utf-8", "surrogateescape") for line in wanted["context"]}
-        self.code = {}
-        for stem, before, after in wanted["python"]:
-            try:
-                had = functions(compile(before, "x", "exec"), set())
-                lost = had - functions(compile(after, "x", "exec"), set())
-            except (SyntaxError, ValueError):
-                continue
-            self.code.update((function, stem) for function in lost)
-        self.found = []
+        self.shingles = Shingles(wanted["shingles"])
+        self.turned = [form for word in self.shingles.words() for form in turned(word)[1:]]
+        self.code = lost_functions(wanted["python"])
+        self.found, self.spread_lines, self.spread_shingles = {}, set(), {}
+        self.known, self.seen, self.room, self.failed = set(), set(), 0, ""
 
-    def look(self, where, name, data, depth=0):
-        """One piece of content, and what is packed into it."""
-        raw = data
+    def file(self, where, name, raw):
+        """One file, and all that is in it. Raises `Spent`."""
+        self.known.add(hash(raw))
+        self.seen, self.room = set(), LEAST_ROOM + MOST_TIMES * len(raw)
+        try:
+            self.look(where, name, raw)
+        except Spent:
+            raise
+        except Exception as error:  # ours, or memory: the others are searched, but nobody may call this world clean
+            self.failed = "%s could not be searched: %s" % (where, type(error).__name__)
+
+    def look(self, where, name, raw, depth=0, steps=0):
+        """One piece of content, and what is packed into it or encoded in it."""
+        self.bounds.check()
+        installed = where.startswith(self.installed)
         kind = "document" if os.path.splitext(name)[1].lower() in DOCUMENTS else "file"
-        if name.endswith((".html", ".htm", ".xml")):
-            data = TAG.sub(b"", data)
-            data = html.unescape(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-        if name.endswith((".ipynb", ".json")):
-            data = data.replace(b'\\"', b'"').replace(b'", "', b"\n")
-        if data[:400].count(0) * 5 >= 2 * len(data[:400]) > 0:
-            data = data.replace(b"\0", b"")  # UTF-16 and UTF-32
-        lines = set(map(bytes.strip, re.split(rb"\r\n?|\n|\\n", data)))
-        lines |= {line[1:].strip() for line in lines if line[:1] in (b"+", b"-", b"<", b">", b"#")}  # patches, comments
-        if not where.startswith(self.installed):
-            lines |= {BEFORE.sub(b"", line).rstrip(AFTER) for line in lines if not line[:1].isalpha() or b":" in line}
-        hit = {self.lines[line] for line in lines & self.lines.keys()}
-        if kind == "file":
-            hit -= self.common
-        if hit:
-            self.found.append([where, kind, sorted(hit), len(lines & self.context)])
+        data = as_text(name, raw)
+        self.lines_of(where, kind, data, installed)
+        self.shingles_of(where, data, installed)
         if self.code and (raw[2:4] == b"\r\n" or MARSHALLED.match(raw)) and self.compiled(where, raw):
-            self.found.append([where, "compiled", list(range(len(self.lines))), 0])
-        if not where.startswith(self.installed) and len(data) <= MOST_TURNED:
+            self.note(where, "compiled", 1.0)
+        if not installed and len(data) <= MOST_TURNED:
             self.forms_of(where, kind, data)
-        if depth < DEPTH:
-            coded = () if where.startswith(self.installed) else decoded(data)
-            for inner, content in unpacked(raw):
-                self.left -= len(content)
-                if self.left < 0:
-                    break
-                self.look(where + "!" + inner, inner or name.rpartition(".")[0], content, depth + 1)
-            for content in coded:
-                self.look(where + "!", name, content, depth + 1)
+        if depth >= DEPTH:
+            self.bounds.leave(where, "deeper than %d" % DEPTH)
+            return
+        if not (installed and reader_of(raw) is carved):
+            for inner, content in unpacked(raw, where, self.bounds):
+                self.look(where + "!" + inner, inner or os.path.splitext(name)[0], content, depth + 1)
+        for content, made in () if installed else decoded(data, steps):
+            if self.fits(where, content):
+                self.look(where + "!", name, content, depth + 1, made)
+
+    def fits(self, where, content):
+        """Is a decoded content new in this file, and is there room for it? Encodings in each other multiply."""
+        known = hash(content)
+        if known in self.seen:
+            return False
+        self.seen.add(known)
+        self.bounds.take(len(content))
+        self.room -= len(content)
+        if self.room < 0:
+            self.bounds.leave(where, "too much is encoded in it")
+        return self.room >= 0
+
+    def note(self, where, kind, share):
+        """Keep the most that a place shows."""
+        if share > self.found.get(where, ("", 0.0))[1] and (where in self.found or len(self.found) < MOST_FOUND):
+            self.found[where] = (kind, round(share, 3))
+
+    def lines_of(self, where, kind, data, installed):
+        hit, context = set(), set()
+        for chunk in chunks(data) if self.lines else ():
+            lines = set(map(bytes.strip, SPLIT.split(chunk)))
+            lines |= {
+                line[1:].strip() for line in lines if line[:1] in (b"+", b"-", b"<", b">", b"#")
+            }  # patches, comments
+            if not installed:
+                lines |= {
+                    AROUND.sub(b"", line).rstrip(AFTER) for line in lines if not line[:1].isalpha() or b":" in line
+                }
+            hit |= {self.lines[line] for line in lines & self.lines.keys()}
+            context |= lines & self.context
+        self.judge(where, kind, hit - self.common if kind == "file" else hit, len(context), installed)
+
+    def judge(self, where, kind, hit, context, installed):
+        """Are so many lines, with so many of the lines around them, a copy rather than a coincidence?"""
+        if not hit:
+            return
+        if not installed:
+            self.spread_lines |= hit - self.common
+        least = self.least_installed if installed else self.least
+        if len(hit) >= least * len(self.lines) and (len(hit) >= FEW or context >= min(FEW, len(self.context))):
+            self.note(where, kind, len(hit) / len(self.lines))
+
+    def shingles_of(self, where, data, installed):
+        least = self.least_installed if installed else self.least
+        for kind, hit in self.shingles.find(data, least if installed else 0).items():  # one may be a part of all
+            every = self.shingles.count(kind)
+            if not installed:
+                self.spread_shingles.setdefault(kind, set()).update(hit)
+            if len(hit) >= (FEW if installed else min(FEW, every)) and len(hit) >= least * every:
+                self.note(where, "tokens", len(hit) / every)
 
     def forms_of(self, where, kind, data):
-        """Lines that stand in something else, as in a pickle or a printed list, and lines in other forms."""
+        """Lines that stand in something else, as in a pickle or a printed list, and what is in other forms."""
         inside = {index for index, forms in self.forms.items() if stands_in(forms[0], data)}
         if kind == "file":
             inside -= self.partly
-        if inside:
-            self.found.append([where, kind, sorted(inside), sum(line in data for line in self.context)])
+        self.judge(where, kind, inside, sum(line in data for line in self.context) if inside else 0, False)
         others = {index for index, forms in self.forms.items() if any(form in data for form in forms[1:])}
-        if others:
-            self.found.append([where, "turned", sorted(others), len(self.context)])
+        self.judge(where, "turned", others, len(self.context), False)
+        if any(form in data for form in self.turned):
+            for text in (data[::-1], data.translate(ROT13)):
+                self.shingles_of(where, text, False)
 
     def compiled(self, where, data):
         """Does compiled Python hold a function that was lost? A short function may belong to another program: its path
         must then name the module."""
         for start in (0,) if MARSHALLED.match(data) else (16, 12, 8):
             try:
-                found = functions(loaded(data[start:]), set()) & self.code.keys()
+                found = functions(loaded(data[start:]), set())
             except Exception:  # not code, or code that no compiler makes
                 continue
             else:
-                return any(len(lost[1]) >= TELLING_CODE or self.code[lost] in where for lost in found)
+                return any(
+                    len(lost[1]) >= TELLING_CODE or stem in where or len(found & had) >= WHOLE * len(had)
+                    for lost, (stem, had) in self.code.items()
+                    if lost in found
+                )
         return False
+
+    def together(self):
+        """What no place holds alone, but all of them together."""
+        shares = [len(hit) / self.shingles.count(kind) for kind, hit in self.spread_shingles.items() if len(hit) >= FEW]
+        if len(self.spread_lines) >= FEW:
+            shares.append(len(self.spread_lines) / len(self.lines))
+        if not self.found and shares and max(shares) >= WHOLE:
+            self.note("several places together", "split", max(shares))
+
+
+def lost_functions(files):
+    """Function -> (the name of its module, all functions of that), of those that the bug changed."""
+    lost = {}
+    for stem, before, after in files:
+        try:
+            had = functions(compile(before, "x", "exec"), set())
+            kept = functions(compile(after, "x", "exec"), set())
+        except (SyntaxError, ValueError):
+            continue
+        lost.update((function, (stem, had)) for function in had - kept)
+    return lost
 
 
 def loaded(data):
@@ -167,47 +248,3 @@ def loaded(data):
         return marshal.loads(data)
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def unpacked(data):
-    """(name, content) of what an archive or a compressed file holds."""
-    try:
-        if data[:4] == b"PK\3\4" or b"PK\5\6" in data[-66000:]:
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                for member in archive.infolist():
-                    if member.file_size <= MOST_BYTES:
-                        yield member.filename, archive.read(member)
-        elif data[257:262] == b"ustar":
-            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-                for member in archive:
-                    if member.isfile() and member.size <= MOST_BYTES:
-                        yield member.name, archive.extractfile(member).read()
-        elif data[:2] == b"\x1f\x8b":
-            yield "", gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST_BYTES)
-        elif data[:3] == b"BZh":
-            yield "", bz2.BZ2File(io.BytesIO(data)).read(MOST_BYTES)
-        elif data[:6] == b"\xfd7zXZ\0" or data[:3] == b"\x5d\0\0":
-            yield "", lzma.LZMADecompressor().decompress(data, MOST_BYTES)
-        elif data[:2] in (b"\x78\x01", b"\x78\x9c", b"\x78\xda"):
-            yield "", zlib.decompressobj().decompress(data, MOST_BYTES)
-    except Exception:
-        return
-
-
-def decoded(data):
-    """The contents of base64 or hexadecimal text, of a mail, or of a pickle's strings."""
-    if b"=3D" in data:
-        yield binascii.a2b_qp(data)
-    if data[:1] in (b"\x80", b"(", b"]") and data[-1:] == b"." and len(data) <= MOST_TURNED:
-        try:
-            texts = [found for _, found, _ in pickletools.genops(data) if isinstance(found, str)]
-            yield "\n".join(texts).encode("utf-8", "surrogateescape")
-        except Exception:
-            pass  # not a pickle
-    for found in itertools.islice(CODED.finditer(data), 100):
-        text = b"".join(found[0].split()).decode()
-        for decode in (base64.b64decode, bytes.fromhex):
-            try:
-                yield decode(text)
-            except ValueError:
-                continue

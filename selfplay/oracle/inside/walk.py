@@ -1,61 +1,93 @@
-"""Search all that a solver can read. Run after the text of `search.py`, as one program: `Search` is defined there.
+"""Search all that a solver can read. The last part of the program inside the sandbox.
 
-Roots are arguments, the needles JSON on stdin. Prints JSON: a list of [where, kind, needles found, number of context
-lines found].
+Roots are arguments, the needles JSON on stdin. Prints JSON: what was found, what was left unread, and why the search
+stopped before its end, if it did.
 """
 
 import json
 import os
 import re
 import stat
-import subprocess
 import sys
 
 OWN = 3
 """The first so many roots are the tree and the solver's folders; the others are installed packages."""
 STORED = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}|pack-[0-9a-f]+\.(?:pack|idx|rev)|multi-pack-index|commit-graph")
 """Files of a git store that git itself has read."""
+PART = re.compile(r"\d+|(?<=[a-z.])[a-z]{2}$|(?<=^x)[a-z]{2}$")
+"""What differs in the names of the parts of one file: numbers, or the last two letters, as `split` names them."""
+MOST_PARTS, MOST_JOINED = 1000, 16 * 1024 * 1024
 
 
-def objects(folder, search):
-    """Every object of a git store, reachable or not, packed or loose. Could git read it?"""
-    command = ["git", "--git-dir", folder, "cat-file", "--batch-all-objects", "--batch", "--buffer"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True)
-    if done.returncode != 0:
+def store(folder, search):
+    """Search a git store, but for what the files that were searched hold, too. Could git read it?"""
+    try:
+        for oid, content in git_objects(folder, search.bounds):
+            if hash(content) not in search.known:
+                search.file(folder + "#" + oid, "x.code", content)
+    except (ValueError, OSError):
         return False
-    data, at = done.stdout, 0
-    while at < len(data):
-        end = data.index(b"\n", at)
-        oid, kind, size = data[at:end].split(b" ")
-        content = data[end + 1 : end + 1 + int(size)]
-        if kind == b"blob" or kind == b"commit":
-            search.look(folder + "#" + oid.decode()[:12], "x.code", content)
-        at = end + 2 + int(size)
     return True
 
 
-def main(roots):
-    search = Search(json.load(sys.stdin), tuple(roots[OWN:]))
-    for root in roots:
-        read = ()
+def content(path, search):
+    """(kind of file, its content), or nothing for what holds none."""
+    try:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            return "link", os.fsencode(os.readlink(path))
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        if status.st_size > MOST_BYTES:
+            if not path.startswith(search.installed):
+                search.bounds.leave(path, "larger than %d MiB" % (MOST_BYTES >> 20))
+            return None
+        with open(path, "rb") as stream:
+            return os.path.basename(path), stream.read()
+    except OSError as error:
+        search.bounds.leave(path, str(error.strerror))
+        return None
+
+
+def folder(here, names, search, joined):
+    """Every file of a folder, and files whose names differ by a number as one, too."""
+    parts = {}
+    for name in names:
+        path = os.path.join(here, name)
+        found = content(path, search)
+        if found:
+            search.file(path, *found)
+            if joined and found[0] == name:
+                parts.setdefault(PART.sub("*", name), []).append((len(name), path, len(found[1])))
+    for name, pieces in parts.items():
+        if 1 < len(pieces) <= MOST_PARTS and sum(size for _, _, size in pieces) <= MOST_JOINED:
+            found = [content(path, search) for _, path, _ in sorted(pieces)]  # again: not all of a folder is kept
+            search.file(os.path.join(here, name), name, b"".join([piece[1] for piece in found if piece]))
+
+
+def walk(roots, search):
+    stores = []
+    for number, root in enumerate(roots):
         for here, folders, names in os.walk(root):
-            if "objects" in folders and "HEAD" in names and objects(here, search):
-                read += (os.path.join(here, "objects", ""),)
-            stored = read and here.startswith(read)
-            for name in names:
-                path = os.path.join(here, name)
-                if stored and STORED.fullmatch(name):
-                    continue
-                try:
-                    status = os.lstat(path)
-                    if stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES:
-                        with open(path, "rb") as stream:
-                            search.look(path, name, stream.read())
-                    elif stat.S_ISLNK(status.st_mode):
-                        search.look(path, "link", os.fsencode(os.readlink(path)))
-                except OSError:
-                    continue
-    json.dump(search.found, sys.stdout)
+            if "objects" in folders and "HEAD" in names:
+                stores.append(here)
+                folders.remove("objects")
+            folder(here, names, search, number < OWN)
+    for place in stores:  # last: most of what they hold lies in the tree, too
+        read = store(place, search)
+        for here, _, names in os.walk(os.path.join(place, "objects")):
+            folder(here, [name for name in names if not (read and STORED.fullmatch(name))], search, False)
+
+
+def main(roots):
+    search, stopped = Search(json.load(sys.stdin), tuple(roots[OWN:]), Bounds()), ""
+    try:
+        walk(roots, search)
+    except Spent as spent:
+        stopped = str(spent)
+    search.together()
+    found = [[where, *seen] for where, seen in search.found.items()]
+    json.dump({"found": found, "unread": search.bounds.unread, "stopped": stopped or search.failed}, sys.stdout)
 
 
 main(sys.argv[1:])

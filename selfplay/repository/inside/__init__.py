@@ -9,3 +9,8 @@ from pathlib import Path
 def text(name: str) -> str:
     """The source of one of these programs."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def path(name: str) -> Path:
+    """Where one of these programs lies, to be mounted."""
+    return Path(__file__).with_name(name)

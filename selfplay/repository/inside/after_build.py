@@ -1,15 +1,19 @@
 """Runs in the build's sandbox when all is installed: takes away copies of the project, and reports what changed.
 
-Arguments: the manifest (tracked path -> git blob id), the folder for generated files, the report to write. Paths in
-the report are relative to the tree.
+The manifest arrives on stdin as JSON: `tracked` (path -> git blob id), `roots`, whether there is a `python` environment
+in `env`, and whether its import roots are to be added. The report leaves on stdout as one line of JSON, paths relative
+to the tree; the new files are listed in a file that it names, each path ended by a null byte.
 """
 
 import hashlib
 import importlib.machinery
 import json
 import os
-import shutil
+import stat
+import subprocess
 import sys
+import sysconfig
+import tempfile
 
 SKIPPED = {
     ".git",
@@ -34,44 +38,65 @@ NOT_MODULES = {
     "examples",
     "benchmarks",
 }
+DEPTH = 100
+MOST_REPORTED = 1000
+BLOCK = 1 << 20
 
 
 def blob(path):
-    if os.path.islink(path):
-        data = os.fsencode(os.readlink(path))
-    else:
-        with open(path, "rb") as stream:
-            data = stream.read()
-    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+    """The git id of a link or a regular file; None for anything else."""
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        target = os.fsencode(os.readlink(path))
+        return hashlib.sha1(b"blob %d\0" % len(target) + target).hexdigest()
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    digest = hashlib.sha1(b"blob %d\0" % status.st_size)
+    with open(path, "rb") as stream:
+        while True:
+            data = stream.read(BLOCK)
+            if not data:
+                return digest.hexdigest()
+            digest.update(data)
 
 
 def walk(root):
-    for folder, names, files in os.walk(root):
-        relative = os.path.relpath(folder, root)
-        links = [name for name in names if os.path.islink(os.path.join(folder, name))]
-        names[:] = [n for n in names if n not in SKIPPED and n not in links and not build_copy(relative, n)]
-        for name in files + links:
-            if not name.endswith((".pyc", ".pyo")):
-                yield os.path.normpath(os.path.join(relative, name))
+    """Paths of everything but folders, relative to the tree. Folders below `DEPTH` are left alone."""
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(os.path.join(root, folder)) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError:  # unreadable, or too long a name
+            continue
+        for entry in found:
+            path = os.path.join(folder, entry.name)
+            if not entry.is_dir(follow_symlinks=False):
+                if not entry.name.endswith((".pyc", ".pyo")):
+                    yield path
+            elif entry.name not in SKIPPED and not build_copy(folder, entry.name) and path.count("/") < DEPTH:
+                waiting.append(path)
 
 
 def build_copy(folder, name):
     """Left by builds, and copies of the very modules that must not exist twice."""
-    return (folder == "build" and name.startswith(BUILD_COPIES)) or (folder == "." and name == "dist")
+    return (folder == "build" and name.startswith(BUILD_COPIES)) or (folder == "" and name == "dist")
 
 
-def generated(root, manifest, output):
+def compared(root, manifest):
+    """(tracked files that changed, new regular files)"""
     changed, new = [], []
     for path in walk(root):
         full = os.path.join(root, path)
-        if path in manifest:
-            if blob(full) != manifest[path]:
-                changed.append(path)
-        elif os.path.isfile(full) and not os.path.islink(full):
-            goal = os.path.join(output, path)
-            os.makedirs(os.path.dirname(goal), exist_ok=True)
-            shutil.copy2(full, goal)
-            new.append(path)
+        try:
+            if path in manifest:
+                if blob(full) != manifest[path]:
+                    changed.append(path)
+            elif stat.S_ISREG(os.lstat(full).st_mode):
+                new.append(path)
+        except OSError:  # unreadable
+            continue
     return changed, new
 
 
@@ -86,11 +111,7 @@ def remove_copies(root, roots, manifest, site):
             if path.split("/")[0] in NOT_MODULES or not os.path.lexists(copy):
                 continue
             package = next((p for p in parents(path) if p + "/__init__.py" in tracked), None)
-            goal = os.path.join(site, package) if package else copy
-            if os.path.isdir(goal) and not os.path.islink(goal):
-                shutil.rmtree(goal)
-            else:
-                os.unlink(goal)
+            subprocess.run(["rm", "-rf", "--", os.path.join(site, package) if package else copy], check=True)
             removed.append(package or path)
     return removed
 
@@ -102,7 +123,7 @@ def parents(path):
 
 def elsewhere(root, roots, manifest):
     """Top-level modules of the tree that an import would take from outside it."""
-    sys.path[:] = [root] + [path for path in sys.path if path and not path.startswith("/tmp")]
+    sys.path[:] = [root] + [path for path in sys.path if path]
     strays = []
     for top in roots:
         prefix = "" if top == "." else top.rstrip("/") + "/"
@@ -116,20 +137,39 @@ def elsewhere(root, roots, manifest):
     return strays
 
 
-def main(manifest_path, output, report):
+def site_packages(env):
+    """The environment's folder of packages."""
+    site = sysconfig.get_path("purelib")
+    if not os.path.realpath(site).startswith(env + "/"):
+        sys.exit("this interpreter keeps its packages at %r, outside %s" % (site, env))
+    return site
+
+
+def listed(paths):
+    """A new file that holds the paths."""
+    descriptor, name = tempfile.mkstemp(dir="/tmp")
+    with open(descriptor, "wb") as stream:
+        stream.write(b"".join(os.fsencode(path) + b"\0" for path in paths))
+    return name
+
+
+def main():
     root = os.getcwd()
-    with open(manifest_path, encoding="utf-8", errors="surrogateescape") as stream:
-        request = json.load(stream)
-    manifest, roots, site = request["tracked"], request["roots"], request["site"]
+    request = json.loads(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
+    manifest, roots = request["tracked"], request["roots"]
+    site = site_packages(request["env"]) if request["python"] else ""
     removed = remove_copies(root, roots, manifest, site) if site else []
     if site and (removed or request["add_roots"]):
-        with open(os.path.join(site, "_selfplay_roots.pth"), "w") as stream:
+        roots_file = os.path.join(site, "_selfplay_roots.pth")
+        subprocess.run(["rm", "-rf", "--", roots_file], check=True)
+        with open(roots_file, "x") as stream:
             stream.write("".join(os.path.normpath(os.path.join(root, top)) + "\n" for top in roots))
-    changed, new = generated(root, manifest, output)
+    changed, new = compared(root, manifest)
     strays = elsewhere(root, roots, manifest) if site and not removed else []
-    with open(report, "w", encoding="ascii") as stream:
-        json.dump({"changed": changed, "generated": new, "removed": removed, "strays": strays}, stream)
+    report = {"changed": changed, "removed": removed, "strays": strays}
+    report = {name: paths[:MOST_REPORTED] for name, paths in report.items()}
+    print(json.dumps({**report, "listing": listed(new)}))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

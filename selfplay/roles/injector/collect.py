@@ -2,11 +2,12 @@
 
 from selfplay.agent import Trajectory
 from selfplay.artifact import FILE_NAMES, Artifact, ArtifactError, from_texts
-from selfplay.sandbox import Sandbox, SandboxError
+from selfplay.sandbox import Sandbox, SandboxError, SandboxGone
 
 
 def collect(trajectory: Trajectory, sandbox: Sandbox) -> Artifact:
-    """The artifact of the last submission. Raises `ArtifactError` when there is none or it is not five valid files."""
+    """The artifact of the last submission. Raises `ArtifactError` when there is none or it is not five valid files, and
+    `SandboxLost`."""
     if trajectory.submission is None:
         raise ArtifactError(
             f"nothing was submitted ({trajectory.finish}{': ' * bool(trajectory.error)}{trajectory.error})"
@@ -17,6 +18,8 @@ def collect(trajectory: Trajectory, sandbox: Sandbox) -> Artifact:
             texts[name] = sandbox.read_file(f"{trajectory.submission}/{name}")
         except FileNotFoundError:
             continue
+        except SandboxGone:
+            raise
         except SandboxError as error:
             raise ArtifactError(f"{name} cannot be read: {error.message}") from error
     return from_texts(texts)

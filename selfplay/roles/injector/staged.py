@@ -6,7 +6,6 @@ model is told why and the stage goes on. The harness takes the diffs and submits
 without messages.
 """
 
-import json
 import shlex
 from collections.abc import AsyncGenerator, Callable, Iterable
 from pathlib import PurePosixPath
@@ -16,10 +15,13 @@ from selfplay.agent.actions import Call, Finish, Observation, Stop, Turn
 from selfplay.agent.conversation import Conversation
 from selfplay.agent.model import Message, Usage
 from selfplay.agent.trajectory import Record
+from selfplay.answers import answer
 from selfplay.patches import is_test_file
+from selfplay.plain import encode
 from selfplay.roles.injector.prompt import HANDED_IN, variables
 from selfplay.roles.injector.task import SUBMISSION, InjectorTask
 from selfplay.roles.prompt import opening
+from selfplay.words import count
 
 SHOWN_FAILURES = 40
 LITTER = frozenset(["__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".coverage", "node_modules"])
@@ -113,16 +115,16 @@ class StagedInjector:
             if failing:
                 return f"these tests fail on the repository as it is; leave them out: {_some(failing)}"
             least = self._task.min_passing_tests
-            return "" if passing >= least else f"{passing} tests pass; at least {least} must"
+            return "" if passing >= least else f"{count(passing, 'passing test')}; at least {least} must pass"
         changed = [path for path in _changed(listed) if _belongs(path, stage)]
         if not changed:
             return "nothing is changed in " + ("the code" if stage == "plant" else "the test files")
         if stage == "weaken":
             return f"these tests still fail: {_some(failing)}" if failing else ""
         if len(changed) < self._task.min_changed_files:
-            return f"{len(changed)} files are changed; at least {self._task.min_changed_files} must be"
+            return f"{count(len(changed), 'file')} changed; at least {self._task.min_changed_files} must be"
         if len(failing) < self._task.min_failing_tests:
-            return f"{len(failing)} tests fail; at least {self._task.min_failing_tests} must"
+            return f"{count(len(failing), 'failing test')}; at least {self._task.min_failing_tests} must fail"
         return "" if passing else "no test passes any more; the code must still run"
 
 
@@ -143,10 +145,9 @@ def _belongs(path: str, stage: str) -> bool:
 
 def _outcomes(output: str) -> dict[str, str]:
     try:
-        found = json.loads(output)
+        return answer(dict[str, str], encode(output))
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _failing(output: str) -> list[str]:

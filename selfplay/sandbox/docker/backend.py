@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import functools
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -19,8 +20,9 @@ from typing import IO
 from docker.errors import APIError, NotFound
 from requests.exceptions import RequestException
 
-from selfplay.sandbox import inside, machine, messages, owners
-from selfplay.sandbox.docker import container, image
+from selfplay.sandbox import inside, machine, owners
+from selfplay.sandbox.ceilings import raise_own
+from selfplay.sandbox.docker import container, image, sockets
 from selfplay.sandbox.docker.bootstrap import program
 from selfplay.sandbox.docker.client import (
     Engine,
@@ -29,15 +31,16 @@ from selfplay.sandbox.docker.client import (
     patiently,
     translated,
 )
+from selfplay.sandbox.docker.entering import enter
 from selfplay.sandbox.docker.labels import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels
 from selfplay.sandbox.docker.layers import PAGE, MergedTree, merge
 from selfplay.sandbox.docker.live import DockerSandbox
 from selfplay.sandbox.docker.stream import AttachedLink
+from selfplay.sandbox.docker.users import Users
 from selfplay.sandbox.identity import identity
-from selfplay.sandbox.launching import START_SECONDS
-from selfplay.sandbox.live import GRACE_SECONDS, receive
+from selfplay.sandbox.live import GRACE_SECONDS
 from selfplay.sandbox.probe import probe
-from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, SandboxError, World
+from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, World
 
 log = logging.getLogger(__name__)
 
@@ -53,14 +56,17 @@ class DockerBackend:
     name = "docker"
 
     def __init__(self, image_name: str | None = None, runtime: str | None = None) -> None:
+        raise_own()
         self.promises: tuple[str, ...] = ()
         self.engine: Engine = connect()
+        self.sockets_limited = self.engine.cgroup_version == "1" and os.geteuid() == 0
         if runtime is not None and runtime not in self.engine.runtimes:
             raise EngineUnavailable(
                 f"the Docker engine has no runtime {runtime!r}, only {', '.join(self.engine.runtimes)}",
                 "Install gVisor and register `runsc` with the engine.",
             )
         self.identity = identity()
+        self.users = Users(self.engine, self.identity)
         self.runtime = runtime
         self._open: set[DockerSandbox] = set()
         self._lock = threading.Lock()
@@ -71,7 +77,7 @@ class DockerBackend:
         self._called = image_name or self.image.name
 
     def owner(self) -> tuple[int, int]:
-        """(uid, gid) of everything inside, which is the same number on the host."""
+        """(uid, gid) that must own a folder for the sandbox to write to it, whatever uid the sandbox itself has."""
         return self.identity.uid, self.identity.gid
 
     def versions(self) -> dict[str, str]:
@@ -89,7 +95,16 @@ class DockerBackend:
     def enforcement(self) -> dict[str, str]:
         """What enforces each limit."""
         group = f"control group v{self.engine.cgroup_version}, made by the engine"
-        return {"memory": group, "processes": group, "cpus": group, "disk": "one tmpfs for each writable place"}
+        apart = "control group v1, set beside the engine" if self.sockets_limited else "nothing"
+        return {
+            "memory": group,
+            "sockets": group if self.engine.cgroup_version == "2" else apart,
+            "processes": group,
+            "cpus": group,
+            "disk": "one tmpfs for each writable place",
+            "users": "a uid for each sandbox" if self.users.apart else "one uid for all sandboxes",
+            "agent": "shares the memory and the processors of its commands",
+        }
 
     @property
     def python(self) -> str:
@@ -148,18 +163,24 @@ class DockerBackend:
         inside.check(world)
         machine.check(limits)
         merged = merge(world.tree)
-        version = self.engine.api_version
-        plan = container.Plan(world, limits, self.image, self.owner(), merged, labels(), self.runtime, version)
-        settings = container.settings(plan)
-        with translated(self._called):
-            id = patiently(lambda: self.engine.api.create_container(**settings))["Id"]
+        uid = self.users.take(world)
         try:
-            link = self._enter(id, merged)
+            id = self._created(world, limits, merged, uid)
+            try:
+                link = self._entered(id, merged, limits)
+            except BaseException:
+                self.remove(id)
+                raise
         except BaseException:
-            self.remove(id)
+            self.users.give_back(uid)
             raise
+
+        def end(id: str) -> None:
+            self.remove(id)
+            self.users.give_back(uid)
+
         env = inside.environment(World(env={**self.image.env, "HOME": inside.HOME, **world.env}))
-        sandbox = DockerSandbox(self.engine, id, link, env, limits, self.remove)
+        sandbox = DockerSandbox(self.engine, id, link, env, limits, end)
         with self._lock:
             self._open.add(sandbox)
         return sandbox
@@ -170,6 +191,7 @@ class DockerBackend:
             left, self._open = self._open, set()
         for sandbox in left:
             sandbox.close()
+        self.users.close()
 
     def remove(self, id: str) -> None:
         """Kill a container and wait until it is gone; what it ran is dead when this returns."""
@@ -199,40 +221,26 @@ class DockerBackend:
             self.remove(id)
         return orphans
 
-    def _enter(self, id: str, merged: MergedTree) -> AttachedLink:
-        """Start the container and send the agent and the tree into it. Raises `SandboxError` with its output."""
-        api = self.engine.api
+    def _created(self, world: World, limits: Limits, merged: MergedTree, uid: int) -> str:
+        """The id of a new container that was not started."""
+        accounts, version = self.users.files(self.image, uid), self.engine.api_version
+        plan = container.Plan(world, limits, self.image, (uid, uid), merged, labels(), self.runtime, version, accounts)
+        settings = container.settings(plan)
         with translated(self._called):
-            attached = api.attach_socket(id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
-            link = AttachedLink(attached)
-            link.settimeout(START_SECONDS)
+            return str(patiently(lambda: self.engine.api.create_container(**settings))["Id"])
+
+    def _entered(self, id: str, merged: MergedTree, limits: Limits) -> AttachedLink:
+        """The stream to the agent of a container that was just made. Raises `SandboxError` with its output."""
+        with translated(self._called):
+            link = enter(self.engine, id, program(self.engine.machine, self.image.ours), merged)
             try:
-                api.start(id)
-                self._greet(link, merged)
+                if self.sockets_limited:
+                    pid = self.engine.api.inspect_container(id)["State"]["Pid"]
+                    self.sockets_limited = sockets.limit(id, pid, limits.socket_bytes)
             except BaseException:
                 link.close()
                 raise
         return link
-
-    def _greet(self, link: AttachedLink, merged: MergedTree) -> None:
-        expected = messages.pack([b"ready"])
-        try:
-            link.sendall(program(self.engine.machine, self.image.ours))
-            for piece in merged.packed():
-                link.sendall(piece)
-        except TimeoutError as error:
-            raise SandboxError(f"the sandbox did not start within {START_SECONDS:.0f} s") from error
-        except OSError:
-            pass  # it ended: its last output follows
-        try:
-            if receive(link, len(expected)) == expected:
-                return
-        except TimeoutError as error:
-            raise SandboxError(f"the sandbox did not start within {START_SECONDS:.0f} s") from error
-        except (OSError, EOFError):
-            pass
-        said = link.errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise SandboxError(f"the sandbox did not start: {said or 'nothing was said about why'}")
 
 
 @functools.cache

@@ -8,9 +8,9 @@ import functools
 import marshal
 from pathlib import Path
 
-from selfplay.sandbox import agent, messages, resting, seccomp, streams
+from selfplay.sandbox import agent, seccomp
 from selfplay.sandbox.docker import entry
-from selfplay.sandbox.launching import code
+from selfplay.sandbox.launching import INSIDE, code
 from selfplay.sandbox.protocol import WORKDIR
 
 READER = """
@@ -31,7 +31,7 @@ exec(take(int.from_bytes(take(8), "big")))
 @functools.cache
 def program(machine: str, ours: bool) -> bytes:
     """The program with its length first. `machine` is the engine's, `ours`: the interpreter inside has our version."""
-    modules = {module.__name__: body(module.__file__, ours) for module in (messages, streams, resting, entry)}
+    modules = {module.__name__: body(module.__file__, ours) for module in (*INSIDE, entry)}
     text = (
         "import sys, marshal\n"
         f"for name, body in {modules!r}.items():\n"

@@ -14,7 +14,7 @@ import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound, TLSParameterError
 from requests.exceptions import RequestException
 
-from selfplay.sandbox.protocol import IsolationUnavailable, SandboxError
+from selfplay.sandbox.protocol import Cause, IsolationUnavailable, SandboxError, SandboxLost
 
 OLDEST_API = (1, 40)
 SECONDS = 60.0
@@ -28,6 +28,13 @@ Value = TypeVar("Value")
 
 class EngineUnavailable(IsolationUnavailable):
     """No engine answers, or this user may not use it, or it is too old."""
+
+
+class EngineLost(EngineUnavailable, SandboxLost):
+    """No engine answers: none is there, or the one that held live sandboxes went away, and they with it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        SandboxLost.__init__(self, message, hint, Cause.OUTSIDE)
 
 
 class ImageUnusable(SandboxError):
@@ -51,6 +58,7 @@ class Engine:
     runtimes: tuple[str, ...]
     storage: str
     cgroup_version: str
+    remaps_users: bool
 
 
 def connect() -> Engine:
@@ -77,22 +85,23 @@ def connect() -> Engine:
         tuple(sorted(about.get("Runtimes") or ())),
         about.get("Driver", ""),
         about.get("CgroupVersion", "1"),
+        any(name in line for line in about.get("SecurityOptions") or () for name in ("userns", "rootless")),
     )
 
 
-def unreachable(error: Exception) -> EngineUnavailable:
+def unreachable(error: Exception) -> EngineLost:
     """Why no engine answers, from the innermost cause: the library wraps the kernel's error several times."""
     cause: BaseException | None = error
     while cause is not None:
         reasons = [cause, *(argument for argument in cause.args if isinstance(argument, BaseException))]
         for reason in reasons:
             if isinstance(reason, PermissionError) or "Permission denied" in str(reason):
-                return EngineUnavailable(
+                return EngineLost(
                     "this user may not use the Docker engine: its socket gives no permission",
                     "Add the user to the group that owns the socket (often `docker`), or run the engine rootless.",
                 )
         cause = cause.__cause__ or cause.__context__
-    return EngineUnavailable(f"no Docker engine answers: {innermost(error)}", HOW_TO_START)
+    return EngineLost(f"no Docker engine answers: {innermost(error)}", HOW_TO_START)
 
 
 def innermost(error: BaseException) -> str:

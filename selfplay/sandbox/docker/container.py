@@ -11,6 +11,7 @@ from docker.types import HostConfig, LogConfig
 from docker.types import Mount as Bind
 
 from selfplay.sandbox import inside, messages
+from selfplay.sandbox.ceilings import descriptors
 from selfplay.sandbox.docker.bootstrap import READER
 from selfplay.sandbox.docker.image import Image
 from selfplay.sandbox.docker.layers import MergedTree
@@ -19,6 +20,8 @@ from selfplay.sandbox.protocol import WORKDIR, Limits, Mount, World
 SHARES = {WORKDIR: 1 / 2, "/tmp": 1 / 4, "/dev/shm": 1 / 8, inside.HOME: 1 / 8}
 """Each writable place is its own tmpfs (an engine cannot put several on one). Together they may hold
 `Limits.disk_bytes`, plus the tree that is copied into `/testbed` at the start."""
+FOLDERS_SHARE, FIRST_SHARE = 5 / 8, 4 / 5
+"""Of the disk of a world with folders, for these; and of that, for the first of several, which is to hold the most."""
 HOSTS = Mount(Path(__file__).with_name("hosts.txt"), "/etc/hosts")
 """The engine leaves that file empty when it makes no network."""
 STICKY = ("/tmp", "/dev/shm")
@@ -32,7 +35,7 @@ MASKED = (
 @dataclass(frozen=True)
 class Plan:
     """The description of one container. `owner`: the uid and gid inside and outside; `merged`: what is sent into
-    `/testbed`; `version`: of the engine's API."""
+    `/testbed`; `version`: of the engine's API; `accounts`: files that name the owner inside."""
 
     world: World
     limits: Limits
@@ -42,21 +45,23 @@ class Plan:
     labels: dict[str, str]
     runtime: str | None
     version: str
+    accounts: tuple[Mount, ...] = ()
 
 
 def settings(plan: Plan) -> dict[str, Any]:
     """Arguments of `create_container`."""
-    limits, network = plan.limits, plan.world.network
+    limits = plan.limits
     largest_file = limits.disk_bytes + plan.merged.disk_bytes
-    agent = messages.SETTINGS.pack(0, largest_file, 0, 0)  # the control group limits the rest; the agent never rests
+    # The control group limits the rest; the agent never rests.
+    agent = messages.SETTINGS.pack(0, largest_file, 0, 0, 0, descriptors(plan.owner[0]))
     return {
         "image": plan.image.name,
         "entrypoint": [plan.image.python, "-I", "-S", "-B", "-c", READER, agent.hex(), messages.FRESH],
         "command": [],
         "user": "{}:{}".format(*plan.owner),
         "working_dir": WORKDIR,
-        "hostname": None if network else "sandbox",
-        "network_disabled": not network,  # beside mode none: without it the engine spends 95 ms on an empty one
+        "hostname": "sandbox",
+        "network_disabled": True,  # beside mode none: without it the engine spends 95 ms on an empty one
         "stdin_open": True,  # once: the agent ends when the supervisor closes its end or dies
         "labels": plan.labels,
         "healthcheck": {"test": ["NONE"]},
@@ -66,11 +71,11 @@ def settings(plan: Plan) -> dict[str, Any]:
 
 def host(plan: Plan) -> HostConfig:
     """The part of the settings that isolates."""
-    limits, network = plan.limits, plan.world.network
+    limits = plan.limits
     memory = limits.memory_bytes + plan.merged.disk_bytes
     made = HostConfig(
         version=plan.version,
-        network_mode="host" if network else "none",  # the host's, as bubblewrap gives: indexes and proxies may be on it
+        network_mode="none",
         mem_limit=memory,
         memswap_limit=memory,
         nano_cpus=int(limits.cpus * 1e9) if limits.cpus else None,
@@ -80,7 +85,7 @@ def host(plan: Plan) -> HostConfig:
         cap_drop=["ALL"],
         security_opt=["no-new-privileges"],
         ipc_mode="private",
-        mounts=[bind(mount) for mount in (*plan.image.mounts, *(() if network else (HOSTS,)), *plan.world.mounts)],
+        mounts=[bind(mount) for mount in (*plan.image.mounts, HOSTS, *plan.accounts, *plan.world.mounts)],
         log_config=LogConfig(type="none"),
         auto_remove=True,
         runtime=plan.runtime,
@@ -93,7 +98,7 @@ def writable(plan: Plan) -> dict[str, str]:
     """Place -> options of its tmpfs."""
     places = {}
     uid, gid = plan.owner
-    for place, share in SHARES.items():
+    for place, share in shares(plan.world.folders).items():
         size, files = int(plan.limits.disk_bytes * share), int(plan.limits.files * share)
         if place == WORKDIR:
             size, files = size + plan.merged.disk_bytes, files + len(plan.merged.entries)
@@ -102,11 +107,21 @@ def writable(plan: Plan) -> dict[str, str]:
     return places
 
 
+def shares(folders: tuple[str, ...]) -> dict[str, float]:
+    """Writable place -> its part of `Limits.disk_bytes`; together they are all of it."""
+    if not folders:
+        return SHARES
+    first, *others = folders
+    parts = {place: share * (1 - FOLDERS_SHARE) for place, share in SHARES.items()}
+    parts[first] = FOLDERS_SHARE * (FIRST_SHARE if others else 1)
+    return parts | {place: FOLDERS_SHARE * (1 - FIRST_SHARE) / len(others) for place in others}
+
+
 def volumes(plan: Plan) -> dict[str, str]:
     """A read-only empty tmpfs over each volume that the image declares: on disk it would have no size limit."""
-    shown = {mount.target for mount in plan.world.mounts}
+    shown = {mount.target for mount in plan.world.mounts} | set(plan.world.folders)
     return {place: "ro,nosuid,nodev,size=4096,mode=755" for place in plan.image.volumes if place not in shown}
 
 
 def bind(mount: Mount) -> Bind:
-    return Bind(mount.target, str(mount.source.resolve()), type="bind", read_only=not mount.writable)
+    return Bind(mount.target, str(mount.source.resolve()), type="bind", read_only=True)

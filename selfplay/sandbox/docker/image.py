@@ -30,6 +30,7 @@ ADOPTION = 2
 PASSWD = b"sandbox:x:%%(uid)d:%%(gid)d:sandbox:%s:/bin/bash\n" % inside.HOME.encode()
 GROUP = b"sandbox:x:%(gid)d:\n"
 LARGEST_TEXT = 1 << 20
+LARGEST_COPY = 5 << 30
 NEEDED = ("bash", "sh", "git", "python3")
 TREE_LABEL = "selfplay.tree"
 USUAL = (WORKDIR, "/app", "/workspace", "/repo", "/src", "/code")
@@ -127,8 +128,19 @@ def copy_out(engine: Engine, image: Image, place: str) -> IO[bytes] | None:
         archive = tempfile.TemporaryFile()  # noqa: SIM115 - the caller's to close
         for piece in pieces:
             archive.write(piece)
+            if archive.tell() > LARGEST_COPY:
+                archive.close()
+                raise ImageUnusable(
+                    f"{place} of the image is larger than {LARGEST_COPY} bytes", "Name a smaller folder."
+                )
     archive.seek(0)
     return archive
+
+
+def account_files(engine: Engine, image: Image) -> dict[str, bytes]:
+    """The image's `passwd` and `group`."""
+    with translated(image.name), unstarted(engine, image.id if image.ours else image.name) as container:
+        return {name: text_file(engine.api, container, f"/etc/{name}") for name in ("passwd", "group")}
 
 
 def text_file(api: Any, container: str, path: str) -> bytes:

@@ -1,5 +1,7 @@
 """One live container, on the supervisor's side."""
 
+import contextlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from docker.errors import APIError
@@ -7,8 +9,11 @@ from requests.exceptions import RequestException
 
 from selfplay.sandbox import elsewhere
 from selfplay.sandbox.docker.client import Engine, unreachable
-from selfplay.sandbox.live import Link, LiveSandbox
-from selfplay.sandbox.protocol import WORKDIR, Completed, Limits, SandboxError
+from selfplay.sandbox.live import Link, LiveSandbox, memory_exceeded
+from selfplay.sandbox.protocol import WORKDIR, Completed, Limits, SandboxLost
+
+NEWS_SECONDS = 2.0
+"""How long the engine may take to hear from the kernel why a container ended."""
 
 
 class DockerSandbox(LiveSandbox):
@@ -20,6 +25,7 @@ class DockerSandbox(LiveSandbox):
         super().__init__(link, env, limits)
         self.id = id
         self._engine, self._remove = engine, end
+        self._began = 0.0
 
     def run(
         self,
@@ -36,12 +42,36 @@ class DockerSandbox(LiveSandbox):
         elsewhere.add(done.cpu_seconds)
         return done
 
+    def _spent(self, cpu_seconds: float) -> None:
+        elsewhere.add(cpu_seconds)
+
     def _kill(self) -> None:
         self._remove(self.id)
 
-    def _death(self, error: Exception) -> SandboxError:
+    def _begins(self) -> None:
+        self._began = time.time()
+
+    def _death(self, error: Exception) -> SandboxLost:
         try:
             self._engine.api.ping()
+            if self._out_of_memory():
+                return memory_exceeded(self._limits)
         except (RequestException, APIError) as lost:
             return unreachable(lost)
-        return SandboxError(f"the sandbox died: {error}")
+        return SandboxLost(f"the sandbox died: {error}")
+
+    def _out_of_memory(self) -> bool:
+        """Whether the kernel told the engine, since the last request began, that the container used up its memory. The
+        engine's events say so: the container itself is gone."""
+        deadline = time.monotonic() + NEWS_SECONDS
+        while True:
+            told = {"container": self.id, "event": ["oom", "die"]}
+            with contextlib.closing(
+                self._engine.api.events(since=self._began, until=time.time(), filters=told, decode=True)
+            ) as events:
+                heard = [event["Action"] for event in events if event["timeNano"] / 1e9 >= self._began]
+            if "oom" in heard:
+                return True
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)

@@ -1,11 +1,11 @@
 """The scripted injector's tool calls: small scripts that yield calls and return what they learn."""
 
-import json
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from selfplay.answers import AnswerError, answer
+from selfplay.plain import encode
 from selfplay.repository import Suite, pytest_suite
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import inside
@@ -56,29 +56,35 @@ def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) 
     lines = done.output.splitlines()
     if done.exit_code not in (PASSED, FAILED, NOTHING_COLLECTED) or not lines:
         return TestRun(ran=False)
-    *failed, last = (parse_line(line) for line in lines)
-    if "passed" not in last or any(found.get("late") for found in failed):
-        return TestRun(ran=False)  # more failures than a page holds, or a test that hangs
-    return TestRun(tuple(_failure(found) for found in failed), int(last["passed"]))
+    return read_report(lines)
 
 
-def parse_line(line: str) -> dict[str, Any]:
+def read_report(lines: Sequence[str]) -> TestRun:
+    """What the probe wrote; a run that counts for nothing where it makes no sense: more failures than a page holds, a
+    test that hangs, or lines of somebody else."""
     try:
-        found = json.loads(line)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _failure(found: dict[str, Any]) -> Failure:
-    return Failure(
-        id=str(found.get("id")),
-        path=str(found.get("path")),
-        line=int(found.get("line") or 0),
-        name=str(found.get("name")),
-        crash=found.get("crash"),
-        indices=dict(found.get("indices") or {}),
+        passed = answer(dict[str, int], encode(lines[-1]))["passed"]
+        found = [answer(_Line, encode(line)) for line in lines[:-1]]
+    except (AnswerError, KeyError):
+        return TestRun(ran=False)
+    if any(one.late for one in found):
+        return TestRun(ran=False)
+    return TestRun(
+        tuple(Failure(one.id, one.path, one.line, one.name, one.crash, one.indices) for one in found), passed
     )
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One failing test, as the probe describes it."""
+
+    id: str
+    path: str
+    line: int
+    name: str
+    late: bool
+    crash: int | None
+    indices: dict[str, int]
 
 
 def undo(changes: Iterable[Change]) -> Script[None]:

@@ -5,17 +5,17 @@ It uses no tool of an episode, so no tool limit applies: the time limit is compu
 """
 
 import ast
-import json
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from selfplay.answers import AnswerError, answer, inflated
 from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
 from selfplay.plain import decode, encode, printable, syntax_tree
 from selfplay.repository import Prepared, Suite, pytest_suite
 from selfplay.repository.pytest_suite import CoverageMap
 from selfplay.sandbox import MIB, WORKDIR, Backend, Completed, Sandbox
+from selfplay.sandbox.killed import ProgramKilled, unless_killed
 from selfplay.scripted.edits.cuts import UNREADABLE
 from selfplay.scripted.injector import inside
 from selfplay.scripted.injector.past import COMMITS, log_command, past_changes
@@ -58,22 +58,36 @@ def survey_seconds(suite: Suite) -> float:
 
 
 def trace(prepared: Prepared, suite: Suite, backend: Backend) -> Traced:
-    """Run the suite once under coverage. Raises `SurveyFailed`, or `SandboxError`."""
+    """Run the suite once under coverage; once more if it was killed, since it may not have been the suite's own doing.
+    Raises `SurveyFailed`, or `SandboxError`."""
+    try:
+        return _traced(prepared, suite, backend, believing=False)
+    except ProgramKilled:
+        return _traced(prepared, suite, backend, believing=True)
+
+
+def _traced(prepared: Prepared, suite: Suite, backend: Backend, believing: bool) -> Traced:
     with backend.open(prepared.world(history=True)) as sandbox:
-        coverage = _run(prepared, suite, sandbox)
+        coverage = _run(prepared, suite, sandbox, believing)
         return Traced(coverage, _changed(sandbox), _installed(prepared, suite, sandbox))
 
 
-def _run(prepared: Prepared, suite: Suite, sandbox: Sandbox) -> str:
+def _run(prepared: Prepared, suite: Suite, sandbox: Sandbox, believing: bool) -> str:
     script = pytest_suite.render_coverage(suite.files, suite.excluded, output=REPORT, options=suite.options)
     sandbox.write_file("/tmp/coverage.sh", encode(script))
     limit = survey_seconds(suite)
-    run = f"bash /tmp/coverage.sh >/tmp/log 2>&1; tail -c 2000 /tmp/log; test -s {REPORT} && gzip -6 <{REPORT} >{PACK}"
+    stop = "" if believing else "[ $ended -ne 137 ] || exit 137; "
+    run = (
+        f"bash /tmp/coverage.sh >/tmp/log 2>&1; ended=$?; tail -c 2000 /tmp/log; {stop}"
+        f"test -s {REPORT} && gzip -6 <{REPORT} >{PACK}"
+    )
     done = sandbox.run(run, timeout=limit, merge_stderr=True)
+    if not believing:
+        unless_killed(done, "the suite")
     if done.timed_out or done.exit_code != 0:
         raise _failure(prepared, done, limit)
     try:
-        report = unpacked(sandbox.read_file(PACK, MOST_PACKED)).decode()
+        report = inflated(sandbox.read_file(PACK, MOST_PACKED), MOST_BYTES, gzip=True).decode()
         coverage_of(report)
     except ValueError as error:
         raise SurveyFailed(f"the coverage report of {prepared.source} cannot be read: {error}", ADVICE) from error
@@ -87,33 +101,13 @@ def _failure(prepared: Prepared, done: Completed, limit: float) -> SurveyFailed:
     return SurveyFailed(f"the suite of {prepared.source} cannot be run under coverage\n{last}", ADVICE)
 
 
-def unpacked(data: bytes) -> bytes:
-    """Unpack gzip data; raises `ValueError` beyond `MOST_BYTES`."""
-    inflater = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    try:
-        text = inflater.decompress(data, MOST_BYTES)
-    except zlib.error as error:
-        raise ValueError(str(error)) from error
-    if not inflater.eof:
-        raise ValueError(f"it is longer than {MOST_BYTES} bytes, or cut short")
-    return text
-
-
 def coverage_of(report: str) -> CoverageMap:
     """The map in a report. Raises `ValueError` for anything else: the repository's own code could write to it."""
-    try:
-        coverage = pytest_suite.parse_coverage(report.encode())
-    except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        raise ValueError(f"it is not a coverage report: {type(error).__name__}: {error}") from error
-    sets = {id(tests): tests for lines in coverage.lines.values() for tests in lines.values()}  # many lines share one
-    for tests in sets.values():
-        if any(not 0 <= number < len(coverage.tests) for number in tests):
-            raise ValueError(f"it numbers tests beyond its {len(coverage.tests)}")
-    return coverage
+    return pytest_suite.parse_coverage(report.encode())
 
 
 def _changed(sandbox: Sandbox) -> tuple[str, ...]:
-    done = sandbox.run(log_command(COMMITS, "--min-parents=1"), timeout=SHORT_SECONDS)
+    done = unless_killed(sandbox.run(log_command(COMMITS, "--min-parents=1"), timeout=SHORT_SECONDS), "git")
     return tuple(sorted({path for _, path in past_changes(decode(done.stdout))}))
 
 
@@ -122,12 +116,17 @@ def _installed(prepared: Prepared, suite: Suite, sandbox: Sandbox) -> tuple[str,
     tests = original_texts(prepared.world(), suite.files)
     names = sorted(_imported(tests.values()) & _packages(prepared))
     program = inside.text("selfplay_origin.py")
-    done = sandbox.run(["python", "-c", program, *names], timeout=SHORT_SECONDS)
+    done = unless_killed(sandbox.run(["python", "-c", program, *names], timeout=SHORT_SECONDS), "python")
+    return elsewhere(done.stdout, names) if done.exit_code == 0 else ()
+
+
+def elsewhere(said: bytes, names: Iterable[str]) -> tuple[str, ...]:
+    """Those of `names` that are found outside the tree; none where the answer makes no sense."""
     try:
-        places = json.loads(done.stdout) if done.exit_code == 0 else {}
-    except ValueError:
-        places = {}
-    return tuple(name for name in names if not str(places.get(name) or WORKDIR).startswith(WORKDIR))
+        places = answer(dict[str, str], said)
+    except AnswerError:
+        return ()
+    return tuple(name for name in names if not (places.get(name) or WORKDIR).startswith(WORKDIR))
 
 
 def _imported(texts: Iterable[str]) -> set[str]:

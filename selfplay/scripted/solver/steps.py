@@ -1,6 +1,7 @@
 """The scripted solver's tool calls: prepare, look at the failing tests, try repairs, submit."""
 
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,18 +9,21 @@ from typing import Any
 
 from selfplay import patches
 from selfplay.agent.actions import Call
+from selfplay.answers import AnswerError, shaped
 from selfplay.patches import is_test_file
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.policy import Script, Stuck
 from selfplay.scripted.solver import inside
 from selfplay.scripted.solver.repair import Repair
+from selfplay.scripted.solver.reports import Looked, Results
 
 FOLDER = "/tmp/solver"
 ROOT = "/testbed"
 MOST_SOURCES = 4_000_000
 """Characters of source that are read for hints and for code to reuse."""
 MOST_TEST_FILES = 400
+_LINE = re.compile(r"[0-9]{1,9}")
 _OFF = "-p no:cacheprovider -p no:xdist -p no:randomly -p no:random_order -p no:pytest_cov -p no:timeout -p no:sugar"
 _READ = """
 import json
@@ -81,14 +85,17 @@ def python_files() -> Script[list[str]]:
 def read_sources(paths: Sequence[str]) -> Script[dict[str, str]]:
     yield from tools.create(f"{FOLDER}/files.json", json.dumps(list(paths)) + "\n")
     text = yield from tools.packed(f"python -c {shlex.quote(_READ % MOST_SOURCES)}")
-    found = json.loads(text)
-    return {str(path): str(content) for path, content in found.items()}
+    return tools.told(dict[str, str], text)
 
 
 def look(files: Sequence[str], trace_seconds: float = 4.0) -> Script[dict[str, Any]]:
     """Run the restored test files. Raises `Stuck` when pytest cannot."""
     job = {"do": "look", "seconds": 20.0, "trace_seconds": trace_seconds, "most": 12}
-    return (yield from _job(job, files, 100))
+    report = yield from _job(Looked, job, files, 100)
+    counted = [lines for traced in ("failing", "passing") for lines in report[traced]["lines"].values()]
+    if not all(_LINE.fullmatch(line) for lines in counted for line in lines):
+        raise Stuck("the report numbers lines in words")
+    return report
 
 
 def try_out(
@@ -115,7 +122,9 @@ def try_out(
         "enough": 1,
         "suite_seconds": 15.0,
     }
-    report = yield from _job(job, files, min(115.0, seconds + 60))
+    report = yield from _job(Results, job, files, min(115.0, seconds + 60))
+    if any(result["number"] not in range(len(repairs)) for result in report["results"]):
+        raise Stuck("the report names a repair that was not tried")
     return [_tried(repairs, result, len(failing)) for result in report["results"]]
 
 
@@ -134,7 +143,7 @@ def _tried(repairs: Sequence[Repair], result: Mapping[str, Any], failing: int) -
     return Tried(repairs[result["number"]], str(result["state"]), passed, str(result["error"]), clean)
 
 
-def _job(job: Mapping[str, Any], files: Sequence[str], timeout: float) -> Script[dict[str, Any]]:
+def _job(kind: Any, job: Mapping[str, Any], files: Sequence[str], timeout: float) -> Script[dict[str, Any]]:
     """One start of pytest; repeated without the repository's own options if pytest does not know them."""
     yield from tools.create(f"{FOLDER}/job.json", json.dumps(job) + "\n")
     plain = "" if job["do"] == "look" else "--assert=plain"  # explaining a comparison takes longer than failing
@@ -149,11 +158,12 @@ def _job(job: Mapping[str, Any], files: Sequence[str], timeout: float) -> Script
     done = yield from tools.bash(run, timeout)
     if not done.ok:
         raise Stuck(f"the tests cannot be run: {done.output[-1500:]}")
+    report = tools.told(dict[str, Any], (yield from tools.packed(f"cat {FOLDER}/report.json")))
     try:
-        report = json.loads((yield from tools.packed(f"cat {FOLDER}/report.json")))
-    except ValueError as error:
+        shaped(kind, report)
+    except AnswerError as error:
         raise Stuck(f"the report cannot be read: {error}") from error
-    return dict(report)
+    return report
 
 
 def test_files(paths: Sequence[str], first: Sequence[str]) -> list[str]:

@@ -12,11 +12,12 @@ import pytest
 import zstandard
 from repository_fixtures import write
 
+from selfplay.answers import inflated
 from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend, Limits, Mount, Sandbox, World
 from selfplay.scripted.injector import traced
 from selfplay.scripted.injector.survey import SurveyFailed, survey_of
-from selfplay.scripted.injector.traced import coverage_of, survey_seconds, unpacked
+from selfplay.scripted.injector.traced import coverage_of, survey_seconds
 
 PRICES, TEST = "tinyshop/prices.py", "tests/test_prices.py"
 Layer = Callable[[Mapping[str, str]], Prepared]
@@ -195,9 +196,8 @@ def test_a_report_that_the_repository_wrote_itself_is_refused(report: str) -> No
         coverage_of(report)
 
 
-def test_a_packed_report_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traced, "MOST_BYTES", 1000)
-    assert unpacked(gzip.compress(b"a" * 1000)) == b"a" * 1000
+def test_a_packed_report_is_bounded() -> None:
+    assert inflated(gzip.compress(b"a" * 1000), 1000, gzip=True) == b"a" * 1000
     for data in (gzip.compress(b"a" * 1001), gzip.compress(b"a" * 1000)[:-5], b"", b"no gzip"):
         with pytest.raises(ValueError):
-            unpacked(data)
+            inflated(data, 1000, gzip=True)

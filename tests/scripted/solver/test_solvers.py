@@ -37,6 +37,7 @@ def told(task: Task, number: int = 0, seed: int = 0) -> SolverTask:
     return SolverTask("shop.1", patches.reverse(task.artifact.test_weaken), seed, number)
 
 
+@pytest.mark.slow
 def test_the_search_repairs_an_operator_and_hands_in_code_alone(backend: Backend, plant: Plant) -> None:
     task = plant(OPERATOR, HIDDEN)
     trajectory, diff, passes = played(backend, task, scripted_solver(told(task)))

@@ -89,7 +89,14 @@ def plain(value, depth):
 
 
 def forked(work, seconds):
-    """What `work()` returns in a child of this process; None when it takes too long or dies."""
+    """What `work()` returns in a child of this process; None when it takes too long or dies. A child that somebody
+    killed gets a second one: it may not have been its own doing."""
+    found, killed = forked_once(work, seconds)
+    return forked_once(work, seconds)[0] if killed else found
+
+
+def forked_once(work, seconds):
+    """(what `work()` returns, whether the child was killed before it said anything)."""
     out, into = os.pipe()
     child = os.fork()
     if child == 0:
@@ -103,16 +110,30 @@ def forked(work, seconds):
             traceback.print_exc()
         os._exit(0)
     os.close(into)
+    end, found = time.monotonic() + seconds, None
     try:
-        return json.loads(drained(out, seconds).decode() or "null")
+        found = json.loads(drained(out, seconds).decode() or "null")
     except ValueError:
-        return None
+        pass
     finally:
         os.close(out)
+        killed = found is None and time.monotonic() < end and by_kill(child)
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
                 kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+    return found, killed
+
+
+def by_kill(child):
+    """Whether a SIGKILL ended the child, whose pipe is closed; it is not reaped yet."""
+    for _ in range(50):
+        ended = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if ended is not None:
+            # 2: CLD_KILLED, which Python names from 3.9 on
+            return ended.si_code == 2 and ended.si_status == signal.SIGKILL
+        time.sleep(0.01)
+    return False
 
 
 def drained(stream, seconds):

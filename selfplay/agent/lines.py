@@ -1,0 +1,59 @@
+"""The lines of a trajectory file, each as a JSON object, read piece by piece under bounds: it may be a stranger's.
+
+94 kB of Zstandard can be 3 GB of text, so what is unpacked is counted as it comes, and the frame may not ask for a
+large window. Memory is what is counted, not characters: one emoji makes Python keep a text at four bytes a character.
+"""
+
+from collections.abc import Iterator
+from typing import IO, Any
+
+import zstandard
+
+from selfplay.artifact.decoding import count_values, parse_json, text_memory
+from selfplay.artifact.reading import MIB, ForeignError
+
+MOST_PACKED = 64 * MIB
+MOST_LINES = 20_000
+MOST_LINE, MOST_TEXT = 16 * MIB, 32 * MIB
+"""Memory of one line's text, and of all together."""
+MOST_LINE_VALUES, MOST_VALUES = 800_000, 1_200_000
+WINDOW = 8 * MIB
+_PIECE = 256 * 1024
+
+
+def json_lines(stream: IO[bytes], what: str, packed: bool) -> Iterator[dict[str, Any]]:
+    """The objects in the file, one a line. Raises `ForeignError`, and `zstandard.ZstdError` for a damaged frame."""
+    memory = values = 0
+    for number, line in enumerate(_lines(stream, what, packed), 1):
+        name = f"line {number} of {what}"
+        memory += text_memory(line)
+        values += count_values(line)
+        if number > MOST_LINES or memory > MOST_TEXT or values > MOST_VALUES:
+            raise ForeignError(f"{what} is larger than any episode that selfplay writes")
+        found = parse_json(line, name, values=MOST_LINE_VALUES, halves=True)
+        if not isinstance(found, dict):
+            raise ForeignError(f"{name} is no object")
+        yield found
+
+
+def _lines(stream: IO[bytes], what: str, packed: bool) -> Iterator[bytes]:
+    """The lines that are not empty, never holding more than the longest one that is allowed."""
+    source: Any = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(stream) if packed else stream
+    pieces: list[bytes] = []
+    size = 0
+    while piece := source.read(_PIECE):
+        *whole, rest = piece.split(b"\n")
+        for end in whole:
+            yield from _joined([*pieces, end])
+            pieces, size = [], 0
+        pieces.append(rest)
+        size += len(rest)
+        if size > MOST_LINE:
+            raise ForeignError(f"a line of {what} is longer than any that selfplay writes")
+    yield from _joined(pieces)
+
+
+def _joined(pieces: list[bytes]) -> Iterator[bytes]:
+    line = b"".join(pieces)
+    if line:
+        yield line

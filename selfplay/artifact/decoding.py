@@ -1,0 +1,46 @@
+"""JSON of a run's folder, which a stranger may have written, as values (`answers.py`), with errors in words."""
+
+import re
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from selfplay.answers import MOST_DEPTH, MOST_VALUES, AnswerError, count_values, json_value
+from selfplay.artifact.reading import ForeignError
+
+__all__ = ["MOST_DEPTH", "MOST_VALUES", "count_values", "first_fault", "parse_json", "text_memory", "typed"]
+
+_WIDE = re.compile(rb"[\xf0-\xff]|\\u[dD][89a-fA-F]")
+M = TypeVar("M", bound=BaseModel)
+
+
+def parse_json(data: bytes, what: str, *, values: int = MOST_VALUES, halves: bool = False) -> Any:
+    """The value behind `data`. `what` names it in errors; `halves`: strings may hold undecodable bytes as surrogates,
+    as our own trajectories do. Raises `ForeignError`."""
+    try:
+        return json_value(data, values=values, characters="any" if halves else "whole")
+    except AnswerError as error:
+        raise ForeignError(f"{what} {error}") from error
+
+
+def text_memory(data: bytes) -> int:
+    """The memory that a JSON text takes as a Python string, at most: one emoji in it makes each character four
+    bytes."""
+    if data.isascii() and b"\\u" not in data:
+        return len(data)
+    return len(data) * (4 if _WIDE.search(data) else 2)
+
+
+def typed(kind: type[M], value: Any, what: str) -> M:
+    """`value` as the model `kind`. Raises `ForeignError` naming the field that is wrong."""
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        raise ForeignError(f"{what}: {first_fault(error)}") from error
+
+
+def first_fault(error: ValidationError) -> str:
+    """Where a value is wrong first, and why."""
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    where = ".".join(str(part) for part in first["loc"])[:200] or "the document"
+    return f"{where}: {first['msg'].removeprefix('Value error, ')[:500]}"

@@ -1,0 +1,84 @@
+"""What `bug.json` and a pool record of an environment, typed: versions, never paths; `name==version`, never URLs.
+
+These values decide what is executed when a shared run is built again, so nothing here names a program, a place or an
+address. `setup` is a command, and `source` a place: both are used only when the user allows it (`curriculum/trust.py`).
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from packaging.version import InvalidVersion, Version
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from selfplay.artifact.decoding import typed
+
+MOST_PINS = 5_000
+MOST_COMMAND = 64 * 1024
+_PYTHON = re.compile(r"\d{1,2}\.\d{1,3}(\.\d{1,3}((a|b|rc)\d{1,3})?)?")
+_PIN = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?)==([A-Za-z0-9.!+_-]{1,100})")
+
+
+def pinned(line: str) -> bool:
+    """Whether a line is exactly `name==version`: no URL, option, marker, extra or second line."""
+    found = _PIN.fullmatch(line)
+    return found is not None and _is_version(found.group(2))
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version(text)
+    except InvalidVersion:
+        return False
+    return text == text.strip() and len(text) <= 100
+
+
+def _python(text: str) -> str:
+    if not _PYTHON.fullmatch(text):
+        raise ValueError(f"{text[:80]!r} is not a version such as 3.11 or 3.11.4")
+    return text
+
+
+def _pin(text: str) -> str:
+    if not pinned(text):
+        raise ValueError(f"{text[:80]!r} is not name==version")
+    return text
+
+
+def _version(text: str) -> str:
+    if not _is_version(text):
+        raise ValueError(f"{text[:80]!r} is not a version")
+    return text
+
+
+def _line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError(f"{text[:80]!r} is not one plain line")
+    return text
+
+
+Line = Annotated[str, Field(max_length=4096), AfterValidator(_line)]
+ObjectId = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
+
+
+class Environment(BaseModel):
+    """`python` and `version`: of the interpreter and of the project; `lock`: the installed packages; `setup`: the
+    user's own command, if any; the other fields say where the tree came from. Fields of a later version are kept."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    python: Annotated[str, AfterValidator(_python)] | None = None
+    lock: Annotated[tuple[Annotated[str, AfterValidator(_pin)], ...], Field(max_length=MOST_PINS, strict=False)] = ()
+    setup: Annotated[str, Field(max_length=MOST_COMMAND)] | None = None
+    version: Annotated[str, AfterValidator(_version)] | None = None
+    source: Line | None = None
+    revision: Line | None = None
+    commit: ObjectId | None = None
+    tree_hash: ObjectId | None = None
+    image: Line = ""
+    allow_hosts: Annotated[tuple[Line, ...], Field(max_length=64, strict=False)] = ()
+
+
+def recorded_environment(value: Mapping[str, Any]) -> Environment:
+    """Raises `ForeignError` naming the field that is not what this package records."""
+    return typed(Environment, dict(value), "the recorded environment")

@@ -1,0 +1,171 @@
+"""Reads files of a run's folder, which a stranger may have written: the one place that decides what is taken in.
+
+Below the folder that the user named, no link is followed, and only regular files are read: a link leads elsewhere, a
+FIFO blocks, a device never ends. A size is known and capped before the first byte is read, so a sparse file costs
+nothing. The folder that the user named may itself be a link: that one is the user's.
+"""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from selfplay.errors import SelfplayError
+from selfplay.plain import safe_relative
+
+MIB = 1024 * 1024
+MOST_ENTRIES = 20_000
+"""Entries of one folder of a run: a folder of more is refused before the rest is listed."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+class ForeignError(SelfplayError):
+    """A file or a value of a run's folder that is not taken in."""
+
+
+class MissingError(ForeignError):
+    """A file that is not there."""
+
+
+def read_below(folder: Path, name: str, most: int) -> bytes:
+    """The content of the regular file `name` (relative, plain) below `folder`, at most `most` bytes.
+
+    Raises `MissingError` where there is no such file, and `ForeignError` for a link on the way, for anything that is
+    no regular file, and for a file that is larger."""
+    with opened_below(folder, name, most) as stream:
+        return _whole(stream, folder / name, most)
+
+
+@contextmanager
+def opened_below(folder: Path, name: str, most: int) -> Iterator[IO[bytes]]:
+    """As `read_below`, for a caller that reads piece by piece."""
+    path = folder / name
+    if safe_relative(name) is None:
+        raise ForeignError(f"{name[:200]!r} is no name of a file in {folder}")
+    try:
+        number = _open_below(folder, name.split("/"))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if os.path.lexists(path):
+            raise ForeignError(f"{path} is not a regular file", LINKS) from error
+        raise MissingError(f"{path} is missing") from error
+    except OSError as error:
+        if os.path.islink(path):  # noqa: PTH114 - a name of any length
+            raise ForeignError(f"{path} is not a regular file", LINKS) from error
+        raise ForeignError(f"{path} cannot be read: {error.strerror}") from error
+    with _checked(number, path, most) as stream:
+        yield stream
+
+
+LINKS = "A run's folder holds regular files and folders, no links."
+
+
+def read_named(path: Path, most: int) -> bytes:
+    """The content of a file that the user named, at most `most` bytes; links are the user's own. Raises as
+    `read_below`."""
+    with opened_named(path, most) as stream:
+        return _whole(stream, path, most)
+
+
+@contextmanager
+def opened_named(path: Path, most: int) -> Iterator[IO[bytes]]:
+    """As `read_named`, for a caller that reads piece by piece. A pipe that a shell made (`/dev/fd/63`,
+    `/dev/stdin`) is read too, and whoever reads stops at its own bound."""
+    if path.is_relative_to("/dev"):
+        with path.open("rb") as stream:
+            yield stream
+        return
+    try:
+        number = os.open(path, _FILE & ~os.O_NOFOLLOW)
+    except FileNotFoundError as error:
+        raise MissingError(f"{path} is missing") from error
+    except (OSError, ValueError) as error:
+        raise ForeignError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    with _checked(number, path, most) as stream:
+        yield stream
+
+
+def folder_below(root: Path, *names: str) -> Path | None:
+    """The folder `root/names...`; None where it is absent. Raises `ForeignError` for a link or a file in its place."""
+    place = root
+    for name in names:
+        place /= name
+        try:
+            mode = place.lstat().st_mode
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise ForeignError(f"{place} cannot be read: {error.strerror}") from error
+        if not stat.S_ISDIR(mode):
+            raise ForeignError(f"{place} is not a folder", LINKS)
+    return place
+
+
+def made_below(root: Path, *names: str) -> Path:
+    """The folder `root/names...`, made where it is absent. Raises as `folder_below`."""
+    for depth in range(1, len(names) + 1):
+        if folder_below(root, *names[:depth]) is None:
+            root.joinpath(*names[:depth]).mkdir(parents=depth == 1, exist_ok=True)
+    return root.joinpath(*names)
+
+
+def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]:
+    """The names in the folder `root/names...`, sorted; none where it is absent. Raises `ForeignError` for a folder of
+    more than `most` entries."""
+    folder = folder_below(root, *names)
+    found: list[str] = []
+    with os.scandir(folder) if folder else _NOTHING as entries:
+        for entry in entries:
+            found.append(entry.name)
+            if len(found) > most:
+                raise ForeignError(f"{folder} holds more than {most} entries")
+    return sorted(found)
+
+
+class _Nothing:
+    def __enter__(self) -> tuple[()]:
+        return ()
+
+    def __exit__(self, *error: object) -> None: ...
+
+
+_NOTHING = _Nothing()
+
+
+def _open_below(folder: Path, parts: list[str]) -> int:
+    """A descriptor of the file; each folder on the way is opened as one, never through a link."""
+    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, _FOLDER, dir_fd=at)
+            os.close(at)
+            at = inner
+        return os.open(parts[-1], _FILE, dir_fd=at)
+    finally:
+        os.close(at)
+
+
+def _checked(number: int, path: Path, most: int) -> IO[bytes]:
+    """The open file as a stream; closed again where it is none of ours."""
+    try:
+        status = os.fstat(number)
+        if not stat.S_ISREG(status.st_mode):
+            raise ForeignError(f"{path} is not a regular file", LINKS)
+        if status.st_size > most:
+            raise ForeignError(f"{path} is {status.st_size} bytes; at most {most} are taken")
+        return os.fdopen(number, "rb")
+    except BaseException:
+        os.close(number)
+        raise
+
+
+def _whole(stream: IO[bytes], path: Path, most: int) -> bytes:
+    try:
+        data = stream.read(most + 1)
+    except OSError as error:
+        raise ForeignError(f"{path} cannot be read: {error.strerror}") from error
+    if len(data) > most:  # it grew meanwhile, or a file system does not know sizes
+        raise ForeignError(f"{path} is larger than {most} bytes")
+    return data

@@ -1,0 +1,46 @@
+"""Asks, on a terminal and once, for what a shared run wants beyond a build in a sandbox; the same for every command."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from selfplay.plain import printable
+
+if TYPE_CHECKING:
+    from selfplay.curriculum.trust import Wish
+
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Allow what the run wants to run or fetch: its setup command, its source.")
+]
+
+
+def trusted(path: Path, trust: bool) -> bool:
+    """Whether what the bugs at `path` want is allowed as a whole. On a terminal each wish is shown and asked for, and a
+    yes is remembered; elsewhere the command itself refuses what is not allowed. Raises `SelfplayError`."""
+    if trust or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return trust
+    from selfplay.artifact import ArtifactError
+    from selfplay.curriculum.stored import bug_folders, wishes_of
+    from selfplay.curriculum.trust import allow, require, unsettled
+
+    noted = True
+    seen: set[Wish] = set()
+    for folder in bug_folders(path):
+        try:
+            wanted = [wish for wish in unsettled(wishes_of(folder)) if wish not in seen]
+        except ArtifactError:
+            continue  # the command says what is wrong with this bug
+        for wish in wanted:
+            if not asked(wish):
+                require([wish], trust=False)
+            seen.add(wish)
+            noted &= allow(wish)
+    return not noted  # what could not be written down is allowed for this time
+
+
+def asked(wish: "Wish") -> bool:
+    """Whether the user says yes."""
+    print(f"selfplay: {printable(wish.words())}", file=sys.stderr)
+    return typer.confirm("Allow it, now and later?", default=False, err=True)

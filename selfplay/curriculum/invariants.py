@@ -1,0 +1,86 @@
+"""What the writer of a pool promises about its values, all of it in one place, checked whenever a pool is opened.
+
+A stranger's pool may hold anything that SQLite can hold. What reads and resumes a run relies on what stands here and on
+nothing else: an invariant that is broken is a typed error that names it, before any other statement runs.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import get_args
+
+from selfplay.curriculum.guarding import NOT, our_tables
+from selfplay.curriculum.lost import PLAYED_AGAIN
+from selfplay.curriculum.records import MOST_COUNT, MOST_SECONDS, CurriculumError, Status
+
+AHEAD = 10_000
+"""How far an episode's number may be beyond the count of its repository's episodes: those in between are running, or
+were when the run was killed, so there are at most as many as workers."""
+_BUG = "({0} GLOB '*[^a-z0-9_.-]*' OR {0} GLOB '[_.-]*' OR {0} = '' OR length({0}) > 128)"
+_FILE = "({0} GLOB '*[^A-Za-z0-9_.-]*' OR {0} GLOB '[.-]*' OR length({0}) > 250)"
+_TRUTH = "({0} NOT IN (0, 1))"
+_OF_KIND = {
+    "INTEGER": f"({{0}} NOT BETWEEN 0 AND {MOST_COUNT})",
+    "REAL": f"({{0}} NOT BETWEEN 0 AND {MOST_SECONDS:.0f}.0)",
+    "TEXT": "(instr({0}, char(0)) > 0)",  # GLOB and length() end at it
+}
+"""A column's type -> what must not hold of any value in it. A version of weights, a number and a place are counts."""
+_OF_COLUMN = {
+    ("bugs", "id"): _BUG, ("attempts", "bug"): _BUG, ("audits", "bug"): _BUG, ("promotions", "parent"): _BUG,
+    ("episodes", "trajectory"): _FILE, ("attempts", "trajectory"): _FILE,
+    ("attempts", "resolved"): _TRUTH, ("audits", "clean"): _TRUTH,
+}  # fmt: skip
+"""(table, column) -> what else must not hold of its values; most of them become parts of paths."""
+_SAME = "(e.repository, e.number) = (b.repository, b.episode)"
+_STATUSES = ", ".join(f"'{status}'" for status in get_args(Status))
+ACROSS: Mapping[str, str] = {
+    "an episode has a status that selfplay knows": f"episodes WHERE status NOT IN ({_STATUSES})",
+    "the episodes taken have the places 1 to n, each once": (
+        "(SELECT COUNT(*) AS n, COUNT(DISTINCT taken) AS places, MAX(taken) AS last FROM episodes WHERE taken > 0)"
+        " WHERE n > 0 AND (places <> n OR last <> n)"
+    ),
+    f"an episode's number is less than {AHEAD} beyond the count of its repository's episodes": (
+        f"episodes GROUP BY repository HAVING MAX(number) >= COUNT(*) + {AHEAD}"
+    ),
+    "an episode's repository is one of the pool's": (
+        "episodes WHERE repository NOT IN (SELECT name FROM repositories)"
+    ),
+    "a valid episode has a bug and the key of its tree": (
+        "episodes WHERE status = 'valid' AND (bug IS NULL OR tree_key IS NULL)"
+    ),
+    "a bug is that of a valid episode that was taken, and has its tree": (
+        f"bugs b LEFT JOIN episodes e ON {_SAME}"
+        " WHERE e.number IS NULL OR e.status <> 'valid' OR e.taken = 0 OR e.tree_key <> b.tree_key"
+    ),
+    "a valid episode that was taken gave a bug": (
+        f"episodes e LEFT JOIN bugs b ON {_SAME} WHERE e.status = 'valid' AND e.taken > 0 AND b.id IS NULL"
+    ),
+    "a bug's place is a count, and so is the last one given": (
+        f"sqlite_sequence WHERE name = 'bugs' AND (typeof(seq) <> 'integer' OR seq NOT BETWEEN 0 AND {MOST_COUNT})"
+    ),
+    "a promoted bug has the hash of its tree": "promotions WHERE bug IS NOT NULL AND tree_hash IS NULL",
+    "the jobs played again are a count": (
+        f"run WHERE key = '{PLAYED_AGAIN}' AND (value = '' OR value GLOB '*[^0-9]*' OR length(value) > 9)"
+    ),
+}
+"""What holds of a pool as a whole -> what follows `SELECT 1 FROM` to find where it does not."""
+
+
+def refuse_broken(database: sqlite3.Connection, path: Path) -> None:
+    """Raises `CurriculumError` that names the first invariant that does not hold."""
+    for (table, column), wrong in _of_values():
+        if database.execute(f"SELECT 1 FROM {table} WHERE {wrong} LIMIT 1").fetchone():
+            raise CurriculumError(f"{path}: a value in {table}.{column} is not what selfplay writes there", NOT)
+    for promise, found in ACROSS.items():
+        if database.execute(f"SELECT 1 FROM {found} LIMIT 1").fetchone():
+            raise CurriculumError(f"{path}: this does not hold: {promise}", NOT)
+
+
+def _of_values() -> Iterator[tuple[tuple[str, str], str]]:
+    """(table, column), and what must not hold of a value: a type that is not the column's, or a form that is not."""
+    for table, columns in our_tables().items():
+        for column, (kind, nullable) in columns.items():
+            kinds = f"'{kind.lower()}'" + (", 'null'" if nullable else "")
+            more = _OF_COLUMN.get((table, column), "0")
+            wrong = f"typeof({{0}}) NOT IN ({kinds}) OR {_OF_KIND[kind]} OR {more}"
+            yield (table, column), wrong.format(column)

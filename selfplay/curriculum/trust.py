@@ -1,0 +1,146 @@
+"""What this user has allowed: the commands and sources of runs, remembered by their content, outside of any run.
+
+A run's own setup command runs with a way to the package indexes, and a source is fetched with this user's credentials.
+Neither happens because a run's folder says so. It happens when this user typed the same command or source for the same
+tree (`selfplay curriculum` remembers it), said yes to it when asked, or gives `--trust`. There is no mark of ownership
+inside a run that a copy could carry: what is remembered is a hash of (kind, text, tree), so a hostile run can obtain
+nothing but what the user already ran. The notes lie in the user's state folder, which no sandbox sees.
+"""
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from selfplay.artifact.reading import ForeignError, read_named
+from selfplay.curriculum.records import CurriculumError
+from selfplay.plain import encode
+
+MEMORY = "SELFPLAY_READ_MIB"
+BASE_MIB = 200
+"""What reading a shared run may cost in memory; every bound on a pool was chosen for it."""
+
+
+WANTS = {
+    "setup": "this run wants a command of its own to be run while its environment is built",
+    "hosts": "this run wants its build to reach hosts besides the package indexes",
+    "source": "the tree this run was made on would be fetched",
+}
+MOST_SHOWN = 4_000
+
+
+class NotTrusted(CurriculumError):
+    """A run wants something that its user has not allowed."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a run wants, of a kind in `WANTS`, for the tree of id `tree`."""
+
+    kind: str
+    text: str
+    tree: str
+
+    def words(self) -> str:
+        """The wish, as a user is asked."""
+        return f"{WANTS[self.kind]}:\n    {self.text[:MOST_SHOWN]}" + (" ..." if len(self.text) > MOST_SHOWN else "")
+
+    def digest(self) -> str:
+        """Its name in the state folder."""
+        return hashlib.sha256(encode(json.dumps([self.kind, self.text, self.tree]))).hexdigest()
+
+
+def state_folder() -> Path:
+    """Where this user's notes lie: `$XDG_STATE_HOME/selfplay`, by default below the home folder."""
+    return platformdirs.user_state_path("selfplay")
+
+
+def require(wishes: Sequence[Wish], trust: bool) -> None:
+    """Raises `NotTrusted` for the first wish that is not allowed, unless the user trusts the run."""
+    for wish in () if trust else unsettled(wishes):
+        raise NotTrusted(wish.words(), "If you trust whoever made the run: the same command with --trust.")
+
+
+def unsettled(wishes: Sequence[Wish]) -> list[Wish]:
+    """Those of the wishes that this user has not allowed yet."""
+    return [wish for wish in wishes if not _note("allowed", wish.digest()).is_file()]
+
+
+def allow(wish: Wish) -> bool:
+    """Remember that the user allows it, from now on. Returns whether that could be written down."""
+    return _write(_note("allowed", wish.digest()))
+
+
+def remember_run(folder: Path) -> None:
+    """Remember that this user made the run in `folder`."""
+    _write(_note("runs", _identity(folder)))
+
+
+def is_own(folder: Path) -> bool:
+    """Whether this user made a run in this folder, by device and inode. It only lifts bounds on size: a folder that
+    took the place of a deleted one could claim it, and would gain nothing else."""
+    try:
+        return _note("runs", _identity(folder)).is_file()
+    except OSError:
+        return False
+
+
+def times() -> int:
+    """By how much the user lifts the bounds on shared runs, from 1."""
+    said = os.environ.get(MEMORY, "")
+    return max(1, int(said) // BASE_MIB) if said.isdigit() and len(said) < 9 else 1
+
+
+def seal(data: bytes | memoryview) -> str:
+    """What only this user can have written beside `data`; empty where no key can be kept."""
+    key = _key()
+    return hmac.new(key, data, hashlib.sha256).hexdigest() if key else ""
+
+
+def sealed(data: bytes | memoryview, said: str) -> bool:
+    """Whether this user sealed `data`."""
+    own = seal(data)
+    return bool(own) and hmac.compare_digest(own.encode(), encode(said))
+
+
+def _identity(folder: Path) -> str:
+    status = folder.stat()
+    return f"{status.st_dev:x}-{status.st_ino:x}"
+
+
+def _note(kind: str, name: str) -> Path:
+    return state_folder() / kind / name
+
+
+def _write(note: Path) -> bool:
+    try:
+        note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        note.touch(mode=0o600)
+    except OSError:
+        return False
+    return True
+
+
+def _key() -> bytes:
+    """The user's key, made once; empty where it can be neither read nor made."""
+    path = state_folder() / "key"
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            staged = path.with_name(f".key.{os.getpid()}.{secrets.token_hex(4)}")
+            staged.touch(mode=0o600)
+            staged.write_bytes(secrets.token_bytes(32))
+            with contextlib.suppress(FileExistsError):  # another process made one meanwhile
+                os.link(staged, path)
+            staged.unlink()
+        key = read_named(path, 1024)
+    except (OSError, ForeignError):
+        return b""
+    return key if len(key) >= 32 else b""

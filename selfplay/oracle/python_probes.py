@@ -1,0 +1,173 @@
+"""Turns Python tests into probes: the same steps with other inputs, and every claim replaced by a record of what is so.
+
+A probe claims nothing. It has no expected value, so there is nothing in it to be read or copied: only a program that
+does what the original does leaves the record that the original left.
+"""
+
+import ast
+import copy
+import random
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from selfplay.oracle import inside
+from selfplay.oracle.literals import strings, varied
+from selfplay.oracle.python_claims import RAISES
+from selfplay.oracle.python_trees import Asked, Function, Test, find, parsed, without
+
+_RECORD = "selfplay_record.py"
+_ERROR = "selfplay_error"
+
+
+@dataclass(frozen=True)
+class Probed:
+    """`text`: the file with probes in place of its tests. `names`: the probes, each with the test it was made of; a
+    name in `plain` is that of a test with its own inputs."""
+
+    text: str
+    names: dict[str, str]
+    plain: dict[str, str]
+
+
+def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int) -> Probed | None:
+    """The file with at most `most` probes of its F2P tests; None where there is none, or the text is not Python.
+
+    The same arguments give the same probes."""
+    tree = parsed(text)
+    if tree is None:
+        return None
+    asked, chance = Asked(path, fail_to_pass), random.Random(f"{seed} {path}")
+    wanted = [test for test in find(tree) if asked.has(*test)]
+    if not wanted:
+        return None
+    names, plain, made = dict[str, str](), dict[str, str](), dict[int, list[Function]]()
+    pool = strings(tree)
+    for number, (function, _) in enumerate(chance.sample(wanted, min(len(wanted), most))):
+        every = [function, *_different(function, max(1, most // len(wanted)), chance, pool)]
+        for variant, one in enumerate(every):
+            name = f"test_p{number}_{variant}"
+            (names if variant else plain)[name] = function.name
+            made.setdefault(id(function), []).append(_probe(one, name))
+    return Probed(_written(tree, wanted, made), names, plain)
+
+
+def only(text: str, probes: Collection[str]) -> str:
+    """A file of probes with these alone."""
+    tree = parsed(text)
+    if tree is None:
+        return text
+    gone = {id(function) for function, _ in find(tree) if function.name not in probes}
+    return ast.unparse(ast.fix_missing_locations(without(tree, gone))) + "\n"
+
+
+def emptied(text: str) -> str:
+    """A test file without its tests; unchanged when it is not Python."""
+    tree = parsed(text)
+    if tree is None:
+        return text
+    return _unparsed(without(tree, {id(function) for function, _ in find(tree)}))
+
+
+def _different(function: Function, most: int, chance: random.Random, pool: Sequence[str]) -> Iterator[Function]:
+    seen = {ast.dump(function)}
+    for _ in range(4 * most):
+        other = varied(function, chance, pool)
+        if other is None or len(seen) > most:
+            return
+        said = ast.dump(other)
+        if said not in seen:
+            seen.add(said)
+            yield other
+
+
+def _written(tree: ast.Module, wanted: Sequence[Test], made: dict[int, list[Function]]) -> str:
+    class Instead(ast.NodeTransformer):
+        def visit_FunctionDef(self, node: Function) -> ast.AST | list[Function]:
+            return made.get(id(node), ast.Pass()) if id(node) in tests else node
+
+        visit_AsyncFunctionDef = visit_FunctionDef
+
+    tests = {id(function) for function, _ in find(tree)}
+    return f"{_unparsed(Instead().visit(tree))}\n\n{inside.text(_RECORD)}"
+
+
+def _unparsed(tree: ast.AST) -> str:
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    return text.encode("utf-8", "backslashreplace").decode() + "\n"
+
+
+def _probe(function: Function, name: str) -> Function:
+    """The function as a probe: its claims recorded, an exception at its end too."""
+    made = copy.deepcopy(function)
+    made.name = name
+    body: list[ast.stmt] = []
+    for statement in made.body:
+        found = _Records().visit(statement)
+        body += found if isinstance(found, list) else [found]
+    made.body = [_call("selfplay_begin", ast.Constant(name)), _tried(body, [_call("selfplay_raised", _name(_ERROR))])]
+    return made
+
+
+class _Records(ast.NodeTransformer):
+    """Replaces claims by records of what they were about."""
+
+    def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
+        claim = node.test
+        while isinstance(claim, ast.UnaryOp) and isinstance(claim.op, ast.Not):
+            claim = claim.operand
+        values = [claim.left, *claim.comparators] if isinstance(claim, ast.Compare) else [claim]
+        return _recorded(values)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
+        call = node.value
+        if not isinstance(call, ast.Call):
+            return node
+        name = called(call)
+        if name in RAISES and len(call.args) > 1:  # assertRaises(kind, function, ...)
+            return _recorded([ast.Call(call.args[1], call.args[2:], call.keywords)])
+        if name.lower().startswith("assert") and call.args:
+            return _recorded([one for one in call.args if not isinstance(one, ast.Starred)])
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.stmt | list[ast.stmt]:
+        """A block that must raise: whether it does, and what, is recorded; what else it enters is kept."""
+        self.generic_visit(node)
+        raising = [item for item in node.items if isinstance(item.context_expr, ast.Call)
+                   and called(item.context_expr) in RAISES]  # fmt: skip
+        if not raising:
+            return node
+        kept: list[ast.expr | None] = [item.optional_vars for item in raising]
+        after: list[ast.stmt] = [_call("selfplay_raised", _name(_ERROR))]
+        after += [ast.Assign([one], ast.Call(_name("SelfplayCaught"), [_name(_ERROR)], [])) for one in kept if one]
+        node.items = [item for item in node.items if item not in raising]
+        body = [*node.body, _call("selfplay_saw", ast.Constant("nothing was raised"))]
+        inner = _tried(body, after)
+        if not node.items:
+            return inner
+        node.body = [inner]
+        return node
+
+
+def called(node: ast.Call) -> str:
+    """The name that is called, without the object before the dot."""
+    return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
+
+
+def _recorded(values: Sequence[ast.expr]) -> list[ast.stmt]:
+    """Each value that is no literal, recorded: what it is, or what it raises."""
+    asked = [value for value in values if not isinstance(value, ast.Constant)]
+    found = [_tried([_call("selfplay_saw", value)], [_call("selfplay_raised", _name(_ERROR))]) for value in asked]
+    return list(found) or [ast.Pass()]
+
+
+def _tried(body: list[ast.stmt], handler: list[ast.stmt]) -> ast.stmt:
+    caught = ast.ExceptHandler(_name("Exception"), _ERROR, handler)
+    return ast.Try(body or [ast.Pass()], [caught], [], [])
+
+
+def _call(function: str, value: ast.expr) -> ast.stmt:
+    return ast.Expr(ast.Call(_name(function), [value], []))
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())

@@ -1,0 +1,68 @@
+"""Do the names of a diff begin with a prefix (`a/`, `i/`, a folder of `diff -r`), or are they whole?
+
+Decided for all sections together: by the names where they can be read in one way only, else by the tree that the diff
+is for, and refused where both readings fit it or neither does.
+"""
+
+from collections.abc import Callable, Sequence
+
+from selfplay.patches.model import PatchError
+from selfplay.patches.sides import Sides, stripped, strips
+
+There = Callable[[str], bool]
+_HINT = "Make it with `git diff --src-prefix=a/ --dst-prefix=b/`."
+_LETTERS = (("a", "b"), ("b", "a"), ("i", "w"), ("w", "i"), ("c", "w"), ("w", "c"), ("c", "i"), ("i", "c"), ("o", "w"),
+            ("w", "o"), ("o", "i"), ("i", "o"), ("1", "2"), ("2", "1"), ("old", "new"), ("orig", "new"))  # fmt: skip
+
+
+def common_level(sections: Sequence[Sides], there: There | None) -> int:
+    """0 or 1: how many folders are prefixes. Raises `PatchError` when that is in doubt."""
+    found = [strips(sides.old, sides.new, sides.moved) for sides in sections]
+    for sides, levels in zip(sections, found, strict=True):
+        if not levels:
+            raise PatchError(f"a section names two files, {sides.old!r:.200} and {sides.new!r:.200}", _HINT)
+    common = frozenset({0, 1}).intersection(*found)
+    decided = [sides for sides, levels in zip(sections, found, strict=True) if len(levels) == 1]
+    if not common or (decided and common == {1} and not _alike(sections, decided)):
+        raise PatchError("some names of the diff have a prefix and some have none", _HINT)
+    return min(common) if len(common) == 1 else _undecided(sections, there)
+
+
+def _alike(sections: Sequence[Sides], decided: Sequence[Sides]) -> bool:
+    """Do all names begin with a prefix of those that surely have one, or with one that programs write?"""
+    known = {_folder(name) for sides in decided for name in sides.both}
+    return all(_lettered(sides) or known.issuperset(map(_folder, sides.both)) for sides in sections)
+
+
+def _undecided(sections: Sequence[Sides], there: There | None) -> int:
+    """The level of names that can be read with and without a prefix."""
+    if there is None and all(_lettered(sides) for sides in sections):
+        return 1
+    levels = [level for level in (0, 1) if there and all(_fits(sides, level, there) for sides in sections)]
+    if len(levels) == 1:
+        return levels[0]
+    why = "" if there is None else f": {'both readings fit' if levels else 'neither reading fits'} the tree"
+    raise PatchError(f"{sections[0].both[1][:200]!r} may have a prefix or not{why}", _HINT)
+
+
+def _fits(sides: Sides, level: int, there: There) -> bool:
+    """A file that is changed is there; a new one begins in a folder that is there, or with a prefix that is not."""
+    old, new = (stripped(name, level) for name in sides.both)
+    if old is None or new is None:
+        return False
+    if not sides.no_old and (there(old) or not sides.grows):
+        return there(old)
+    folder = _folder(sides.both[1])
+    if level:
+        return _lettered(sides) and not there(folder)
+    return "/" not in new or there(folder) or sides.old == sides.new  # only a setting without prefixes names it twice
+
+
+def _lettered(sides: Sides) -> bool:
+    """Do the names begin with prefixes that programs write?"""
+    first, second = (None if name is None else _folder(name) for name in (sides.old, sides.new))
+    return any(first in (None, one) and second in (None, other) for one, other in _LETTERS)
+
+
+def _folder(name: str) -> str:
+    return name.partition("/")[0]

@@ -1,0 +1,46 @@
+"""Commands and paths in the form of the agent, and its refusals as exceptions."""
+
+import errno
+import os
+import posixpath
+import shlex
+from collections.abc import Mapping, Sequence
+
+from selfplay.sandbox.protocol import MIB, WORKDIR, Limits, SandboxError
+
+SHOWN = 200
+"""Characters of a command or a path in a message."""
+
+
+def command(command: str | Sequence[str], env: Mapping[str, str], cwd: str) -> tuple[bytes, bytes, bytes]:
+    """A command (a string goes to `bash -c`, a sequence is an argv), its whole environment and its folder. Raises
+    `SandboxError` for one that cannot be run."""
+    argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
+    variables = [f"{name}={value}" for name, value in env.items()]
+    if not argv or "\0" in "".join([*argv, *variables, cwd]):
+        raise SandboxError(
+            f"{shlex.join(argv)[:SHOWN]!r} in {cwd[:SHOWN]!r} is empty or holds a null byte: no such command can be run"
+        )
+    return encode(argv), encode(variables), inside(cwd)
+
+
+def inside(path: str) -> bytes:
+    """A path in the agent's form: absolute; a relative one starts at `/testbed`. Raises `SandboxError` for a null
+    byte."""
+    if "\0" in path:
+        raise SandboxError(f"{path[:SHOWN]!r} holds a null byte: there can be no such file")
+    return os.fsencode(posixpath.join(WORKDIR, path))
+
+
+def encode(words: Sequence[str]) -> bytes:
+    return b"\0".join(os.fsencode(word) for word in words)
+
+
+def file_error(path: str, number: int, text: str, limits: Limits) -> Exception:
+    """The exception for a file the agent could not read or write."""
+    if number == errno.ENOENT:
+        return FileNotFoundError(number, text, path)
+    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        hint = f"Everything written inside may take {limits.disk_bytes // MIB} MiB together."
+        return SandboxError(f"the sandbox's disk is full: writing {path}", hint)
+    return SandboxError(f"{path}: {text}")

@@ -1,0 +1,143 @@
+"""How a command begins: in the commands' control groups, where the agent itself never is, not even for a moment.
+
+So the out-of-memory killer cannot choose the agent for what commands took, and it is not slowed with them when they
+have used up their share of the processors. Under control groups v1, where a group may hold single threads, one thread
+of the agent is in the commands' groups and starts them: a child begins where the thread is, and the killer looks at
+whole processes, by their first thread. Under v2, a child is forked that goes there by itself, which costs a millisecond
+more. Where there are no groups the agent starts its commands directly. Runs on the agent's bare interpreter.
+"""
+
+import _signal as signal  # type: ignore[import-not-found]  # the public module costs 5 ms: it makes enumerations
+import _thread
+import posix
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+ENOENT = 2
+NOT_FOUND, NOT_RUNNABLE = 127, 126
+USUAL_PATH = b"/usr/bin:/bin"
+FIRST, LAST = b"500", b"0"
+
+
+class Beginning:
+    """What every command of a sandbox begins with. `first_killed`: the agent's `oom_score_adj`, opened when that was
+    still allowed; `doors`: where a process, or a thread, enters the commands' groups; none where there are none."""
+
+    def __init__(self, first_killed: int, doors: "tuple[int, ...]") -> None:
+        self.first_killed, self.doors = first_killed, doors
+        self.forks = not by_threads(doors) and bool(doors)
+        self.starter = Starter(doors) if doors and not self.forks else None
+        self.own_threads = 2 if self.starter else 1
+
+    def start(self, argv: "list[bytes]", env: "dict[bytes, bytes]", cwd: bytes, ends: "tuple[int, ...]") -> int:
+        """The pid of a new command with these three ends as its streams. Raises OSError when there is none to be had.
+
+        A child inherits its place at the head of the kernel's out-of-memory queue, and cannot give itself one."""
+        posix.pwrite(self.first_killed, FIRST, 0)
+        try:
+            if not self.forks:
+                try:
+                    return self.spawn(argv, env, cwd, ends)
+                except OSError:  # a child says what it is, as a shell would
+                    pass
+            child = posix.fork()
+        finally:
+            posix.pwrite(self.first_killed, LAST, 0)
+        if child == 0:
+            self.become(argv, env, cwd, ends)
+        return child
+
+    def spawn(self, argv: "list[bytes]", env: "dict[bytes, bytes]", cwd: bytes, ends: "tuple[int, ...]") -> int:
+        """The same without a copy of this process. Raises OSError for a folder or program that does not exist."""
+        posix.putenv(b"PATH", env.get(b"PATH", USUAL_PATH))
+        posix.chdir(cwd)
+        return spawned(argv, env, ends) if self.starter is None else self.starter.spawn(argv, env, ends)
+
+    def become(self, argv: "list[bytes]", env: "dict[bytes, bytes]", cwd: bytes, ends: "tuple[int, ...]") -> "NoReturn":
+        """Be the command, or end as a shell would: 127 for a program that does not exist, 126 for one that cannot
+        run."""
+        code = NOT_RUNNABLE
+        try:
+            for door in self.doors:
+                posix.write(door, b"0")
+            posix.setsid()
+            for target, end in enumerate(ends):
+                posix.dup2(end, target)
+            for number in (signal.SIGPIPE, signal.SIGXFSZ):
+                signal.signal(number, signal.SIG_DFL)
+            posix.chdir(cwd)
+            execute(argv, env)
+        except OSError as error:
+            code = NOT_FOUND if error.errno == ENOENT else NOT_RUNNABLE
+            posix.write(2, b"%s: %s\n" % (error.filename or b"?", (error.strerror or "failed").encode()))
+        finally:
+            posix._exit(code)
+
+
+def execute(argv: "list[bytes]", env: "dict[bytes, bytes]") -> None:
+    """Execute a program found on the PATH of `env`. Raises OSError naming it as it was called."""
+    name = argv[0]
+    refused = OSError(ENOENT, "No such file or directory", name)
+    folders = [b""] if b"/" in name else env.get(b"PATH", USUAL_PATH).split(b":")
+    for folder in folders:
+        try:
+            posix.execve(folder + b"/" + name if folder else name, argv, env)
+        except OSError as error:
+            if error.errno != ENOENT or len(folders) == 1:
+                refused = OSError(error.errno, error.strerror, name)
+    raise refused
+
+
+def spawned(argv: "list[bytes]", env: "dict[bytes, bytes]", ends: "tuple[int, ...]") -> int:
+    """The pid of a program started by the calling thread, in a session of its own. Raises OSError."""
+    dup2 = [(posix.POSIX_SPAWN_DUP2, end, target) for target, end in enumerate(ends)]
+    defaults = (signal.SIGPIPE, signal.SIGXFSZ)
+    return posix.posix_spawnp(argv[0], argv, env, file_actions=dup2, setsid=True, setsigdef=defaults)
+
+
+def by_threads(doors: "tuple[int, ...]") -> bool:
+    """Whether single threads may pass: v1's doors are called `tasks`."""
+    return all(posix.readlink(f"/proc/self/fd/{door}").endswith("/tasks") for door in doors)
+
+
+class Starter:
+    """The thread that is in the commands' groups. It exists from the first command until the agent rests."""
+
+    def __init__(self, doors: "tuple[int, ...]") -> None:
+        self.doors = doors
+        self.asked, self.done = _thread.allocate_lock(), _thread.allocate_lock()
+        self.begun = False
+        self.request: tuple[list[bytes], dict[bytes, bytes], tuple[int, ...]] | None = None
+        self.answer: int | OSError = 0
+
+    def spawn(self, argv: "list[bytes]", env: "dict[bytes, bytes]", ends: "tuple[int, ...]") -> int:
+        """The pid of a command. Raises OSError."""
+        if not self.begun:
+            self.asked.acquire()
+            self.done.acquire()
+            _thread.start_new_thread(self.serve, ())
+            self.begun = True
+        self.request = argv, env, ends
+        self.asked.release()
+        self.done.acquire()
+        if isinstance(self.answer, OSError):
+            raise self.answer
+        return self.answer
+
+    def serve(self) -> None:
+        """Be in the groups, and start what is asked for."""
+        inside = False
+        while True:
+            self.asked.acquire()
+            try:
+                if not inside:
+                    for door in self.doors:
+                        posix.write(door, b"0")
+                    inside = True
+                assert self.request is not None
+                self.answer = spawned(*self.request)
+            except OSError as error:
+                self.answer = error
+            self.done.release()

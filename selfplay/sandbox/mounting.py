@@ -1,0 +1,105 @@
+"""Mounts as the launcher makes them: plain binds, and binds that show one owner of files as another.
+
+The launcher runs on a bare interpreter, so this knows only the standard library.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import signal
+import struct
+from pathlib import Path
+
+CLONE_NEWUSER = 0x10000000
+MS_BIND, MS_REC = 0x1000, 0x4000
+AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
+OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, MOUNT_ATTR_IDMAP = 1, 4, 0x100000
+OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same on every machine
+ATTRIBUTES = struct.Struct("QQQQ")
+FIRST_KEPT = 200  # beyond the descriptors that bwrap and the agent are given
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(name: str, *arguments: object) -> int:
+    """One C library call. Raises OSError naming the call."""
+    result = int(getattr(libc, name)(*arguments))
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+    return result
+
+
+def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
+    """mount(2). Raises OSError naming source and target."""
+    words = (os.fsencode(source), os.fsencode(target), kind.encode(), ctypes.c_ulong(flags), data.encode())
+    try:
+        call("mount", *words)
+    except OSError as error:
+        raise OSError(error.errno, f"mounting {source} on {target}: {error.strerror}") from error
+
+
+def make_place(source: str, target: str) -> None:
+    """An empty folder or file at `target`, as `source` is one, to mount on."""
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.close(os.open(target, os.O_CREAT, 0o644))
+
+
+def bind(source: str, target: str) -> None:
+    """Show `source`, a folder or a file, at `target`, which is created."""
+    make_place(source, target)
+    mount(source, target, "", MS_BIND | MS_REC)
+
+
+def mapped(source: str, space: int) -> int:
+    """A mount of `source` that is nowhere yet and shows owners as the user namespace `space` maps them. Raises OSError
+    where the kernel or the file system knows no such mounts."""
+    found = call("syscall", OPEN_TREE, AT_FDCWD, os.fsencode(source), OPEN_TREE_CLONE | AT_RECURSIVE | os.O_CLOEXEC)
+    try:
+        attributes = ATTRIBUTES.pack(MOUNT_ATTR_IDMAP, 0, 0, space)
+        call("syscall", MOUNT_SETATTR, found, b"", AT_EMPTY_PATH | AT_RECURSIVE, attributes, len(attributes))
+    except BaseException:
+        os.close(found)
+        raise
+    return found
+
+
+def attach(found: int, source: str, target: str) -> None:
+    """Show what `mapped` gave at `target`, which is created."""
+    make_place(source, target)
+    call("syscall", MOVE_MOUNT, found, b"", AT_FDCWD, os.fsencode(target), MOVE_MOUNT_F_EMPTY_PATH)
+    os.close(found)
+
+
+def user_space(shared: int, own: int) -> int:
+    """A descriptor of a user namespace that maps the owner `shared` to `own`, above all ids between, which stay what
+    they are. Raises OSError."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(OSError):
+            call("unshare", CLONE_NEWUSER)
+            os.write(writer, b"x")
+            signal.pause()
+        os._exit(1)
+    try:
+        os.close(writer)
+        if not os.read(reader, 1):
+            raise OSError("no user namespace can be made")
+        lines = f"0 0 {shared}\n{shared} {own} 1\n{shared + 1} {shared + 1} {own - shared - 1}\n"
+        for name in ("uid_map", "gid_map"):
+            Path(f"/proc/{child}/{name}").write_text(lines)
+        found = os.open(f"/proc/{child}/ns/user", os.O_RDONLY)
+    finally:
+        os.close(reader)
+        os.kill(child, signal.SIGKILL)  # the descriptor keeps the namespace
+        with contextlib.suppress(ChildProcessError):  # the launcher reaps its children
+            os.waitpid(child, 0)
+    try:
+        return fcntl.fcntl(found, fcntl.F_DUPFD_CLOEXEC, FIRST_KEPT)
+    finally:
+        os.close(found)

@@ -1,0 +1,95 @@
+"""Puts files back as in the original. They come from outside, as an archive that is made here: nothing of the original
+is ever mounted beside a tree, where a program under test could read what its bug replaced.
+
+For the same reason the compiled forms of changed files are removed: those of the original are a layer of the world.
+"""
+
+import io
+import tarfile
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from selfplay.plain import encode, regular_file, safe_relative
+from selfplay.sandbox import Sandbox, World
+from selfplay.workbench.staging import DoesNotApply, prepare
+
+KEPT_ARCHIVES = 8
+# what stands in a file's place is removed first: a link or a file where its folder was, or anything at its own path
+_RESTORE = r"""
+set -e -o pipefail
+paths=()
+while IFS= read -r -d "" path && [ -n "$path" ]; do
+  prefix=""; rest="$path"
+  while [[ "$rest" == */* ]]; do
+    prefix+="${rest%%/*}"; rest="${rest#*/}"
+    if [ -L "$prefix" ] || { [ -e "$prefix" ] && [ ! -d "$prefix" ]; }; then rm -f -- "$prefix"; fi
+    prefix+="/"
+  done
+  paths+=("$path")
+done
+printf '%s\0' "${paths[@]}" | xargs -0 rm -rf --
+tar --extract --preserve-permissions --no-same-owner --delay-directory-restore --file -
+"""
+_DROP = r"""
+shopt -s nullglob
+while IFS= read -r -d "" path; do
+  folder="./"; [[ "$path" == */* ]] && folder="./${path%/*}/"
+  name="${path##*/}"
+  forms=("$folder"__pycache__/"${name%.py}".*.pyc)
+  [ ${#forms[@]} -eq 0 ] || rm -f -- "${forms[@]}"
+done
+"""
+
+
+def restore_files(sandbox: Sandbox, world: World, paths: Sequence[str]) -> None:
+    """Put `paths` back as in the topmost layer of the world that has them. Raises `DoesNotApply`."""
+    if not paths:
+        return
+    stdin = b"".join(encode(path) + b"\0" for path in paths) + b"\0" + _archive(world.tree, tuple(paths))
+    done = prepare(sandbox, ["bash", "--norc", "-c", _RESTORE], stdin)
+    if done.exit_code != 0 or done.timed_out:
+        raise DoesNotApply(f"the test files cannot be restored: {done.text.strip()[-300:]}")
+
+
+def drop_compiled(sandbox: Sandbox, paths: Sequence[str]) -> None:
+    """Remove what the original's Python files at `paths` were compiled to. Raises `DoesNotApply`."""
+    python = b"".join(encode(path) + b"\0" for path in paths if path.endswith(".py"))
+    if python:
+        prepare(sandbox, ["bash", "--norc", "-c", _DROP], python)
+
+
+@lru_cache(KEPT_ARCHIVES)
+def _archive(layers: tuple[Path, ...], paths: tuple[str, ...]) -> bytes:
+    """The regular files and links at `paths`, as an archive; nothing behind a link is read."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for path in paths:
+            _add(tar, layers, path)
+    return packed.getvalue()
+
+
+def _add(tar: tarfile.TarFile, layers: tuple[Path, ...], path: str) -> None:
+    for layer in reversed(layers):
+        entry = tarfile.TarInfo(path)
+        if file := regular_file(layer, path):
+            status = file.stat()
+            entry.size, entry.mode, entry.mtime = status.st_size, status.st_mode & 0o755, int(status.st_mtime)
+            with file.open("rb") as content:
+                tar.addfile(entry, content)
+            return
+        if target := _link(layer, path):
+            entry.type, entry.linkname = tarfile.SYMTYPE, target
+            tar.addfile(entry)
+            return
+
+
+def _link(layer: Path, path: str) -> str | None:
+    """Where the link at `path` leads, if it is one and no folder on the way to it is."""
+    if safe_relative(path) is None:
+        return None
+    folders = [layer.joinpath(*path.split("/")[:count]) for count in range(1, path.count("/") + 1)]
+    try:
+        return None if any(folder.is_symlink() for folder in folders) else str((layer / path).readlink())
+    except OSError:
+        return None

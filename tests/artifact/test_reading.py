@@ -1,0 +1,94 @@
+"""Files of a run's folder are read only as what they must be: regular, inside, and no larger than what is taken."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from selfplay.artifact.reading import (
+    ForeignError,
+    MissingError,
+    folder_below,
+    listed_below,
+    made_below,
+    read_below,
+    read_named,
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    (tmp_path / "run" / "bugs").mkdir(parents=True)
+    (tmp_path / "secret").write_bytes(b"secret")
+    (tmp_path / "run" / "bugs" / "file").write_bytes(b"data")
+    return tmp_path / "run"
+
+
+def test_a_file_is_read_whole(run: Path) -> None:
+    assert read_below(run, "bugs/file", 4) == b"data"
+    with pytest.raises(ForeignError, match="is 4 bytes; at most 3 are taken"):
+        read_below(run, "bugs/file", 3)
+    with pytest.raises(MissingError, match="nothing is missing"):
+        read_below(run, "bugs/nothing", 3)
+
+
+def test_what_claims_a_size_is_never_read(run: Path) -> None:
+    with (run / "large").open("wb") as stream:
+        stream.truncate(1 << 42)  # 4 TB, no block of which exists
+    with pytest.raises(ForeignError, match="is 4398046511104 bytes"):
+        read_below(run, "large", 1 << 30)
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "", "bugs/../../secret", "a\0b", "x" * 5000])
+def test_a_name_leads_nowhere_else(run: Path, name: str) -> None:
+    with pytest.raises(ForeignError):
+        read_below(run, name, 99)
+
+
+def test_no_link_is_followed_below_the_folder(run: Path, tmp_path: Path) -> None:
+    (run / "link").symlink_to("../secret")
+    (run / "folder").symlink_to(tmp_path)
+    (run / "circle").symlink_to("circle")
+    for name in ("link", "folder/secret", "circle", "link/x"):
+        with pytest.raises(ForeignError):
+            read_below(run, name, 99)
+    (tmp_path / "mine").symlink_to(run)  # the user's own way to the run
+    assert read_below(tmp_path / "mine", "bugs/file", 99) == b"data"
+
+
+def test_nothing_blocks_and_nothing_is_endless(run: Path) -> None:
+    os.mkfifo(run / "pipe")
+    (run / "zero").symlink_to("/dev/zero")
+    for name in ("pipe", "zero", "bugs"):
+        with pytest.raises(ForeignError, match="is not a regular file"):
+            read_below(run, name, 99)
+    with pytest.raises(ForeignError, match="is not a regular file"):
+        read_named(run / "pipe", 99)
+
+
+def test_a_file_that_the_user_names_may_be_a_link_or_a_shells_pipe(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").symlink_to(run / "bugs" / "file")
+    assert read_named(tmp_path / "mine", 99) == b"data"
+    reader, writer = os.pipe()
+    os.write(writer, b"diff")
+    os.close(writer)
+    assert read_named(Path(f"/dev/fd/{reader}"), 99) == b"diff"
+    os.close(reader)
+
+
+def test_folders_are_folders(run: Path, tmp_path: Path) -> None:
+    (run / "link").symlink_to(tmp_path)
+    assert folder_below(run, "bugs") == run / "bugs" and folder_below(run, "bugs", "none") is None
+    for names in (("link",), ("link", "run"), ("bugs", "file")):
+        with pytest.raises(ForeignError, match="is not a folder"):
+            folder_below(run, *names)
+        with pytest.raises(ForeignError, match="is not a folder"):
+            made_below(run, *names, "new")
+    assert made_below(run, "attempts", "b.1").is_dir() and not (tmp_path / "new").exists()
+
+
+def test_a_folder_is_listed_up_to_a_bound(run: Path) -> None:
+    assert listed_below(run, "bugs") == ["file"] and listed_below(run, "none") == []
+    (run / "bugs" / "more").touch()
+    with pytest.raises(ForeignError, match="holds more than 1 entries"):
+        listed_below(run, "bugs", most=1)

@@ -1,0 +1,164 @@
+"""Whole commands while somebody kills: what a lost sandbox said about a bug or an attempt is said of nobody."""
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from killing import Choice, Killing, running
+from run_fixtures import Done
+
+from selfplay.api import Quiet
+from selfplay.artifact import load
+from selfplay.commands import attempts, make_bugs
+from selfplay.commands.curriculum import Order, run_campaign
+from selfplay.commands.solve import SolveOrder, run_solve
+from selfplay.commands.validate import revalidate
+from selfplay.curriculum import read_pool
+from selfplay.report.run import lost_lines
+from selfplay.rollout import losses
+from selfplay.rollout.controls import Control
+from selfplay.rollout.injector import InjectorRun
+from selfplay.rollout.losses import RolloutError
+from selfplay.rollout.rollout import InjectorRollout
+from selfplay.rollout.solver import ReadyBug, SolverRun
+from selfplay.sandbox import Backend, SandboxLost
+
+
+@pytest.fixture(autouse=True)
+def this_cache(selfplay: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SELFPLAY_CACHE", str(selfplay.cache))  # type: ignore[attr-defined]
+    monkeypatch.setattr(losses, "PAUSE", 0.01)
+
+
+@pytest.fixture
+def run(finished: tuple[Path, Done], tmp_path: Path) -> Path:
+    """The finished run of four bugs, as a folder to work on."""
+    return Path(shutil.copytree(finished[0], tmp_path / "run"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", ["test_script.sh", "test_parser.py", "git', 'apply"])
+def test_one_agent_killed_once_leaves_every_bug_valid(backend: Backend, run: Path, word: str) -> None:
+    """On the code before, the bugs shared the run of the original whose parser or checksums were lost, and all of them
+    were invalid for good."""
+    killing = Killing(backend, running(word))
+    found = list(revalidate(run, killing, workers=2))  # type: ignore[arg-type]
+    assert killing.struck == 1 and len(found) == 4
+    assert [bug.verdicts for bug in found if not bug.valid] == []
+
+
+def at_random(seed: int, share: float, most: int) -> Choice:
+    """Strike a share of all requests, at most so many."""
+    drawn, left = random.Random(seed), [most]
+
+    def choose(number: int, command: str) -> bool:
+        left[0] -= (hit := left[0] > 0 and drawn.random() < share)
+        return hit
+
+    return choose
+
+
+@pytest.mark.slow
+def test_agents_killed_during_the_gold_attempts_leave_every_one_resolved(backend: Backend, run: Path) -> None:
+    """On the code before, 2 of 18 stood as unresolved after five kills."""
+    killing = Killing(backend, at_random(5, 0.08, 5))
+    summary = run_solve(SolveOrder(run, 3, "gold", workers=2), killing, Quiet())  # type: ignore[arg-type]
+    with read_pool(run) as pool:
+        made = list(pool.attempts.all())
+    assert killing.struck == 5 and len(made) == 12 and all(one.resolved for one in made)
+    assert summary["figures"]["played_again"] == 5 and summary["figures"]["unplayed"] == {}
+    assert list(lost_lines(summary["figures"])) == ["5 jobs were played again since their sandbox was lost"]
+
+
+def hashes(out: Path) -> list[str]:
+    with read_pool(out) as pool:
+        return [load(out / "bugs" / bug.id).content_hash() for bug in pool.bugs()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["agents", "launcher"])
+def test_a_curriculum_makes_the_same_bugs(
+    backend: Backend, finished: tuple[Path, Done], shop: Path, tmp_path: Path, what: str
+) -> None:
+    """On the code before, episodes were stored as lost, and a dead launcher left some runs without a bug."""
+
+    def kill_launcher(sandbox: object) -> None:
+        backend._launcher._process.kill()  # type: ignore[attr-defined]
+
+    strike = {"strike": kill_launcher} if what == "launcher" else {}
+    killing = Killing(backend, at_random(6, 0.04, 6), **strike)  # type: ignore[arg-type]
+    order = Order(str(shop), tmp_path / "run", 4, seed=3, workers=2)
+    summary = run_campaign(order, killing, Quiet())  # type: ignore[arg-type]
+    assert killing.struck == 6 and summary["figures"]["played_again"] >= 1  # those that come together are one loss
+    assert hashes(order.out) == hashes(finished[0])
+    assert "sandbox_lost" not in summary["figures"]["finishes"] and "unplayed" not in summary["figures"]["statuses"]
+
+
+@pytest.mark.slow
+def test_an_attempt_that_always_loses_its_sandbox_is_set_aside_for_good(
+    backend: Backend, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the code before, it was tried until nothing else was left, and then ended the run."""
+    tries: list[str] = []
+    play = attempts._played
+
+    async def loses(run: SolverRun, control: Control | None, ready: ReadyBug, number: int) -> attempts.Played:
+        tries.append(ready.bug.id)
+        if ready.bug.id == first:
+            raise SandboxLost("the sandbox died")
+        return await play(run, control, ready, number)
+
+    monkeypatch.setattr(attempts, "_played", loses)
+    with read_pool(run) as pool:
+        first = pool.bugs()[0].id
+    told = Telling()
+    summary = run_solve(SolveOrder(run, 1, "gold", workers=2), backend, told)
+    assert summary["figures"]["unplayed"] == {f"attempt 0 of gold at {first}": "the sandbox died"}
+    assert [line for line in told.lines if line.startswith(f"could not be played: {first} gold 0")]
+    assert tries.count(first) == losses.TRIES + losses.ALONE == summary["figures"]["played_again"] + 1
+    with read_pool(run) as pool:
+        assert len(list(pool.attempts.all())) == 3
+    assert run_solve(SolveOrder(run, 1, "gold", workers=2), backend, Quiet())["figures"] == summary["figures"]
+    assert tries.count(first) == losses.TRIES + losses.ALONE  # a resumed run does not try it again
+
+
+@pytest.mark.slow
+def test_so_is_an_episode_and_those_behind_it_are_taken(
+    backend: Backend, finished: tuple[Path, Done], shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = make_bugs.injector_rollout
+
+    async def loses(run: InjectorRun, number: int) -> InjectorRollout:
+        if number == 1:
+            raise SandboxLost("the sandbox died")
+        return await play(run, number)
+
+    monkeypatch.setattr(make_bugs, "injector_rollout", loses)
+    summary = run_campaign(Order(str(shop), tmp_path / "run", 4, seed=3, workers=2), backend, Quiet())
+    assert summary["figures"]["statuses"]["unplayed"] == 1 and summary["figures"]["bugs"] == 4
+    assert summary["figures"]["unplayed"] == {f"episode 1 of {shop}": "the sandbox died"}
+    with read_pool(tmp_path / "run") as pool:
+        (unplayed,) = [one for one in pool.episodes.records() if one.status == "unplayed"]
+    assert unplayed.number == 1 and unplayed.figures.finish == "unplayed"
+
+
+@pytest.mark.slow
+def test_a_machine_that_loses_every_sandbox_ends_the_run_and_the_next_one_makes_them_all(
+    backend: Backend, run: Path
+) -> None:
+    killing = Killing(backend, lambda number, command: True)
+    with pytest.raises(RolloutError, match="sandboxes in a row failed: the sandbox died"):
+        run_solve(SolveOrder(run, 1, "gold", workers=2), killing, Quiet())  # type: ignore[arg-type]
+    summary = run_solve(SolveOrder(run, 1, "gold", workers=2), backend, Quiet())
+    assert summary["solving"]["gold"]["reasons"] == {"resolved": 4} and not summary["figures"]["unplayed"]
+
+
+class Telling(Quiet):
+    """A watcher that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)

@@ -1,0 +1,119 @@
+"""Files of predictions in every form that tools write, and a batch in which one prediction touches no other."""
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from run_fixtures import Done
+
+from selfplay.commands import predictions
+from selfplay.commands.predictions import grade_predictions, read_predictions
+from selfplay.errors import SelfplayError
+from selfplay.oracle.errors import OracleError, PredictionError
+from selfplay.oracle.grade import Grade
+from selfplay.sandbox import Backend
+
+DIFF = "diff --git a/x b/x\n"
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[str], Path]:
+    def write(text: str) -> Path:
+        file = tmp_path / "preds.json"
+        file.write_text(text)
+        return file
+
+    return write
+
+
+ENTRY = {"instance_id": "a", "model_patch": DIFF, "model_name_or_path": "m"}
+NULL = {"instance_id": "b", "model_patch": None}
+DICTIONARY = {"a": ENTRY, "b": {"model_patch": None}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(DICTIONARY),
+        json.dumps(DICTIONARY, indent=2),
+        json.dumps([ENTRY, NULL]),
+        json.dumps([ENTRY, NULL], indent=2),
+        f"{json.dumps(ENTRY)}\n\n{json.dumps(NULL)}\n",
+        f"\ufeff{json.dumps(ENTRY)}\r\n{json.dumps(NULL)}\r\n",
+    ],
+    ids=["dictionary", "dictionary on lines", "list", "list on lines", "JSON lines", "from Windows"],
+)
+def test_the_forms_that_tools_write(written: Callable[[str], Path], text: str) -> None:
+    assert read_predictions(written(text)) == {"a": DIFF, "b": ""}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_one_entry_alone(written: Callable[[str], Path], indent: int | None) -> None:
+    assert read_predictions(written(json.dumps(ENTRY, indent=indent))) == {"a": DIFF}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (json.dumps({"a": NULL}), "the entry of 'a' is for 'b'"),
+        ('{"a": {"model_patch": ""}, "a": {"model_patch": "x"}}', "the key 'a' is there twice"),
+        ('{"instance_id": "a", "model_patch": "", "model_patch": "x"}', "the key 'model_patch' is there twice"),
+        (json.dumps({"a": DIFF}), "an entry is no object"),
+        (json.dumps({"a": {}}), "entry 1 has no instance_id or no model_patch"),
+        ("{}", "holds no prediction"),
+        ('{"a": {"model_patch": ""}', "is not JSON"),
+    ],
+)
+def test_what_is_not_clear_is_refused(written: Callable[[str], Path], text: str, says: str) -> None:
+    with pytest.raises(PredictionError) as caught:
+        read_predictions(written(text))
+    assert says in caught.value.message
+
+
+ERRORS = {
+    7: TypeError("a record is no mapping"),
+    8: RecursionError("too deep"),
+    9: MemoryError(),
+    10: OracleError("its original fails"),
+    11: SelfplayError("damaged"),
+    12: UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates"),
+}
+
+
+@pytest.mark.slow
+def test_one_of_ten_thousand_touches_no_other(
+    backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ids = [f"bug {number} é'\n" for number in range(10_000)]
+    broken = {ids[number]: error for number, error in ERRORS.items()}
+
+    def grade(lease: Backend, bug: str) -> Grade:
+        if bug in broken:
+            raise broken[bug]
+        return Grade(True, "resolved", "")
+
+    monkeypatch.setattr(predictions, "bug_folders", lambda run: [tmp_path / bug for bug in ids])
+    monkeypatch.setattr(predictions, "_prepared", lambda folder, *_: folder)
+    monkeypatch.setattr(predictions, "gradable", lambda folder, prepared: SimpleNamespace(task=None))
+    monkeypatch.setattr(predictions, "grade_without_running", lambda task, prediction: None)
+    monkeypatch.setattr(predictions, "grader_of", lambda *_: SimpleNamespace(grade=grade))
+    found = dict(grade_predictions(tmp_path, {bug: bug for bug in ids}, backend, workers=2))
+    reasons = Counter(grade.reason for grade in found.values())
+    assert reasons == {"resolved": 10_000 - len(ERRORS), "error": 4, "cannot-be-graded": 2}
+    assert found[ids[7]].detail == "TypeError: a record is no mapping" and not found[ids[7]].resolved
+    assert (
+        sum("could not be graded" in record.message and record.exc_info is not None for record in caplog.records) == 4
+    )
+
+
+@pytest.mark.slow
+def test_a_damaged_bug_is_its_own_grade(finished: tuple[Path, Done], tmp_path: Path, backend: Backend) -> None:
+    run = Path(shutil.copytree(finished[0], tmp_path / "run"))
+    first, second = sorted(path.name for path in (run / "bugs").iterdir())[:2]
+    (run / "bugs" / first / "bug.json").write_text("{}")
+    found = dict(grade_predictions(run, {first: "", second: ""}, backend, workers=1))
+    assert {bug: grade.reason for bug, grade in found.items()} == {first: "cannot-be-graded", second: "empty"}

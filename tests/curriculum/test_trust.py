@@ -1,0 +1,99 @@
+"""What a user has allowed is remembered by what it is, outside of any run; nothing inside a run can claim it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from selfplay.curriculum import CurriculumError, open_curriculum
+from selfplay.curriculum.trust import (
+    NotTrusted,
+    Wish,
+    allow,
+    is_own,
+    require,
+    seal,
+    sealed,
+    state_folder,
+    times,
+    unsettled,
+)
+
+SETUP = Wish("setup", "make install", "t" * 40)
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def test_nothing_is_allowed_until_the_user_allows_it() -> None:
+    with pytest.raises(NotTrusted, match=r"(?s)command of its own.*make install.*--trust"):
+        require([SETUP], trust=False)
+    require([SETUP], trust=True)
+    assert unsettled([SETUP]) == [SETUP]  # --trust is for this time
+    assert allow(SETUP)
+    require([SETUP], trust=False)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Wish("setup", "make install ", "t" * 40),
+        Wish("setup", "make install", "u" * 40),
+        Wish("source", "make install", "t" * 40),
+        Wish("setup", 'make install", "' + "t" * 40, ""),
+    ],
+)
+def test_what_is_allowed_is_this_and_nothing_else(other: Wish) -> None:
+    allow(SETUP)
+    with pytest.raises(NotTrusted):
+        require([SETUP, other], trust=False)
+
+
+def test_a_state_folder_that_cannot_be_written_allows_nothing(state: Path) -> None:
+    state.write_text("a file in its place")
+    assert not allow(SETUP) and unsettled([SETUP]) == [SETUP]
+    assert seal(b"x") == "" and not sealed(b"x", "")
+
+
+def test_a_seal_is_this_users(state: Path) -> None:
+    said = seal(b"data")
+    assert sealed(b"data", said) and not sealed(b"date", said) and not sealed(b"data", said[:-1] + "\xe9")
+    assert (state_folder() / "key").stat().st_mode & 0o77 == 0
+    (state_folder() / "key").unlink()
+    assert not sealed(b"data", said)
+
+
+def test_a_run_is_its_makers_in_its_place_alone(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path / "run"):
+        assert is_own(tmp_path / "run")
+    shutil.copytree(tmp_path / "run", tmp_path / "copy")
+    assert not is_own(tmp_path / "copy")
+    with open_curriculum(tmp_path / "copy"):
+        assert not is_own(tmp_path / "copy")  # going on with it does not make it the user's
+
+
+def test_bounds_are_lifted_by_the_user_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert times() == 1
+    for said, wanted in (("1000", 5), ("10", 1), ("-5", 1), ("much", 1), ("9" * 30, 1)):
+        monkeypatch.setenv("SELFPLAY_READ_MIB", said)
+        assert times() == wanted
+
+
+def test_a_shared_pool_is_bounded_and_an_own_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from selfplay.curriculum import guarding, opening, read_pool
+
+    with open_curriculum(tmp_path / "run"):
+        pass
+    shutil.copytree(tmp_path / "run", tmp_path / "copy")
+    monkeypatch.setattr(opening, "Bounds", lambda *_: guarding.Bounds(10, 10, 10))
+    with read_pool(tmp_path / "run"):
+        pass
+    for opened in (read_pool, open_curriculum):
+        with (
+            pytest.raises(CurriculumError, match=r"(?s)of a shared run at most 10 are taken.*SELFPLAY_READ_MIB"),
+            opened(tmp_path / "copy"),
+        ):
+            pass

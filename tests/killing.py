@@ -1,0 +1,90 @@
+"""A real backend in which somebody kills: the agent of a sandbox, or the launcher, just before a chosen request."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psutil
+
+from selfplay.sandbox import Backend, Cause, Completed, Sandbox, SandboxLost
+
+Choice = Callable[[int, str], bool]
+"""Whether to strike, from the number of the request (from 1) and the command."""
+
+
+def running(word: str, times: int = 1) -> Choice:
+    """Strike the first `times` requests whose command holds the word."""
+    left = [times]
+
+    def choose(number: int, command: str) -> bool:
+        left[0] -= (hit := word in command and left[0] > 0)
+        return hit
+
+    return choose
+
+
+def kill_agent(sandbox: Any) -> None:
+    os.kill(sandbox.hello.pid, signal.SIGKILL)
+
+
+def kill_inside(sandbox: Any) -> None:
+    """Kill the first process that the agent starts from now on."""
+
+    def strike() -> None:
+        agent, deadline = psutil.Process(sandbox.hello.pid), time.monotonic() + 20
+        while time.monotonic() < deadline:
+            for child in agent.children():
+                child.kill()
+                return
+
+    threading.Thread(target=strike).start()
+
+
+def meet_limit(sandbox: Any) -> None:
+    """As the kernel does, and says, when a sandbox has used up its memory: the agents of today are spared."""
+    sandbox.close()
+    raise SandboxLost("the sandbox took more than its memory", cause=Cause.LIMIT)
+
+
+class Killing:
+    """A `Backend` that strikes where `choose` says so. `struck` counts."""
+
+    def __init__(self, backend: Backend, choose: Choice, strike: Callable[[Any], None] = kill_agent) -> None:
+        self.backend, self.choose, self.strike = backend, choose, strike
+        self.name, self.image_id, self.owner, self.close = backend.name, backend.image_id, backend.owner, backend.close
+        self.python = backend.python
+        self.asked = self.struck = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def open(self, *asked: object) -> Iterator[Sandbox]:
+        with self.backend.open(*asked) as sandbox:  # type: ignore[arg-type]
+            yield _Watched(sandbox, self)  # type: ignore[misc]
+
+    def before(self, sandbox: Any, command: object) -> None:
+        with self._lock:
+            self.asked += 1
+            hit = self.choose(self.asked, str(command))
+            self.struck += hit
+        if hit:
+            self.strike(sandbox)
+
+
+class _Watched:
+    def __init__(self, sandbox: Sandbox, backend: Killing) -> None:
+        self.sandbox, self.backend = sandbox, backend
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.sandbox, name)
+
+    def run(self, command: object, **options: object) -> Completed:
+        self.backend.before(self.sandbox, command)
+        return self.sandbox.run(command, **options)  # type: ignore[arg-type]
+
+    def read_file(self, path: str, *options: int) -> bytes:
+        self.backend.before(self.sandbox, f"read {path}")
+        return self.sandbox.read_file(path, *options)

@@ -1,0 +1,3 @@
+from bench_fixtures import backend
+
+__all__ = ["backend"]

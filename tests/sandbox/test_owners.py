@@ -1,0 +1,94 @@
+"""Folders that held strangers' files are deleted whatever is in them, and one that cannot be keeps no other."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from selfplay.sandbox import owners
+from selfplay.sandbox.launcher import drop
+
+from .test_as_ordinary_user import ORDINARY_ID
+
+
+def deep(folder: Path, levels: int) -> None:
+    """Folders in folders, made step by step since no path reaches the last."""
+    folder.mkdir()
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(os.open("file", os.O_CREAT, dir_fd=here))
+    os.close(here)
+
+
+@pytest.mark.parametrize("levels", [1_200, 20_000])
+def test_a_deep_tree_is_deleted(tmp_path: Path, levels: int) -> None:
+    deep(tmp_path / "tree", levels)
+    assert owners.remove(tmp_path / "tree")
+    assert not (tmp_path / "tree").exists()
+
+
+def test_what_is_linked_stays(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "file").write_text("kept")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / "link").symlink_to(tmp_path / "kept")
+    os.mkfifo(tmp_path / "tree" / "fifo")
+    (tmp_path / "alias").symlink_to(tmp_path / "kept")
+    assert owners.remove(tmp_path / "tree") and owners.remove(tmp_path / "alias")
+    assert list(tmp_path.iterdir()) == [tmp_path / "kept"] and (tmp_path / "kept" / "file").read_text() == "kept"
+    assert owners.remove(tmp_path / "never there") and owners.remove(tmp_path / "kept" / "file")
+
+
+def test_folders_that_forbid_reading_are_deleted() -> None:
+    """By an ordinary user: root may read them all the same."""
+    place = Path(tempfile.mkdtemp(prefix="selfplay-test-", dir="/var/tmp"))
+    tree = place / "tree"
+    (tree / "closed" / "inner").mkdir(parents=True)
+    (tree / "closed" / "inner" / "file").write_text("")
+    for folder in (tree / "closed" / "inner", tree / "closed", tree, place):
+        folder.chmod(0o755 if folder == place else 0)
+        if os.getuid() == 0:
+            os.chown(folder, ORDINARY_ID, ORDINARY_ID)
+    child = os.fork()
+    if child == 0:
+        if os.getuid() == 0:
+            drop(ORDINARY_ID, ORDINARY_ID)
+        os._exit(0 if owners.remove(tree) else 1)
+    try:
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert list(place.iterdir()) == []
+    finally:
+        assert owners.remove(place)
+
+
+def left_behind(parent: Path, number: int) -> Path:
+    """A scratch folder of a process that is dead: no process has so high a number."""
+    folder = parent / f"{owners.PREFIX}{2**22 + 1}-1.{owners.namespace()}.{number}"
+    folder.mkdir()
+    return folder
+
+
+def test_a_sweep_goes_on_after_a_folder_it_cannot_delete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = [left_behind(tmp_path, number) for number in range(3)]
+    deep(folders[0] / "deep", 1_200)
+    real = owners.remove
+
+    def refusing(folder: Path) -> bool:
+        if folder == folders[1]:
+            raise PermissionError("immutable")
+        return real(folder)
+
+    monkeypatch.setattr(owners, "remove", refusing)
+    owners.sweep(tmp_path)
+    assert [folder.exists() for folder in folders] == [False, True, False]
+
+
+def test_a_scratch_folder_with_a_deep_tree_is_gone_after_its_context(tmp_path: Path) -> None:
+    with owners.scratch(tmp_path) as folder:
+        deep(folder / "deep", 1_200)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,23 @@
+"""Whole runs while things are killed at random moments: the same pool and the same attempts, byte for byte.
+
+The small version of `benchmarks/bench_kills.py`, whose figures are for a hundred kills of every kind."""
+
+from pathlib import Path
+
+import pytest
+from run_fixtures import Command, selfplay, shop, together
+
+from benchmarks.bench_kills import Bench
+
+__all__ = ["selfplay", "shop", "together"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_kills_change_nothing(selfplay: Command, shop: Path, tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    bench = Bench(tmp_path, str(shop), seed=7, cache=selfplay.cache, bugs=2, attempts=1)
+    bench.prepare()
+    for kind in ("mixed", "process KILL"):
+        found = bench.kind(kind, 4)
+        assert found.kills == 4 and found.same == found.runs, (kind, found)
