@@ -7,6 +7,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,8 @@ from selfplay.curriculum.trust import is_own, remember_run, times
 
 RESUME = "What was stored before is kept: mend it, and the same command resumes."
 FREE = "Free some space there. What was stored is kept: the same command resumes."
+PAUSES = (0, 0.05, 0.2, 0.75)
+"""Seconds before each try to lock a run: a process that was just killed may hold its lock for a moment."""
 READS = 20
 """How often to try to copy a database while a process writes to it."""
 
@@ -149,14 +152,13 @@ def _locked(folder: Path) -> int:
         raise CurriculumError(
             f"{folder} cannot be written to: {error.strerror}", "Make it writable, or give another place."
         ) from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        raise CurriculumError(
-            f"another process works on {folder}", "Wait for it, stop it, or give another --out."
-        ) from None
-    return lock
+    for pause in PAUSES:
+        time.sleep(pause)
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock
+    os.close(lock)
+    raise CurriculumError(f"another process works on {folder}", "Wait for it, stop it, or give another --out.")
 
 
 def _check_there(folder: Path) -> None:

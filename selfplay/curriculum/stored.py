@@ -25,15 +25,21 @@ MOST_COUNT = 1_000_000
 
 
 def load_own(folder: Path) -> Bug:
-    """The `bug.json` of a bug's folder, which has the bug's name: attempts and trajectories are filed under it. Raises
-    `ArtifactError`."""
+    """The `bug.json` of a bug's folder. In a run the folder has the bug's name: attempts and trajectories are filed
+    under it. Raises `ArtifactError`."""
     bug, name = load_bug(folder), folder.resolve().name
-    if bug.id != name:
+    if bug.id != name and in_run(folder):
         raise ArtifactError(
             f"{folder / BUG_FILE} is that of {bug.id}, and its folder is {name[:200]!r}",
-            "A bug's folder has the bug's name: rename it.",
+            "In a run, a bug's folder has the bug's name: rename it.",
         )
     return bug
+
+
+def in_run(folder: Path) -> bool:
+    """Whether the folder of a bug lies in a run, and not alone."""
+    bugs = folder.resolve().parent
+    return bugs.name == "bugs" and os.path.lexists(bugs.parent / DATABASE)
 
 
 def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:

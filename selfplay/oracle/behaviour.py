@@ -30,11 +30,12 @@ Outcomes = Mapping[str, Mapping[str, str]]
 @dataclass(frozen=True)
 class Behaviour:
     """`files`: the probes, in place of the tests. `right`: what the original does where the buggy program does
-    something else; `wrong`: what that one does."""
+    something else; `wrong`: what that one does. `runs`: what it took to find out; it is not stored."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     right: Outcomes = field(default_factory=dict)
     wrong: Outcomes = field(default_factory=dict)
+    runs: int = field(default=0, compare=False)
 
 
 def verdict(

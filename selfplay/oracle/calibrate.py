@@ -1,8 +1,8 @@
 """Finds out what the defence's layers can show for one suite, by running them on the original: once per bug.
 
-Two runs: one with canaries, renamed copies and witness, and, for the counterfactual, one with impossible tests. A layer
-that shows nothing on the original shows nothing about a prediction either; it is reported as not available instead of
-trusted.
+One run with canaries, renamed copies and witness; for the second look one with impossible tests, and three that find
+out what the original and the buggy program do on inputs of our own. A layer that shows nothing on the original shows
+nothing about a prediction either; it is reported as not available instead of trusted.
 """
 
 from dataclasses import replace
@@ -20,9 +20,9 @@ from selfplay.sandbox import Backend, Limits
 def calibrate(
     backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits(), *, counterfactual: bool = True
 ) -> Calibration:
-    """Run the instrumented tests on the original, and, for the `counterfactual`, the impossible ones.
+    """Run the instrumented tests on the original, and, for the `counterfactual`, what the second look needs.
 
-    Both are done here, so that the calibration is one value: every attempt at the bug shares these two runs. Raises
+    All is done here, so that the calibration is one value: every attempt at the bug shares these runs. Raises
     `OracleError` when the original fails its own tests, `SandboxError` when no sandbox is available or it is lost."""
     originals = read_originals(task.world, task.artifact.test_files)
     asks = any(path.endswith(".py") for path in originals) and "test" in task.artifact.test_script
@@ -48,7 +48,7 @@ def second_look(
     """The calibration with what the second look at a prediction needs. Raises what `calibrate` raises."""
     never = find_impossible(backend, task, oracle, limits)
     shown = observe(backend, task, oracle, limits)
-    return replace(known, impossible=never, behaviour=shown, runs=known.runs + 1)
+    return replace(known, impossible=never, behaviour=shown, runs=known.runs + 1 + shown.runs)
 
 
 def find_impossible(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits()) -> ImpossibleTests:

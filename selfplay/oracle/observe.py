@@ -30,26 +30,28 @@ OTHER_SEED = "7"
 def observe(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits()) -> Behaviour:
     """Try probes on the original, twice, and on the buggy program; the result has none where the suite cannot be
     probed. Raises `SandboxError` when no sandbox is available."""
-    originals = _python_tests(task, oracle)
+    files = _python_tests(task, oracle)
+    originals = {path: decode(file.content) for path, file in files.items()}
     seed, wanted = secrets.randbits(64), sorted(oracle.fail_to_pass)
     made = {path: python_probes.probed(path, text, wanted, TRIED, seed) for path, text in originals.items()}
-    found = {path: probes for path, probes in made.items() if probes is not None}
+    found = {path: probes for path, probes in made.items() if probes is not None and probes.names}
     if not found:
         return Behaviour()
+    rest = {path: python_probes.emptied(text) for path, text in originals.items() if path not in found}
 
-    def run(texts: Mapping[str, str | None], diffs: Sequence[str] = (), hash_seed: str = "") -> Outcomes:
-        return outcomes(_record(_run(backend, task, diffs, oracle.seconds, _files(task, texts), limits, hash_seed)))
+    def run(texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "") -> Outcomes:
+        return outcomes(_record(_run(backend, task, diffs, oracle.seconds, _with(files, texts), limits, hash_seed)))
 
-    def holding(probes: Collection[str]) -> dict[str, str | None]:
-        return {path: python_probes.only(found[path].text, probes) if path in found else None for path in originals}
+    def holding(probes: Collection[str]) -> dict[str, str]:
+        return rest | {path: python_probes.only(one.text, probes) for path, one in found.items()}
 
     names = [one.names for one in found.values()]
-    every = {path: found[path].text if path in found else None for path in originals}
+    every = rest | {path: one.text for path, one in found.items()}
     first, buggy = run(every), run(every, task.diffs)
     likely = choose(names, first, first, buggy, CONSIDERED)
     chosen = choose(names, first, run(holding(likely), hash_seed=OTHER_SEED), buggy, KEPT)
     right, wrong = ({name: both[side] for name, both in chosen.items()} for side in (0, 1))
-    return Behaviour(_files(task, holding(chosen)), right, wrong)
+    return Behaviour(_with(files, holding(chosen)), right, wrong, runs=3)
 
 
 def look(
@@ -79,19 +81,15 @@ def judge(known: Behaviour, seen: Outcomes) -> Layer:
     return passed(name, f"does what the original does on {right} of {every} inputs that no test holds", 1)
 
 
-def _python_tests(task: Task, oracle: Oracle) -> dict[str, str]:
-    """Path -> text of the Python files with tests that decide."""
+def _python_tests(task: Task, oracle: Oracle) -> dict[str, TestFile]:
+    """The Python files with tests that decide."""
     files = read_originals(task.world, task.artifact.test_files)
-    return {path: decode(files[path].content) for path in deciding(files, oracle.wanted) if path.endswith(".py")}
+    return {path: files[path] for path in deciding(files, oracle.wanted) if path.endswith(".py")}
 
 
-def _files(task: Task, texts: Mapping[str, str | None]) -> dict[str, TestFile]:
-    """The test files with these texts; None stands for the file without its tests."""
-    originals = read_originals(task.world, sorted(texts))
-    return {
-        path: replace(file, content=encode(text if text is not None else python_probes.emptied(decode(file.content))))
-        for path, file, text in ((path, file, texts[path]) for path, file in originals.items())
-    }
+def _with(files: Mapping[str, TestFile], texts: Mapping[str, str]) -> dict[str, TestFile]:
+    """The test files with these texts."""
+    return {path: replace(files[path], content=encode(text)) for path, text in texts.items()}
 
 
 def _record(trial: Trial) -> bytes:

@@ -42,6 +42,7 @@ POWERS: Mapping[str, frozenset[str]] = {
     "reads source": frozenset({"getsource", "getsourcelines", "getsourcefile", "findsource", "linecache"}),
 }  # fmt: skip
 """What a power is called -> the names that show it: of a name, an attribute, a module, or `module.attribute`."""
+_POWER = {name: power for power, names in POWERS.items() for name in names}
 RUNNING = frozenset({"exec", "eval", "compile"})
 """Powers as names alone: as attributes they are others', `re.compile` say."""
 OWN = ("self", "cls")
@@ -65,8 +66,7 @@ def uses(text: str) -> dict[str, str]:
         tree = syntax_tree(encode(text))
     except (SyntaxError, ValueError):
         return {}
-    named = {name: power for power, names in POWERS.items() for name in names}
-    return {name: named[name] for name in _names(tree) if name in named} | dict(_done(tree))
+    return {name: _POWER[name] for name in _names(tree) if name in _POWER} | dict(_done(tree))
 
 
 def _names(tree: ast.AST) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from selfplay.oracle import inside
 from selfplay.oracle.literals import strings, varied
 from selfplay.oracle.python_claims import RAISES
-from selfplay.oracle.python_trees import Asked, Function, Test, find, parsed, without
+from selfplay.oracle.python_trees import Asked, Function, find, parsed, unparsed, without
 
 _RECORD = "selfplay_record.py"
 _ERROR = "selfplay_error"
@@ -21,12 +21,10 @@ _ERROR = "selfplay_error"
 
 @dataclass(frozen=True)
 class Probed:
-    """`text`: the file with probes in place of its tests. `names`: the probes, each with the test it was made of; a
-    name in `plain` is that of a test with its own inputs."""
+    """`text`: the file with probes in place of its tests. `names`: the probes, each with the test it was made of."""
 
     text: str
     names: dict[str, str]
-    plain: dict[str, str]
 
 
 def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int) -> Probed | None:
@@ -40,15 +38,17 @@ def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed:
     wanted = [test for test in find(tree) if asked.has(*test)]
     if not wanted:
         return None
-    names, plain, made = dict[str, str](), dict[str, str](), dict[int, list[Function]]()
+    names, made = dict[str, str](), dict[int, list[Function]]()
     pool = strings(tree)
     for number, (function, _) in enumerate(chance.sample(wanted, min(len(wanted), most))):
-        every = [function, *_different(function, max(1, most // len(wanted)), chance, pool)]
-        for variant, one in enumerate(every):
+        for variant, one in enumerate(_different(function, max(1, most // len(wanted)), chance, pool)):
             name = f"test_p{number}_{variant}"
-            (names if variant else plain)[name] = function.name
+            names[name] = function.name
             made.setdefault(id(function), []).append(_probe(one, name))
-    return Probed(_written(tree, wanted, made), names, plain)
+    try:
+        return Probed(_written(tree, made), names)
+    except RecursionError:
+        return None
 
 
 def only(text: str, probes: Collection[str]) -> str:
@@ -57,15 +57,16 @@ def only(text: str, probes: Collection[str]) -> str:
     if tree is None:
         return text
     gone = {id(function) for function, _ in find(tree) if function.name not in probes}
-    return ast.unparse(ast.fix_missing_locations(without(tree, gone))) + "\n"
+    return unparsed(without(tree, gone))
 
 
 def emptied(text: str) -> str:
-    """A test file without its tests; unchanged when it is not Python."""
+    """A test file without its tests; unchanged when it is not Python, or nested too deeply to be written."""
     tree = parsed(text)
-    if tree is None:
+    try:
+        return text if tree is None else unparsed(without(tree, {id(function) for function, _ in find(tree)}))
+    except RecursionError:
         return text
-    return _unparsed(without(tree, {id(function) for function, _ in find(tree)}))
 
 
 def _different(function: Function, most: int, chance: random.Random, pool: Sequence[str]) -> Iterator[Function]:
@@ -80,7 +81,7 @@ def _different(function: Function, most: int, chance: random.Random, pool: Seque
             yield other
 
 
-def _written(tree: ast.Module, wanted: Sequence[Test], made: dict[int, list[Function]]) -> str:
+def _written(tree: ast.Module, made: dict[int, list[Function]]) -> str:
     class Instead(ast.NodeTransformer):
         def visit_FunctionDef(self, node: Function) -> ast.AST | list[Function]:
             return made.get(id(node), ast.Pass()) if id(node) in tests else node
@@ -88,12 +89,7 @@ def _written(tree: ast.Module, wanted: Sequence[Test], made: dict[int, list[Func
         visit_AsyncFunctionDef = visit_FunctionDef
 
     tests = {id(function) for function, _ in find(tree)}
-    return f"{_unparsed(Instead().visit(tree))}\n\n{inside.text(_RECORD)}"
-
-
-def _unparsed(tree: ast.AST) -> str:
-    text = ast.unparse(ast.fix_missing_locations(tree))
-    return text.encode("utf-8", "backslashreplace").decode() + "\n"
+    return f"{unparsed(Instead().visit(tree))}\n\n{inside.text(_RECORD)}"
 
 
 def _probe(function: Function, name: str) -> Function:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from selfplay.oracle.python_claims import VARIANTS, falsified, other_value, with_few_cases
-from selfplay.oracle.python_trees import Asked, Function, Owner, find, parsed, without
+from selfplay.oracle.python_trees import Asked, Function, Owner, find, parsed, unparsed, without
 from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.oracle.variants import chosen
 from selfplay.plain import syntax_tree
@@ -80,7 +80,7 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
             function.body.insert(at, syntax_tree(_failure(words)).body[0])
     try:
         without(tree, {id(function) for function, _ in found} - kept)
-        return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
+        return unparsed(tree)
     except RecursionError:
         return text
 

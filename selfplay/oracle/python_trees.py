@@ -33,6 +33,11 @@ def without(tree: ast.Module, gone: Collection[int]) -> ast.Module:
     return found
 
 
+def unparsed(tree: ast.Module) -> str:
+    """The tree as text. Raises `RecursionError` for one that is nested too deeply to be written."""
+    return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
+
+
 def parsed(text: str) -> ast.Module | None:
     """Parsed from bytes: only bytes may begin with a byte order mark, or declare an encoding."""
     try:

@@ -107,10 +107,6 @@ def unpack(archive: Path, target: Path) -> list[str]:
     return unpacking.notes
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200] or type(error).__name__
-
-
 @contextmanager
 def _memory(most: int) -> Iterator[None]:
     """Limit what this process may still allocate."""

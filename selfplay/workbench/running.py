@@ -7,7 +7,8 @@ Both the checks' workbench and the oracle's trials use this engine; it knows nei
 
 A sandbox that was lost, or a process killed in it, says nothing of what ran: the loss is raised, and whoever asked for
 the run plays it again (`rollout/losses.py`). This is the one place where a loss becomes a verdict: a limit that was met
-inside, or a kill of script or parser, is believed when it happens again in a fresh sandbox.
+inside is believed when it is met again in a fresh sandbox; a kill of script or parser when it comes at every try, and a
+program that does nothing lives as long in the same place (`sandbox/killed.py`).
 """
 
 import time
@@ -194,9 +195,7 @@ def _stage(sandbox: Sandbox, request: Request) -> bool:
     apply_diffs(sandbox, request.diffs, lambda diff: request.names.get(diff, "the diff"))
     planted = bool(request.optional) and _applied(sandbox, request.optional)
     restore_files(sandbox, request.world, request.restore)
-    drop_compiled(
-        sandbox, sorted({path for diff in request.diffs for path in touched_paths(diff)} - {*request.restore})
-    )
+    drop_compiled(sandbox, sorted(_changed(request) - {*request.restore}))
     put(sandbox, request.files, request.compiled)
     return planted
 

@@ -1,6 +1,7 @@
 """What a pool promises is demanded when it is opened, whoever made it; each broken promise is named."""
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
@@ -194,3 +195,5 @@ def test_a_bug_in_a_folder_of_another_name_is_refused(tmp_path: Path) -> None:
     folder.rename(folder.with_name("b.7"))
     with pytest.raises(ArtifactError, match=r"(?s)is that of b\.0, and its folder is 'b\.7'.*rename it"):
         load_own(folder.with_name("b.7"))
+    alone = shutil.copytree(folder.with_name("b.7"), tmp_path / "elsewhere" / "found")
+    assert load_own(alone).id == "b.0"

@@ -21,7 +21,7 @@ from selfplay.oracle.audit import audit_task
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, World
 
-PROJECTS = ("jinja2", "packaging", "git", "typer")
+PROJECTS = ("jinja2", "packaging", "rich", "typer")
 SWAPS = (
     (" == ", " != "), (" < ", " <= "), (" is None", " is not None"), (" and ", " or "), ("True", "False"), ("+", "-"),
 )  # fmt: skip

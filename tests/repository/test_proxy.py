@@ -45,10 +45,11 @@ def connected(place: Path) -> socket.socket:
 
 
 def ask(place: Path, data: bytes) -> bytes:
-    """Everything that comes back. A refusal leaves what was not read unread, hence the reset after it."""
+    """Everything that comes back. A refusal reads nothing: sending then fails, or a reset follows its answer."""
     answer = b""
     with connected(place) as link, contextlib.suppress(ConnectionResetError):
-        link.sendall(data)
+        with contextlib.suppress(BrokenPipeError):
+            link.sendall(data)
         while piece := link.recv(65536):
             answer += piece
     return answer
