@@ -31,6 +31,8 @@ ATTACKED_AND_ALIVE = (0, -9)
 TABLE = Path(__file__).parents[2] / "docs" / "abuse.md"
 MARK = "<!-- generated below -->\n"
 ROWS: dict[tuple[str, str], tuple[str, float, float]] = {}
+NOT_LIMITED: set[tuple[str, str]] = set()
+"""Attacks that fill what nothing limits for a whole sandbox on this machine: they are not tried."""
 
 
 def network(sandbox: Sandbox) -> str:
@@ -83,6 +85,7 @@ def latencies(neighbour: Sandbox) -> Iterator[list[float]]:
 def test_an_attack_is_contained(backend: Backend, neighbour: Sandbox, attack: Attack) -> None:
     holder = backend.enforcement().get(attack.limit, "")  # type: ignore[attr-defined]
     if holder == "nothing" or "alone" in holder:
+        NOT_LIMITED.add((attack.name, backend.name))
         pytest.skip(f"nothing limits the {attack.limit} of a whole sandbox here")
     with latencies(neighbour) as felt, backend.open(World(), SMALL) as victim:
         of = traces(backend, victim)
@@ -99,12 +102,17 @@ def test_an_attack_is_contained(backend: Backend, neighbour: Sandbox, attack: At
 
 @pytest.mark.docker
 def test_the_table_is_up_to_date() -> None:
-    if len(ROWS) < 2 * len(ALL):
+    """Every attack on every backend has its row, and what this machine could try came out as it says."""
+    if len(ROWS) + len(NOT_LIMITED) < 2 * len(ALL):
         pytest.fail("the table holds every attack on every backend: run the whole file")
-    if os.environ.get("WRITE_DOCS"):
+    if os.environ.get("WRITE_DOCS") and not NOT_LIMITED:
         TABLE.write_text(TABLE.read_text().partition(MARK)[0] + MARK + table())
-    written = TABLE.read_text().partition(MARK)[2].splitlines()
-    assert [row(line) for line in written] == [row(line) for line in table().splitlines()], "WRITE_DOCS=1 writes it"
+    written = rows(TABLE.read_text().partition(MARK)[2])
+    assert written.keys() == ROWS.keys() | NOT_LIMITED, "WRITE_DOCS=1 writes it"
+    now = {attack: outcome for attack, (outcome, _, _) in ROWS.items()}
+    # Whom the kernel kills first where agent and commands share a control group is not the same every time.
+    other = [one for one in now if now[one] != written[one] and ENDED not in (now[one], written[one])]
+    assert other == [], "WRITE_DOCS=1 writes it"
 
 
 def table() -> str:
@@ -120,6 +128,7 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def row(line: str) -> list[str]:
-    """A line without what varies."""
-    return line.split("|")[:4]
+def rows(text: str) -> dict[tuple[str, str], str]:
+    """(attack, backend) -> what happened, of a table."""
+    cells = [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if line.startswith("| ")]
+    return {(name, backend): outcome for _, name, backend, outcome, *_ in cells[1:]}
