@@ -24,7 +24,8 @@ from typing import Any
 
 from benchmarks.bare import Bare, bare_command, warmed
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
-from selfplay.commands.curriculum import Order, run_campaign
+from selfplay.commands.curriculum import run_campaign
+from selfplay.commands.order import Order
 from selfplay.repository import measure_suite, prepare
 from selfplay.sandbox import Backend, open_backend
 from selfplay.scripted.injector.keeping import place_of

@@ -19,8 +19,9 @@ from pathlib import Path
 from benchmarks.bare import Bare, bare_command, warmed
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from selfplay.commands.cost import cpu_seconds
-from selfplay.commands.curriculum import Order, run_campaign
+from selfplay.commands.curriculum import run_campaign
 from selfplay.commands.grade import gradable, grader_of
+from selfplay.commands.order import Order
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
 from selfplay.curriculum.stored import MOST_SECONDS, read_bug, task_of
 from selfplay.oracle.trial import Order as TrialOrder

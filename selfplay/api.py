@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.agent import Policy, play_episode
-from selfplay.commands.curriculum import Order, Watcher, run_campaign
+from selfplay.commands.curriculum import Watcher, run_campaign
 from selfplay.commands.grade import grade_patch
+from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, SolveWatcher, run_solve
 from selfplay.curriculum import Attempt, Curriculum, Progress, read_pool
 from selfplay.oracle.grade import Grade

@@ -13,7 +13,7 @@ from selfplay.cli.output import print_run
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyName, PolicyOption, policy_options
 
 if TYPE_CHECKING:
-    from selfplay.commands.curriculum import Order
+    from selfplay.commands.order import Order
     from selfplay.sandbox import Backend
 
 Out = Annotated[Path | None, typer.Option(help="The run's folder (default: runs/NAME); the same folder again resumes.")]
@@ -59,8 +59,8 @@ def curriculum(
     refuse(releases is not None and not source.startswith("pypi:"), "--releases", "needs a source pypi:NAME")
     refuse(strategy == "feature" and ":" not in policy, "--strategy", f"the policy {policy} adds no features")
     refuse_policy(policy, base_url, api_key_env, option)
-    from selfplay.commands.curriculum import Order
     from selfplay.commands.naming import default_out
+    from selfplay.commands.order import Order
     from selfplay.rollout.injector import mix_named
     from selfplay.validators import Thresholds
 

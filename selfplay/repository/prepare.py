@@ -1,11 +1,10 @@
 """The entry to this package: SOURCE in, `Prepared` out. Fetch, tidy, check out, build or reuse, and describe."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,13 @@ from selfplay.repository.gitdir import settings_env
 from selfplay.repository.hosts import host_names, recorded_hosts
 from selfplay.repository.image import keep_the_rest, take_source
 from selfplay.repository.interpreters import Interpreter, choose, found_inside
+from selfplay.repository.keys import ROOM_VERSION, key_of
 from selfplay.repository.prepared import Prepared
 from selfplay.repository.quarantine import Quarantine, excluded
 from selfplay.repository.reading import Found
 from selfplay.repository.source import ImageSource, PathSource, parse_source
 from selfplay.sandbox import Backend, Mount
 from selfplay.sandbox.owners import scratch, sweep
-
-ROOM_VERSION = 2
-"""Raised when what this package builds changes, so that older environments are not mistaken for new ones."""
 
 
 def prepare(
@@ -138,7 +135,7 @@ def _prepare(
     image = backend.image_id
     interpreter = _interpreter(plan.requires_python, python, backend, image) if plan.language == "python" else None
     request = Request(plan, interpreter, found.tracked, setup, found.version, lock, hosts)
-    key = _key_of(cache / "environments", found.tree_hash, request, image, ready is not None)
+    key = key_of(cache / "environments", found.tree_hash, request, image, ready is not None)
 
     def make(staging: Path) -> None:
         inside.tree(staging / "tree", backend.owner())
@@ -187,36 +184,6 @@ def take_over(staging: Path, ready: Path, tracked: Mapping[str, str], backend: B
     generated = keep_the_rest(ready, staging / "tree", tracked)
     give(staging / "tree", backend.owner())
     (staging / "environment.json").write_text(json.dumps({"notes": [], "lock": [], "generated": generated}, indent=1))
-
-
-def _key_of(environments: Path, tree_hash: str, request: Request, image: str, ready: bool) -> str:
-    """The key of the environment to use: that of one built without constraints, if what it chose is exactly what they
-    ask for, so that an own run builds nothing twice; else a key of its own."""
-    free = _key(tree_hash, replace(request, constraints=()), image, ready)
-    if not request.constraints or _locked_in(environments / free) == sorted(request.constraints):
-        return free
-    return _key(tree_hash, request, image, ready)
-
-
-def _locked_in(folder: Path) -> list[str] | None:
-    """What the environment in `folder`, one of ours, holds; None where there is none."""
-    try:
-        lock = json.loads((folder / "environment.json").read_text())["lock"]
-    except FileNotFoundError:
-        return None
-    return sorted(line for line in lock if pinned(line))
-
-
-def _key(tree_hash: str, request: Request, image: str, ready: bool) -> str:
-    """The content key of an environment: all that goes into it. The constraints are a part of it: a stranger's build
-    never stands where the user's own next run looks."""
-    parts = [
-        ROOM_VERSION, tree_hash, asdict(request.plan), request.setup, request.version,
-        [request.interpreter.version, str(request.interpreter.executable)] if request.interpreter else None,
-        *([image, ready] if image else []), *([{"hosts": request.allow_hosts}] if request.allow_hosts else []),
-        *([{"constraints": sorted(request.constraints)}] if request.constraints else []),
-    ]  # fmt: skip
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
 
 @contextmanager

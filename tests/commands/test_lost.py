@@ -11,7 +11,8 @@ from run_fixtures import Done
 from selfplay.api import Quiet
 from selfplay.artifact import load
 from selfplay.commands import attempts, make_bugs
-from selfplay.commands.curriculum import Order, run_campaign
+from selfplay.commands.curriculum import run_campaign
+from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, run_solve
 from selfplay.commands.validate import revalidate
 from selfplay.curriculum import read_pool

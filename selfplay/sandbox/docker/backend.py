@@ -24,13 +24,7 @@ from selfplay.sandbox import inside, machine, owners
 from selfplay.sandbox.ceilings import raise_own
 from selfplay.sandbox.docker import container, image, sockets
 from selfplay.sandbox.docker.bootstrap import program
-from selfplay.sandbox.docker.client import (
-    Engine,
-    EngineUnavailable,
-    connect,
-    patiently,
-    translated,
-)
+from selfplay.sandbox.docker.client import Engine, EngineUnavailable, connect, patiently, translated
 from selfplay.sandbox.docker.entering import enter
 from selfplay.sandbox.docker.labels import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels
 from selfplay.sandbox.docker.layers import PAGE, MergedTree, merge

@@ -7,7 +7,7 @@ as far as it may (root, on the engine's machine). Under v2 the buffers are part 
 import contextlib
 from pathlib import Path
 
-from selfplay.sandbox.cgroups import mounts
+from selfplay.sandbox.cgroup_places import mounts
 
 FILE = "memory.kmem.tcp.limit_in_bytes"
 

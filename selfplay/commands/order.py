@@ -1,0 +1,109 @@
+"""What a user asks of `selfplay curriculum`: the order, what in it is refused, and what of it fixes a run's bugs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from selfplay.repository import Prepared, Suite
+from selfplay.repository.hosts import host_names
+from selfplay.repository.source import PathSource, parse_source
+from selfplay.roles.injector.task import InjectorTask, Strategy
+from selfplay.rollout.injector import Mix
+from selfplay.rollout.many import RolloutError
+from selfplay.rollout.players import SCRIPTED
+from selfplay.rollout.promotion import PER_PARENT
+from selfplay.scripted.injector.impossible import impossible
+from selfplay.scripted.injector.survey import Survey
+from selfplay.validators import Thresholds
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core.
+
+    `patience`: the run stops after this many episodes in a row without a new bug. `options`: the policy's, by name.
+    `order` 2 also makes `attempts` at every bug, and second-order bugs from the failed ones, at most `per_parent` per
+    bug. `public_share`: the share of F2P that solvers are shown. `allow_hosts`: where builds may go besides the package
+    indexes.
+    """
+
+    source: str
+    out: Path
+    bugs: int = 10
+    strategy: Mix = "mix"
+    seed: int = 0
+    workers: int | None = None
+    releases: int = 12
+    setup: str | None = None
+    test: str | None = None
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    policy: str = "scripted"
+    options: Mapping[str, str] = field(default_factory=dict)
+    patience: int = 40
+    order: Literal[1, 2] = 1
+    attempts: int = 8
+    per_parent: int = PER_PARENT
+    public_share: float = 1.0
+    allow_hosts: tuple[str, ...] = ()
+
+
+def refuse_out_in_source(order: Order) -> None:
+    """When the source is a plain folder, everything in it belongs to the source: writing the run there would change
+    it."""
+    source = parse_source(order.source)
+    if not isinstance(source, PathSource) or (source.path / ".git").exists():
+        return
+    if order.out.resolve().is_relative_to(source.path.resolve()):
+        raise RolloutError(f"{order.out} lies inside the source {source}", "Give an --out outside of it.")
+
+
+def refuse_strategy(order: Order) -> None:
+    if order.policy in SCRIPTED and order.strategy == "feature":
+        raise RolloutError("the scripted injector adds no features", "Name a model with --policy, or another strategy.")
+
+
+def refuse_unknown_language(order: Order, prepared: Prepared) -> None:
+    if prepared.language != "python" and order.policy in SCRIPTED:
+        raise RolloutError(
+            f"{prepared.source} is a {prepared.language} repository, and the scripted injector knows Python alone",
+            "Its artifacts can be checked with `selfplay validate`; planting bugs in it needs another policy.",
+        )
+
+
+def why_impossible(order: Order, suite: Suite, survey: Survey) -> str:
+    """Why no episode of the scripted injector can succeed here; empty when one can."""
+    asked: tuple[Strategy, ...] = ("removal", "history") if order.strategy == "mix" else (order.strategy,)
+    least = order.thresholds
+    reasons = [
+        impossible(
+            InjectorTask(
+                strategy,
+                order.seed,
+                0,
+                suite,
+                min_passing_tests=least.min_passing_tests,
+                min_changed_files=least.min_changed_files,
+                min_failing_tests=least.min_failing_tests,
+            ),
+            survey,
+        )
+        for strategy in asked
+    ]
+    return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
+
+
+def settings_of(order: Order) -> dict[str, Any]:
+    """The settings that fix a run's bugs: resuming with other values would mix two curricula."""
+    return {
+        "source": order.source,
+        "strategy": order.strategy,
+        "seed": order.seed,
+        "policy": order.policy,
+        "releases": order.releases,
+        "setup": order.setup,
+        "allow_hosts": list(host_names(order.allow_hosts)),
+        "test": order.test,
+        "thresholds": order.thresholds.to_json(),
+        "public_share": order.public_share,
+    }

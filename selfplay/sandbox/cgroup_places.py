@@ -1,0 +1,116 @@
+"""Where on this machine control groups can be made: mounts, our own folder in them, and what dead supervisors left."""
+
+import contextlib
+import os
+import signal
+import time
+from pathlib import Path
+
+from selfplay.sandbox.owners import left_in
+
+CONTROLLERS = ("memory", "pids", "cpu")
+AGENTS = "agents"
+"""The folder, in ours, of the group of all agents."""
+MOST_CPU = {"cpu.shares": "262144", "cpu.weight": "10000"}  # v1, v2
+GONE_SECONDS = 2.0
+
+
+def remove(folder: Path) -> None:
+    deadline = time.monotonic() + GONE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(0.001)
+        else:
+            return
+
+
+def mounts() -> dict[str, tuple[Path, str]]:
+    """Controller -> (mount point, the group it shows as its root); v2 under the empty name."""
+    found = {}
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        before, after = line.split(" - ", 1)
+        root, place = before.split()[3:5]
+        kind, _, options = after.split()[:3]
+        if kind == "cgroup2":
+            found[""] = (Path(place), root)
+        elif kind == "cgroup":
+            found |= {option: (Path(place), root) for option in options.split(",") if option in CONTROLLERS}
+    return found
+
+
+def usable(mounted: tuple[Path, str], own: str, name: str, controller: str) -> Path | None:
+    """A folder of ours in our own group or the nearest ancestor that allows it; v2 when `controller` must be
+    enabled."""
+    place, root = mounted
+    if own != root and not own.startswith(root.rstrip("/") + "/"):
+        return None
+    base = place / own[len(root.rstrip("/")) :].lstrip("/")
+    while True:
+        with contextlib.suppress(OSError):
+            return claim(base, name, controller)
+        if base == place:
+            return None
+        base = base.parent
+
+
+def claim(base: Path, name: str, controller: str) -> Path:
+    """Make our folder in `base`, with `controller` (v2) enabled for its children. Raises OSError where refused."""
+    sweep(base)
+    if controller:
+        enable(base, controller)
+    folder = base / name
+    folder.mkdir()
+    try:
+        if controller:
+            enable(folder, controller)
+        make_agents(folder)
+    except OSError:
+        folder.rmdir()
+        raise
+    return folder
+
+
+def make_agents(folder: Path) -> None:
+    """The agents' group, without limits. What they do is little, and commands must not keep them from it."""
+    agents = folder / AGENTS
+    agents.mkdir(exist_ok=True)
+    for name, value in MOST_CPU.items():
+        if (agents / name).exists():
+            (agents / name).write_text(value)
+
+
+def enable(folder: Path, needed: str) -> None:
+    """Let the children of a v2 group be limited. Raises OSError when `needed` is not possible; the others are
+    optional."""
+    control = folder / "cgroup.subtree_control"
+    for controller in CONTROLLERS:
+        if controller in control.read_text().split():
+            continue
+        try:
+            control.write_text(f"+{controller}")
+        except OSError:
+            if controller == needed:
+                raise
+
+
+def sweep(base: Path) -> None:
+    """Kill what dead supervisors left in their groups, and remove the groups."""
+    for folder in left_in(base):
+        with contextlib.suppress(OSError):
+            for group in folder.iterdir():
+                if group.is_dir():
+                    kill(group)
+                    remove(group)
+            folder.rmdir()
+
+
+def kill(group: Path) -> None:
+    """Kill its processes. They die with their supervisor too, but not at once; killing them saves the next one a
+    wait."""
+    for pid in (group / "cgroup.procs").read_text().split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
