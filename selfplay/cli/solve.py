@@ -50,9 +50,7 @@ def solve(
 ) -> None:
     """Attempt every bug of a run, or those that --bug names, and record its solve rate. The same command resumes."""
     refuse_policy(policy, base_url, api_key_env, option)
-    refuse(promote and policy in CONTROLS, "--promote", f"the attempts of {policy} are a control: none becomes a bug")
-    refuse(name and policy in CONTROLS, "--name", f"a control's attempts are filed under its own name, {policy}")
-    refuse(name in CONTROLS, "--name", f"{name} is the name of a control")
+    _refuse_for_controls(policy, promote, name)
     from selfplay.commands.solve import SolveOrder, run_solve
     from selfplay.report.progress import LiveWatcher
 
@@ -68,3 +66,9 @@ def solve(
         print("selfplay: interrupted; the same command resumes", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     print_run(summary, run_dir, as_json)
+
+
+def _refuse_for_controls(policy: str, promote: int, name: str | None) -> None:
+    refuse(promote and policy in CONTROLS, "--promote", f"the attempts of {policy} are a control: none becomes a bug")
+    refuse(name and policy in CONTROLS, "--name", f"a control's attempts are filed under its own name, {policy}")
+    refuse(name in CONTROLS, "--name", f"{name} is the name of a control")

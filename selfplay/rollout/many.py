@@ -1,8 +1,8 @@
 """Many jobs at once on one event loop; their results come one by one, as they finish.
 
 A job that could not be played (its sandbox was lost, its model was down) tells nothing about the policy, so it is
-played again; `losses.py` has the rules. When the caller stops early (an error,
-Ctrl-C, leaving the loop), the jobs that still run are cancelled and awaited; everything else stays alive.
+played again; `losses.py` has the rules. When the caller stops early (an error, Ctrl-C, leaving the loop), the jobs that
+still run are cancelled and awaited; everything else stays alive.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import os
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from selfplay.rollout.losses import Entry, Losses, ModelDown, RolloutError, control_in
 from selfplay.sandbox import Backend, Limits, SandboxError
@@ -55,48 +55,71 @@ async def many(
     other jobs running.
     """
     losses = losses or Losses()
-    again: deque[Entry[J]] = deque()
-    running: dict[asyncio.Future[R], Entry[J]] = {}
-    done: asyncio.Queue[asyncio.Future[R]] = asyncio.Queue()
+    jobs = _Running(next_job, play, places, losses)
     try:
         while True:
             hold = losses.hold()
-            while not hold and len(running) < places and not any(one.alone for one in running.values()):
-                if again and again[0].alone and running:
-                    break
-                entry = again.popleft() if again else _entry(next_job(len(running)))
-                if entry is None:
-                    break
-                losses.begin(entry)
-                task: asyncio.Future[R] = asyncio.ensure_future(play(entry.job))
-                running[task] = entry
-                task.add_done_callback(done.put_nowait)
-            if not running and not hold:
+            if not hold:
+                jobs.start()
+            if not jobs.running and not hold:
                 aside = losses.believed()
                 for one in aside:
                     yield one
                 if aside:
                     continue  # the caller may want others instead
                 return
-            ended = await _within(hold, done)
+            ended = await _within(hold, jobs.done)
             if ended is None:
                 continue
-            entry = running.pop(ended)
+            entry = jobs.running.pop(ended)
             try:
                 result = ended.result()
             except (SandboxError, ModelDown) as error:
                 if await losses.failed(entry, error):
                     log.warning("played again: %s", error.message)
-                    again.append(entry)
+                    jobs.again.append(entry)
                 continue
             losses.finish()
             for one in losses.believed():
                 yield one
             yield entry.job, result
     finally:
-        for task in running:
+        await jobs.cancel()
+
+
+class _Running(Generic[J, R]):
+    """The jobs that run, and those that are played again: these come first, and alone if they must."""
+
+    def __init__(
+        self,
+        next_job: Callable[[int], J | None],
+        play: Callable[[J], Awaitable[R]],
+        places: int,
+        losses: Losses[J, R],
+    ) -> None:
+        self._next_job, self._play, self._places, self._losses = next_job, play, places, losses
+        self.again: deque[Entry[J]] = deque()
+        self.running: dict[asyncio.Future[R], Entry[J]] = {}
+        self.done: asyncio.Queue[asyncio.Future[R]] = asyncio.Queue()
+
+    def start(self) -> None:
+        """Start jobs until every place is taken, or there are none at the moment."""
+        while len(self.running) < self._places and not any(one.alone for one in self.running.values()):
+            if self.again and self.again[0].alone and self.running:
+                return
+            entry = self.again.popleft() if self.again else _entry(self._next_job(len(self.running)))
+            if entry is None:
+                return
+            self._losses.begin(entry)
+            task: asyncio.Future[R] = asyncio.ensure_future(self._play(entry.job))
+            self.running[task] = entry
+            task.add_done_callback(self.done.put_nowait)
+
+    async def cancel(self) -> None:
+        """Cancel what runs, and wait for its end."""
+        for task in self.running:
             task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await asyncio.gather(*self.running, return_exceptions=True)
 
 
 def _entry(job: J | None) -> Entry[J] | None:
