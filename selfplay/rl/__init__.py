@@ -15,5 +15,5 @@ Tensors:
     normalise    losses of tokens -> one number that does not depend on how a batch was cut
 
 A tensor of tokens has any shape: packed `[tokens]` or padded `[sequences, length]`. Masks are boolean, True where a
-token was sampled by the policy and is trained on. Log-probabilities are natural logarithms.
+token was sampled by the policy and is trained on. Log-probabilities are natural logarithms, float32 or finer.
 """
