@@ -1,10 +1,14 @@
-"""The rules of credit in words, one row a rule. `docs/credit.md` shows this table; each row has a test by its name."""
+"""The rules of credit in words, one row a rule, and a batch with its credit as a table. `docs/credit.md` shows both;
+each rule has a test by its name.
+"""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
 
-from selfplay.rl.credit import Rules
+from selfplay.rl.credit import Credit, Rules
 
 PAPER, OURS = "paper", "ours"
+CREDIT_COLUMNS = ("episode", "role", "group", "outcome", "s", "tokens", "reward", "advantage", "no gradient")
 
 
 @dataclass(frozen=True)
@@ -89,9 +93,29 @@ def rules_of_credit(rules: Rules = Rules()) -> tuple[Rule, ...]:
     )  # fmt: skip
 
 
-def markdown_table(rules: Rules = Rules()) -> str:
-    """The table as Markdown."""
-    rows = [("rule", "case", "reward", "gradient", "counts", "from"), ("---",) * 6]
-    for rule in rules_of_credit(rules):
-        rows.append((rule.name, rule.case, rule.reward, rule.gradient, rule.counts, rule.source))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+def markdown_rules(rules: Rules = Rules()) -> str:
+    """The rules as a Markdown table."""
+    said = [astuple(rule) for rule in rules_of_credit(rules)]
+    return _markdown(("rule", "case", "reward", "gradient", "counts", "from"), said)
+
+
+def credit_row(earned: Credit) -> tuple[str, ...]:
+    """What an episode earned, as the cells of `CREDIT_COLUMNS`."""
+    episode = earned.episode
+    injection = episode.role == "injector" and earned.attempts
+    rate = f"{earned.solved}/{earned.attempts}" if injection else ""
+    reward = "" if earned.reward is None else f"{earned.reward:+.3f}"
+    advantage = "" if earned.reason else f"{earned.advantage:+.3f}"
+    outcome = "lost" if episode.lost else episode.outcome
+    named = (episode.name, episode.role, episode.group, outcome)
+    return (*named, rate, str(episode.tokens), reward, advantage, str(earned.reason or ""))
+
+
+def markdown_credits(credits: Iterable[Credit]) -> str:
+    """A batch with what each of its episodes earned, as a Markdown table."""
+    return _markdown(CREDIT_COLUMNS, map(credit_row, credits))
+
+
+def _markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -93,7 +93,7 @@ def test_returns_of_reinforce_plus_plus() -> None:
 
 
 def test_returns_want_a_mask_of_their_length() -> None:
-    with pytest.raises(ValueError, match="longer|shorter"):
+    with pytest.raises(ValueError, match=r"longer|shorter"):
         discounted_returns([1.0, 2.0], [True])
 
 

@@ -69,7 +69,7 @@ def test_a_smaller_vocabulary_wants_a_lower_bound() -> None:
 
 
 def test_gibberish_wants_a_log_probability_for_every_token() -> None:
-    with pytest.raises(ValueError, match="longer|shorter"):
+    with pytest.raises(ValueError, match=r"longer|shorter"):
         gibberish(Sampled(1.0, ids=[1, 2], logprobs=[-0.1]), VOCABULARY)
 
 

@@ -36,8 +36,8 @@ def test_alpha_sets_the_ends_and_the_slope() -> None:
 
 @pytest.mark.parametrize(("group", "place", "height"), [(8, 0.26, 0.37), (16, 0.17, 0.60), (4, 0.37, 0.05)])
 def test_where_the_expected_reward_peaks_and_how_high(group: int, place: float, height: float) -> None:
-    """With solve probability p, k is binomial(group, p). Groups of 4 are nearly useless: their ends, which cost 0.8, are
-    so likely that the best bug is worth 0.05 on average."""
+    """With solve probability p, k is binomial(group, p). Groups of 4 are nearly useless: their ends, which cost 0.8,
+    are so likely that the best bug is worth 0.05 on average."""
 
     def expected(p: float) -> float:
         weights = [math.comb(group, k) * p**k * (1 - p) ** (group - k) for k in range(group + 1)]
