@@ -40,8 +40,8 @@ class Episode:
     """One episode, as credit sees it. `group`: the episodes it is compared with. `outcome`: one of its role's
     `OUTCOMES`, ignored where `lost`: the machine lost it, so that it says nothing of the policy.
 
-    `bug`: the one that a valid injection made, or that an attempt is at. `order`: of the bug that is attempted, 2 for
-    one that holds a failed patch. `tokens`: how many the policy sampled that can be trained on. `prompt`: anything that
+    `bug`: the one that a valid injection made, or that an attempt is at. `order`: of that bug, 2 for an attempt at one
+    that holds a failed patch. `tokens`: how many the policy sampled that can be trained on. `prompt`: anything that
     tells two prompts apart, for instance a hash.
     """
 
@@ -146,10 +146,8 @@ def _tallies(episodes: Sequence[Episode], planned: int) -> dict[tuple[str, int],
 
 
 def _rewarded(episode: Episode, tallies: dict[tuple[str, int], _Tally], rules: Rules) -> Credit:
-    """Its reward, or why it has none. An injector's depends on attempts at the bug itself: those at second-order bugs
-    made of it have an order of their own."""
-    order = 1 if episode.role == "injector" else episode.order
-    tally = tallies.get((episode.bug, order), _Tally(0, 0, 0))
+    """Its reward, or why it has none. An injector's depends on attempts of order 1, at the bug itself."""
+    tally = tallies.get((episode.bug, episode.order), _Tally(0, 0, 0))
     earned = Credit(episode, None, solved=tally.solved, attempts=tally.counted)
     if episode.lost:
         return replace(earned, reason=Reason.LOST)
@@ -189,7 +187,8 @@ def _check(episode: Episode) -> None:
         raise ValueError(f"{said} cannot be {episode.outcome}")
     if not episode.bug and (episode.role == "solver" or (episode.outcome == "valid" and not episode.lost)):
         raise ValueError(f"{said} names no bug")
-    if episode.tokens < 0 or episode.order < 1:
+    ordered = episode.order == 1 if episode.role == "injector" else episode.order >= 1
+    if episode.tokens < 0 or not ordered:
         raise ValueError(f"{said} has {episode.tokens} tokens and order {episode.order}")
 
 

@@ -216,6 +216,7 @@ def test_maximum_likelihood_for_the_solver() -> None:
         (Episode("solver", "b1"), "names no bug"),
         (replace(INJECTION, tokens=-1), "-1 tokens"),
         (Episode("solver", "b1", bug="b1", order=0), "order 0"),
+        (replace(INJECTION, order=2), "order 2"),
     ],
 )
 def test_episodes_that_cannot_be(episode: Episode, said: str) -> None:
