@@ -73,8 +73,8 @@ class Rules:
     failed: float = -1.0
     cheated: float = -1.0
     length_penalty: Callable[[int], float] | None = None
-    injector: Estimator = length_weighted
-    solver: Estimator = length_weighted
+    injector_advantages: Estimator = length_weighted
+    solver_advantages: Estimator = length_weighted
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def credit(episodes: Sequence[Episode], rules: Rules = Rules()) -> list[Credit]:
         if earned.reason is None:
             groups[earned.episode.role, earned.episode.group].append(place)
     for (role, _), places in groups.items():
-        estimator = rules.injector if role == "injector" else rules.solver
+        estimator = rules.injector_advantages if role == "injector" else rules.solver_advantages
         members = [found[place] for place in places]
         for place, earned in zip(places, _compared(members, estimator), strict=True):
             found[place] = earned

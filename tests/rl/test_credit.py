@@ -189,7 +189,7 @@ def test_the_length_of_an_episode_weighs_in_the_baseline() -> None:
     """mu = (30 * 1 - 10) / 40 = 0.5; the plain mean is 0."""
     pair = [replace(attempts(1, 0)[0], tokens=30), attempts(0, 1)[0]]
     assert [earned.advantage for earned in credit(pair)] == [0.5, -1.5]
-    plain = Rules(solver=advantages.unweighted(advantages.centred))
+    plain = Rules(solver_advantages=advantages.unweighted(advantages.centred))
     assert [earned.advantage for earned in credit(pair, plain)] == [1.0, -1.0]
 
 
@@ -197,13 +197,13 @@ def test_a_length_penalty_makes_the_shorter_of_two_better() -> None:
     """Both resolve it; 20 tokens are 10 too many of 10, so 1 - 0.5 against 1."""
     penalty = partial(rewards.length_penalty, free=10, longest=20, most=0.5)
     pair = [replace(episode, tokens=tokens) for episode, tokens in zip(attempts(2, 0), (10, 20), strict=True)]
-    found = credit(pair, Rules(length_penalty=penalty, solver=advantages.unweighted(advantages.centred)))
+    found = credit(pair, Rules(length_penalty=penalty, solver_advantages=advantages.unweighted(advantages.centred)))
     assert [earned.reward for earned in found] == [1.0, 0.5]
     assert [earned.advantage for earned in found] == [0.25, -0.25]
 
 
 def test_maximum_likelihood_for_the_solver() -> None:
-    rules = Rules(failed=0.0, cheated=0.0, solver=advantages.unweighted(advantages.maximum_likelihood))
+    rules = Rules(failed=0.0, cheated=0.0, solver_advantages=advantages.unweighted(advantages.maximum_likelihood))
     assert [earned.advantage for earned in credit(attempts(1, 3), rules)] == [3.0, -1.0, -1.0, -1.0]
 
 

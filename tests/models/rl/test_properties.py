@@ -39,7 +39,7 @@ def with_junk(batch: Batch, junk: float) -> Batch:
 @every_normalisation
 @every_loss
 @given(found=episodes, junk=st.sampled_from(JUNK))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_what_stands_outside_the_mask_never_matters(
     loss: str, normalisation: str, found: list[Episode], junk: float
 ) -> None:
@@ -55,7 +55,7 @@ def test_what_stands_outside_the_mask_never_matters(
 @every_normalisation
 @every_loss
 @given(found=episodes, filler=st.sampled_from(JUNK))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_packing_never_matters(loss: str, normalisation: str, found: list[Episode], filler: float) -> None:
     tight, loose = packed(found), padded(found, filler)
     expected, gradient = loss_and_gradient(tight, loss, normalisation, totals(tight))
@@ -67,7 +67,7 @@ def test_packing_never_matters(loss: str, normalisation: str, found: list[Episod
 @every_normalisation
 @every_loss
 @given(found=episodes, data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_uneven_micro_batches_add_up_to_the_whole_batch(
     loss: str, normalisation: str, found: list[Episode], data: st.DataObject
 ) -> None:
@@ -80,7 +80,7 @@ def test_uneven_micro_batches_add_up_to_the_whole_batch(
 
 @every_loss
 @given(found=episodes, data=st.data())
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_the_order_of_episodes_never_matters(loss: str, found: list[Episode], data: st.DataObject) -> None:
     mixed = data.draw(st.permutations(found))
     before = loss_and_gradient(packed(found), loss, "sequences", totals(packed(found)))
