@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models.rl.batches import (
     LOSSES,
@@ -20,6 +20,7 @@ from models.rl.batches import (
 )
 from torch import Tensor
 
+patient = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 JUNK = [math.nan, math.inf, -math.inf, 1e300, 0.0, -5.0]
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 every_normalisation = pytest.mark.parametrize("normalisation", NORMALISATIONS)
@@ -39,7 +40,7 @@ def with_junk(batch: Batch, junk: float) -> Batch:
 @every_normalisation
 @every_loss
 @given(found=episodes, junk=st.sampled_from(JUNK))
-@settings(max_examples=30, deadline=None)
+@patient
 def test_what_stands_outside_the_mask_never_matters(
     loss: str, normalisation: str, found: list[Episode], junk: float
 ) -> None:
@@ -55,7 +56,7 @@ def test_what_stands_outside_the_mask_never_matters(
 @every_normalisation
 @every_loss
 @given(found=episodes, filler=st.sampled_from(JUNK))
-@settings(max_examples=30, deadline=None)
+@patient
 def test_packing_never_matters(loss: str, normalisation: str, found: list[Episode], filler: float) -> None:
     tight, loose = packed(found), padded(found, filler)
     expected, gradient = loss_and_gradient(tight, loss, normalisation, totals(tight))
@@ -67,7 +68,7 @@ def test_packing_never_matters(loss: str, normalisation: str, found: list[Episod
 @every_normalisation
 @every_loss
 @given(found=episodes, data=st.data())
-@settings(max_examples=30, deadline=None)
+@patient
 def test_uneven_micro_batches_add_up_to_the_whole_batch(
     loss: str, normalisation: str, found: list[Episode], data: st.DataObject
 ) -> None:
@@ -80,7 +81,7 @@ def test_uneven_micro_batches_add_up_to_the_whole_batch(
 
 @every_loss
 @given(found=episodes, data=st.data())
-@settings(max_examples=30, deadline=None)
+@patient
 def test_the_order_of_episodes_never_matters(loss: str, found: list[Episode], data: st.DataObject) -> None:
     mixed = data.draw(st.permutations(found))
     before = loss_and_gradient(packed(found), loss, "sequences", totals(packed(found)))
