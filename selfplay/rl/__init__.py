@@ -4,8 +4,9 @@ Plain numbers, without torch:
     rewards      an episode's reward, from its outcome
     advantages   rewards of a group -> how much better than its group each episode was
     credit       the rules of credit: episodes of both roles -> reward, advantage, or why there is no gradient
-    rules        the same rules as a table, which `docs/credit.md` shows
+    credit_table the same rules in words, which `docs/credit.md` shows
     filters      what takes a rollout out of a batch, by name
+    estimates    pass@k and intervals over bugs
 
 Tensors:
     masking      values outside the mask never matter; which token belongs to which sequence

@@ -89,6 +89,13 @@ def test_a_ratio_that_is_infinite_in_float32_costs_no_gradient() -> None:
     assert (loss.item(), gradient.item()) == (-1.25, 0.0)
 
 
+def test_a_ratio_outside_the_mask_is_not_looked_at() -> None:
+    mask, ratio = torch.tensor([True, False]), torch.tensor([1.0, math.nan])
+    advantages, logprobs = torch.tensor([2.0, 2.0]), torch.tensor([-1.0, -1.0])
+    close(ppo(ratio, advantages, mask), -2.0, 0.0)
+    close(cispo(ratio, logprobs, advantages, mask), 2.0, 0.0)
+
+
 def test_bounds_that_cannot_be() -> None:
     ratio = torch.ones(3)
     with pytest.raises(ValueError, match="bound above 1"):
