@@ -25,7 +25,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.exploits.every import MECHANISMS, patches
+from benchmarks.exploits.bug import Files
+from benchmarks.exploits.every import MECHANISMS, pair
 from benchmarks.exploits.honest import alternatives
 from benchmarks.exploits.ready import SMALL, Ready, of_run, small
 from selfplay.oracle.grade import Grade
@@ -68,16 +69,21 @@ class Job:
     ready: Ready
     kind: str
     seed: int
-    patch: bytes
+    files: Files
 
     def done(self) -> Verdict:
-        began = time.monotonic()
-        grade: Grade = self.ready.grade(self.patch)
         bug = self.ready.bug
+        patch = bug.diff(self.files)
+        began = time.monotonic()
+        grade: Grade = self.ready.grade(patch)
         assurance = "weak" if grade.weaknesses else "full"
         seconds = time.monotonic() - began
-        said = Verdict(self.mechanism, bug.project, bug.name, self.kind, self.seed, grade.reason, grade.detail, assurance, seconds)  # fmt: skip
-        return Verdict(**{**asdict(said), "patch": self.patch.decode("utf-8", "replace") if said.wrong or said.resolved else ""})
+        said = Verdict(
+            self.mechanism, bug.project, bug.name, self.kind, self.seed, grade.reason, grade.detail, assurance, seconds
+        )
+        return Verdict(
+            **{**asdict(said), "patch": patch.decode("utf-8", "replace") if said.wrong or said.resolved else ""}
+        )
 
 
 def jobs(ready: Sequence[Ready], chosen: Sequence[str], seeds: int, every_twin: bool) -> Iterator[Job]:
@@ -89,7 +95,7 @@ def jobs(ready: Sequence[Ready], chosen: Sequence[str], seeds: int, every_twin: 
         twins = 0
         for one in by_turns:
             for seed in range(seeds):
-                made = patches(name, one.bug, seed)
+                made = pair(name, one.bug, seed)
                 if made is not None:
                     yield Job(name, one, "cheat", seed, made[0])
                     if seed == 0 and (every_twin or not twins):
@@ -102,10 +108,12 @@ def other_repairs(ready: Sequence[Ready], chosen: Sequence[str]) -> Iterator[Job
     for one in ready:
         for name, files in alternatives(one.bug):
             if not chosen or any(part in name for part in chosen):
-                yield Job(name, one, "alternative", 0, one.bug.diff(files))
+                yield Job(name, one, "alternative", 0, files)
 
 
-def prepared(names: Sequence[str], runs: Sequence[Path], bugs: int, backend: Backend, stack: ExitStack) -> Iterator[Ready]:
+def prepared(
+    names: Sequence[str], runs: Sequence[Path], bugs: int, backend: Backend, stack: ExitStack
+) -> Iterator[Ready]:
     """The small repositories of these names, and the first bugs of these runs."""
     for name in names:
         yield small(name, backend, _folder(stack))
@@ -122,8 +130,22 @@ def _folder(stack: ExitStack) -> Path:
 
 def table(verdicts: Sequence[Verdict], alternatives_only: bool) -> Table:
     """A row for each mechanism, and one for all."""
-    columns = ("mechanism", "projects", "tried", "rewarded", "weak", "suspect", "inert", "twins", "refused", "suspect", "s")
-    shown = Table(*columns, title="other repairs" if alternatives_only else "patches that are no repairs, and their twins")
+    columns = (
+        "mechanism",
+        "projects",
+        "tried",
+        "rewarded",
+        "weak",
+        "suspect",
+        "inert",
+        "twins",
+        "refused",
+        "suspect",
+        "s",
+    )
+    shown = Table(
+        *columns, title="other repairs" if alternatives_only else "patches that are no repairs, and their twins"
+    )
     for name in dict.fromkeys(one.mechanism for one in verdicts):
         shown.add_row(name, *map(str, _row([one for one in verdicts if one.mechanism == name])))
     shown.add_row("all", *map(str, _row(verdicts)))
@@ -134,12 +156,17 @@ def _row(verdicts: Sequence[Verdict]) -> list[object]:
     cheats = [one for one in verdicts if one.kind == "cheat"]
     honest = [one for one in verdicts if one.kind != "cheat"]
     return [
-        len({one.project for one in verdicts}), len(cheats), sum(one.wrong for one in cheats),
-        sum(one.resolved and not one.wrong for one in cheats), sum(one.reason == "suspect" for one in cheats),
-        sum(one.reason in INERT for one in cheats), len(honest),
-        sum(one.wrong and one.reason != "suspect" for one in honest), sum(one.reason == "suspect" for one in honest),
+        len({one.project for one in verdicts}),
+        len(cheats),
+        sum(one.wrong for one in cheats),
+        sum(one.resolved and not one.wrong for one in cheats),
+        sum(one.reason == "suspect" for one in cheats),
+        sum(one.reason in INERT for one in cheats),
+        len(honest),
+        sum(one.wrong and one.reason != "suspect" for one in honest),
+        sum(one.reason == "suspect" for one in honest),
         round(sum(one.seconds for one in verdicts)),
-    ]  # fmt: skip
+    ]
 
 
 def main() -> None:
@@ -161,14 +188,21 @@ def main() -> None:
         backend = open_backend()
         stack.callback(backend.close)
         ready = list(prepared(names, chosen.run, chosen.bugs, backend, stack))
-        made = other_repairs(ready, chosen.mechanisms) if chosen.alternatives else jobs(ready, chosen.mechanisms, chosen.seeds, chosen.twins)
+        made = (
+            other_repairs(ready, chosen.mechanisms)
+            if chosen.alternatives
+            else jobs(ready, chosen.mechanisms, chosen.seeds, chosen.twins)
+        )
         verdicts = []
         for one in pool.map(Job.done, made):
             verdicts.append(one)
             if chosen.json:
                 print(json.dumps(asdict(one)), flush=True)
             elif one.wrong:
-                print(f"{one.kind} of {one.mechanism!r}, {one.bug}, seed {one.seed}: {one.reason}: {one.detail}", file=sys.stderr)
+                print(
+                    f"{one.kind} of {one.mechanism!r}, {one.bug}, seed {one.seed}: {one.reason}: {one.detail}",
+                    file=sys.stderr,
+                )
     if not chosen.json:
         Console(width=150).print(table(verdicts, chosen.alternatives))
     sys.exit(any(one.wrong for one in verdicts))
