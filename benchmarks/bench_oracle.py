@@ -7,8 +7,8 @@ are those of real projects. `--alternatives` grades other repairs instead, by ot
 
 Columns: `tried` patches; `rewarded`: resolved with full assurance; `weak`: resolved, but only weakly assured, which is
 not rewarded by default; `suspect`: not rewarded, kept apart; `inert`: the deciding tests failed, so the trick did
-nothing; `twins refused` and `twins suspect` of so many twins. The exit status is 1 when a patch is rewarded that is no
-repair, or a repair is refused or suspect.
+nothing; `refused` and `kept apart` (suspect) of so many `twins`. The exit status is 1 when a patch is rewarded that is
+no repair, or a repair is refused or suspect.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from benchmarks.exploits.bug import Files
 from benchmarks.exploits.every import MECHANISMS, pair
 from benchmarks.exploits.honest import alternatives
 from benchmarks.exploits.ready import SMALL, Ready, of_run, small
-from selfplay.oracle.grade import Grade
+from selfplay.plain import decode
 from selfplay.sandbox import Backend, open_backend
 
 QUICK = ("roman", "text")
@@ -49,7 +49,7 @@ class Verdict:
     detail: str
     assurance: str
     seconds: float
-    patch: str = ""
+    patch: str
 
     @property
     def resolved(self) -> bool:
@@ -75,14 +75,18 @@ class Job:
         bug = self.ready.bug
         patch = bug.diff(self.files)
         began = time.monotonic()
-        grade: Grade = self.ready.grade(patch)
-        assurance = "weak" if grade.weaknesses else "full"
-        seconds = time.monotonic() - began
-        said = Verdict(
-            self.mechanism, bug.project, bug.name, self.kind, self.seed, grade.reason, grade.detail, assurance, seconds
-        )
+        grade = self.ready.grade(patch)
         return Verdict(
-            **{**asdict(said), "patch": patch.decode("utf-8", "replace") if said.wrong or said.resolved else ""}
+            self.mechanism,
+            bug.project,
+            bug.name,
+            self.kind,
+            self.seed,
+            grade.reason,
+            grade.detail,
+            "weak" if grade.weaknesses else "full",
+            time.monotonic() - began,
+            decode(patch),
         )
 
 
@@ -119,7 +123,7 @@ def prepared(
         yield small(name, backend, _folder(stack))
     for run in runs:
         for folder in sorted((run / "bugs").iterdir())[:bugs]:
-            yield of_run(folder, "of a run", backend, _folder(stack))
+            yield of_run(folder, backend, _folder(stack))
 
 
 def _folder(stack: ExitStack) -> Path:
@@ -130,7 +134,7 @@ def _folder(stack: ExitStack) -> Path:
 
 def table(verdicts: Sequence[Verdict], alternatives_only: bool) -> Table:
     """A row for each mechanism, and one for all."""
-    columns = (
+    columns = [
         "mechanism",
         "projects",
         "tried",
@@ -140,9 +144,9 @@ def table(verdicts: Sequence[Verdict], alternatives_only: bool) -> Table:
         "inert",
         "twins",
         "refused",
-        "suspect",
+        "kept apart",
         "s",
-    )
+    ]
     shown = Table(
         *columns, title="other repairs" if alternatives_only else "patches that are no repairs, and their twins"
     )
