@@ -188,6 +188,8 @@ def main() -> None:
     chosen = parser.parse_args()
     every = sorted(path.name for path in SMALL.iterdir())
     names = QUICK if chosen.quick else every if chosen.projects is None else chosen.projects
+    if not names and not chosen.run:
+        parser.error("name a small repository, or a run")
     with ExitStack() as stack, ThreadPoolExecutor(chosen.workers) as pool:
         backend = open_backend()
         stack.callback(backend.close)
