@@ -8,7 +8,6 @@ undo what was said. What the language's own machinery does for a declaration, a 
 
 import os
 import sys
-import sysconfig
 from _thread import get_ident
 
 EVENT_KINDS = {
@@ -28,6 +27,9 @@ PATHS.update(dict.fromkeys((
     "os.listdir", "os.scandir", "os.remove", "os.truncate", "os.chmod", "os.chown", "os.utime", "os.mkdir", "os.rmdir",
     "os.chdir", "os.setxattr", "mmap.__new__", "fcntl.fcntl", "fcntl.ioctl",
 ), 1))  # fmt: skip
+INNER = ("__code__", "__closure__", "__globals__", "tb_frame", "gi_frame", "cr_frame", "ag_frame", "gi_code", "cr_code")
+"""Attributes that count when a file of the repository itself reads them; a frame is reached through one of these, or by
+`sys._getframe`."""
 MACHINERY = (
     "ast", "collections/__init__", "dataclasses", "enum", "typing", "functools", "abc", "warnings", "logging/__init__",
     "contextlib", "copy", "annotationlib",
@@ -48,11 +50,10 @@ def watch(order, runners, speak, stream):
     own, ends, areas = tuple(order["own"]), frozenset(order["ends"]), tuple(order["tests"])
     own += (scratch,) if scratch else ()
     root = order["root"].rstrip("/") + "/"
-    lib = sysconfig.get_paths()["stdlib"]
+    lib = os.path.dirname(os.path.abspath(os.__file__))
     exempt = frozenset(FROZEN + tuple("%s/%s.py" % (lib, name) for name in MACHINERY))
-    reads = exempt | {lib + "/inspect.py"}
     kinds, prefixes, paths = dict(EVENT_KINDS), dict(EVENT_PREFIXES), dict(PATHS)
-    said, kept, busy = set(), [], set()
+    said, kept, busy, boring, inner = set(), [], set(), set(), frozenset(INNER)
     frame_of, ident, cwd, fspath, normal, leave, kind_of, size, raw, number, wrong, low, most, status, same = (
         sys._getframe, get_ident, os.getcwd, os.fspath, os.path.normpath, os._exit, type, len, bytes, int, TypeError,
         ValueError, MOST_EVENTS, ENDED, id,
@@ -112,17 +113,21 @@ def watch(order, runners, speak, stream):
                 kind = "processes"
         elif kind in ("frames", "code", "insides"):
             code = frame.f_code if frame else look.__code__
-            if code.co_filename in (reads if event == "object.__getattr__" else exempt):
+            near = code.co_filename.startswith(root)
+            if (event == "object.__getattr__" and not near) or code.co_filename in exempt:
                 return
             if (event, same(code)) in said:
                 return
-            if code.co_filename.startswith(root):  # the place of this code is always the same
+            if near:  # the place of this code is always the same
                 said.add((event, same(code)))
                 kept.append(code)
         say(kind, frame, event)
 
     def hook(event, args):
+        if event in boring or (event == "object.__getattr__" and args[1] not in inner):
+            return
         if event not in kinds and event not in paths and event.partition(".")[0] not in prefixes:
+            boring.add(event)
             return
         mine = ident()
         if mine in busy:

@@ -59,10 +59,10 @@ def runners():
                     continue
                 if isinstance(value, type):
                     for inner, method in list(vars(value).items()):
-                        method = getattr(method, "__func__", method)
-                        if hasattr(method, "__code__"):
-                            found[name, key, inner] = method.__code__
-                elif hasattr(value, "__code__"):
+                        code = getattr(getattr(method, "__func__", method), "__code__", None)
+                        if code is not None:
+                            found[name, key, inner] = code
+                elif getattr(value, "__code__", None) is not None:
                     found[name, key, ""] = value.__code__
     return found
 
