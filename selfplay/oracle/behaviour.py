@@ -22,6 +22,8 @@ MOST_RECORDS, MOST_FIELDS = 200_000, 100_000
 """Lines of a record that are read; values of one, most of them inside its text."""
 KEPT = 12
 """Probes that each prediction runs."""
+GONE = '"selfplay: gone"'
+"""The first outcome of a probe that calls what is not there."""
 ENOUGH = 4
 """Fewer probes show too little: a prediction is not judged by them, and its grade is weakly assured."""
 Outcomes = Mapping[str, Mapping[str, str]]
@@ -43,8 +45,11 @@ class Behaviour:
 
 def verdict(
     right: Mapping[str, str], wrong: Mapping[str, str], seen: Mapping[str, str]
-) -> Literal["right", "wrong", "other"]:
-    """`right`, `wrong` or `other`: what the outcomes of one probe are like, where the two programs differ."""
+) -> Literal["right", "wrong", "other", "gone"]:
+    """`right`, `wrong` or `other`: what the outcomes of one probe are like, where the two programs differ; `gone` when
+    it calls what only they have."""
+    if GONE in seen.values() and GONE not in right.values():
+        return "gone"
     here = {place: seen.get(place, "") for place in right}
     return "right" if here == dict(right) else "wrong" if here == dict(wrong) else "other"
 

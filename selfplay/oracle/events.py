@@ -83,4 +83,3 @@ def sentence(event: Event) -> str:
     kind, place, detail = event
     where = {"": "code outside the repository", "tests": "a test, by what the program gave it,"}.get(place, place)
     return f"{where} {KINDS.get(kind, kind)} while it runs ({detail})"
-

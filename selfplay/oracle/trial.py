@@ -45,8 +45,9 @@ class Order:
     written with their `compiled` forms.
 
     `witness`: use the second reporter, and end the run at an event of the kinds `ends`. `keep_compiled`: let the run
-    write compiled files, and keep those of `files`. `seconds`: time limit of the script. `read`: files to read
-    afterwards, into `found`. `hash_seed`: another order of sets and of the like than the world's.
+    write compiled files, and keep those of `files`. `seconds`: time limit of the script. `plugin`: source of a
+    plugin of pytest, instead of the witness. `read`: files to read afterwards, into `found`. `hash_seed`: another order
+    of sets and of the like than the world's.
     """
 
     diffs: tuple[str, ...]
@@ -56,6 +57,7 @@ class Order:
     compiled: Mapping[str, bytes] = field(default_factory=dict)
     witness: bool = False
     ends: tuple[str, ...] = ()
+    plugin: str = ""
     keep_compiled: bool = False
     read: tuple[str, ...] = ()
     hash_seed: str = ""
@@ -74,7 +76,7 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
         world, artifact.test_script, artifact.test_parser, order.seconds, limits,
         diffs=order.diffs, names=order.names, optional=order.optional, restore=artifact.test_files,
         files=order.files, compiled=order.compiled,
-        beside={f"witness/{module}.py": _WITNESS} if order.witness else {},
+        beside={f"witness/{module}.py": order.plugin or _WITNESS} if order.witness or order.plugin else {},
         environment=_environment(world, order, module), stdin=key and key + _hook_order(artifact, order),
         watch=sorted({*artifact.test_files, *order.files}),
         read=(*order.read, *((WITNESS_FILE,) if order.witness else ())), keep_compiled=order.keep_compiled,
@@ -108,7 +110,7 @@ def _environment(world: World, order: Order, module: str) -> dict[str, str]:
     extra = {"PYTHONDONTWRITEBYTECODE": ""} if order.keep_compiled else {}  # Python treats empty as unset
     if order.hash_seed:
         extra["PYTHONHASHSEED"] = order.hash_seed
-    if order.witness:
+    if order.witness or order.plugin:
         path = world.env.get("PYTHONPATH")
         extra["SELFPLAY_WITNESS"] = "1"
         extra["PYTEST_PLUGINS"] = module
@@ -128,7 +130,7 @@ class Witnessed:
 
 def read_witness(data: bytes, key: bytes) -> Witnessed:
     """What the lines say that are correctly signed, in order, and records; reading stops at the first other line."""
-    seen = Witnessed()
+    seen, ended = Witnessed(), False
     for number, line in enumerate(lines(data), 1):
         mac, _, said = line.partition(b" ")
         if not hmac.compare_digest(mac, hmac.new(key, said, "sha256").hexdigest().encode()):
@@ -137,14 +139,15 @@ def read_witness(data: bytes, key: bytes) -> Witnessed:
         if record is None or record[0] != number:
             break
         _, kind, test, outcome = record
-        if kind == "end":
-            seen.end = int(outcome) if isinstance(outcome, int) else None
-            break
-        if kind == "replaced":
-            seen.replaced.append(test)
-        elif kind == "event":
+        if kind == "event":  # also after the end, as programs run on
             what, _, place = test.partition("\n")
             seen.events.append((what, place, str(outcome)))
+        elif ended:
+            break
+        elif kind == "end":
+            ended, seen.end = True, int(outcome) if isinstance(outcome, int) else None
+        elif kind == "replaced":
+            seen.replaced.append(test)
         else:
             seen.outcomes[test] = str(outcome)
     return seen
