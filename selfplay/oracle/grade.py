@@ -18,6 +18,7 @@ from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.events import Event, new_events, sentence
 from selfplay.oracle.layers import Layer
 from selfplay.oracle.observe import look
+from selfplay.oracle.renewal import renewed
 from selfplay.oracle.screen import Submission, newly_used, nothing_left, refused_inside, submission
 from selfplay.oracle.trial import Order, Trial, run_trial
 from selfplay.oracle.world import Task
@@ -85,7 +86,7 @@ class Grader:
         """The grade of a prediction. Failures in its run become the reason of its grade, not an error.
 
         Raises `SandboxError` when no sandbox is available or it is lost. At most one sandbox is live at a time."""
-        return safely(lambda: self._grade(backend, prediction))
+        return safely(lambda: replace(self, calibration=renewed(self.calibration))._grade(backend, prediction))
 
     def _grade(self, backend: Backend, prediction: bytes | str) -> Grade:
         screened = _screened(self.task, prediction)
