@@ -28,6 +28,8 @@ from selfplay.workbench.files import TestFile
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+WEAK = "weak"
+"""The reason of a grade that passed every layer, and is refused because it is weakly assured (`assurance.py`)."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ class Grade:
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """For a resolved prediction, why that is assured only weakly; empty when it is assured fully."""
-        return layers.weaknesses(self.layers) if self.resolved else ()
+        """For a prediction that passed every layer, why that is assured only weakly; empty when it is assured fully."""
+        return layers.weaknesses(self.layers) if self.resolved or self.reason == WEAK else ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, in the order a person reads them."""
