@@ -31,7 +31,8 @@ def calibrate(
     made = with_canaries(originals, sorted(oracle.fail_to_pass))
     runs, trial = 0, Trial()
     for canaries, witness in ((made, asks), (made, False), (Instrumented(), asks), (Instrumented(), False)):
-        order = Order((), oracle.seconds, files=canaries.files, witness=witness, keep_compiled=bool(canaries.files))
+        kept = bool(canaries.files)
+        order = Order((), oracle.seconds, files=canaries.files, witness=witness, runner=True, keep_compiled=kept)
         trial = run_trial(backend, task.world, task.artifact, order, limits)
         runs += 1
         if _sound(trial, oracle):

@@ -109,7 +109,8 @@ class Grader:
     def _run(self, backend: Backend, diff: str, before: tuple[Layer, ...]) -> Grade:
         known, oracle = self.calibration, self.oracle
         diffs = (*self.task.diffs, diff) if diff else self.task.diffs
-        trial = self._trial(backend, self._order(diffs, known.made.files, known.compiled))
+        order = replace(self._order(diffs, known.made.files, known.compiled), runner=True)
+        trial = self._trial(backend, order)
         spent = Grade(False, "", "", before, runs=int(trial.stage != "apply"), seconds=trial.seconds)
         if stopped := self._stopped(trial):
             return replace(spent, reason=stopped.name, detail=stopped.reason, layers=(*before, stopped))

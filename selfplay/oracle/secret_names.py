@@ -6,7 +6,7 @@ A special form (hexadecimal, for example) would let a patch recognise them witho
 import hashlib
 import re
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -42,11 +42,13 @@ def some_words(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def secret_name(
-    words: Collection[str], taken: Collection[str], odd: bool | None = None, joint: str = "_", length: int = 0
-) -> str:
-    """A name of four words, from these and from words that any suite could use, that does not occur in the texts
-    `taken`. `odd` asks for this parity of its hash, `length` for so many characters; `joint` separates the words."""
-    pool = sorted({*words, *_COMMON})
+    words: Collection[str], taken: Iterable[Container[str]], odd: bool | None = None, joint: str = "_",
+    length: int = 0,
+) -> str:  # fmt: skip
+    """A name of four words, from these and from words that any suite could use, that is not in any text, or set of
+    names, of `taken`. `odd` asks for this parity of its hash, `length` for so many characters; `joint`
+    separates the words."""
+    pool, taken = sorted({*words, *_COMMON}), list(taken)
     while True:
         name = _long(pool, length, joint) if length else joint.join(_CHOICE.choice(pool) for _ in range(4))
         if (odd is None or is_odd(name) == odd) and not any(name in text for text in taken):

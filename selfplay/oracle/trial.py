@@ -13,7 +13,7 @@ from typing import Any
 from selfplay.answers import AnswerError, answer, lines
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
-from selfplay.oracle.events import Event, hook_order, paths_of_tests
+from selfplay.oracle.events import Event, paths_of_tests, witness_order
 from selfplay.sandbox import Backend, Limits, World
 from selfplay.workbench.files import TestFile
 from selfplay.workbench.running import ORACLE, Request, Run, run_tests
@@ -44,7 +44,8 @@ class Order:
     """What to run: `diffs` in order, then `optional` if it applies; then the test files are restored, then `files` are
     written with their `compiled` forms.
 
-    `witness`: use the second reporter, and end the run at an event of the kinds `ends`. `keep_compiled`: let the run
+    `witness`: use the second reporter, and end the run at an event of the kinds `ends`; with `runner` it also says
+    which functions of the runner were replaced. `keep_compiled`: let the run
     write compiled files, and keep those of `files`. `seconds`: time limit of the script. `plugin`: source of a
     plugin of pytest, instead of the witness. `read`: files to read afterwards, into `found`. `hash_seed`: another order
     of sets and of the like than the world's.
@@ -57,6 +58,7 @@ class Order:
     compiled: Mapping[str, bytes] = field(default_factory=dict)
     witness: bool = False
     ends: tuple[str, ...] = ()
+    runner: bool = False
     plugin: str = ""
     keep_compiled: bool = False
     read: tuple[str, ...] = ()
@@ -77,7 +79,7 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
         diffs=order.diffs, names=order.names, optional=order.optional, restore=artifact.test_files,
         files=order.files, compiled=order.compiled,
         beside={f"witness/{module}.py": order.plugin or _WITNESS} if order.witness or order.plugin else {},
-        environment=_environment(world, order, module), stdin=key and key + _hook_order(artifact, order),
+        environment=_environment(world, order, module), stdin=key and key + _witness_order(artifact, order),
         watch=sorted({*artifact.test_files, *order.files}),
         read=(*order.read, *((WITNESS_FILE,) if order.witness else ())), keep_compiled=order.keep_compiled,
     )  # fmt: skip
@@ -94,9 +96,9 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
 _WITNESS = "\n\n".join(inside.text(name) for name in _WITNESS_SOURCES)
 
 
-def _hook_order(artifact: Artifact, order: Order) -> bytes:
+def _witness_order(artifact: Artifact, order: Order) -> bytes:
     tests = paths_of_tests({*artifact.test_files, *order.files}, (artifact.bug_inject,))
-    return hook_order(tests, order.ends)
+    return witness_order(tests, order.ends, order.runner)
 
 
 def count(trial: Trial, word: str, outcome: str) -> int:
