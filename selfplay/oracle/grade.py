@@ -9,6 +9,7 @@ defence.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from selfplay.errors import SelfplayError
@@ -179,7 +180,9 @@ class Grader:
         impossible = never.tests & self.oracle.fail_to_pass
         diffs = (*self.task.diffs, diff)
         if impossible:  # set up like the first run, so that code cannot distinguish them
-            trial = self._trial(backend, self._order(diffs, never.files, never.compiled))
+            beside, compiled = self._beside()
+            order = self._order(diffs, {**never.files, **beside}, {**never.compiled, **compiled})
+            trial = self._trial(backend, order)
             if broken := _broken(trial):  # the original gave outcomes here: no result is not a result
                 return layers.caught(name, f"without any result: {broken[1]}", 1), trial
             still = sorted(trial.passed & never.tests)
@@ -193,6 +196,14 @@ class Grader:
             what = "the tests do not end" if trial.timed_out else "every F2P test passes"
             return layers.caught(name, f"{what} with the bug planted back", 1), trial
         return layers.passed(name, "F2P tests fail with the bug planted back", 1), trial
+
+    def _beside(self) -> tuple[dict[str, TestFile], dict[str, bytes]]:
+        """The empty Python files that the first run has beside its tests: what lies in one run lies in the other."""
+        known = self.calibration
+        files = {path: file for path, file in known.made.files.items()
+                 if path.endswith(".py") and path not in self.task.artifact.test_files}  # fmt: skip
+        stems = tuple(f"/{PurePosixPath(path).stem}." for path in files)
+        return files, {path: data for path, data in known.compiled.items() if any(stem in path for stem in stems)}
 
     def _stopped(self, trial: Trial) -> Layer | None:
         """The layer that says so when the hook ended this run."""
