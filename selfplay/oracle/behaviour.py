@@ -15,12 +15,15 @@ from itertools import islice
 from typing import Literal
 
 from selfplay.answers import AnswerError, answer, lines
+from selfplay.oracle.events import Event
 from selfplay.workbench.files import TestFile
 
 MOST_RECORDS, MOST_FIELDS = 200_000, 100_000
 """Lines of a record that are read; values of one, most of them inside its text."""
 KEPT = 12
 """Probes that each prediction runs."""
+GONE = '"selfplay: gone"'
+"""The first outcome of a probe that calls what is not there."""
 ENOUGH = 4
 """Fewer probes show too little: a prediction is not judged by them, and its grade is weakly assured."""
 Outcomes = Mapping[str, Mapping[str, str]]
@@ -30,18 +33,23 @@ Outcomes = Mapping[str, Mapping[str, str]]
 @dataclass(frozen=True)
 class Behaviour:
     """`files`: the probes, in place of the tests. `right`: what the original does where the buggy program does
-    something else; `wrong`: what that one does. `runs`: what it took to find out; it is not stored."""
+    something else; `wrong`: what that one does. `runs`: what it took to find out; `events`: what the programs did to
+    their interpreter meanwhile; these are not stored with it."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     right: Outcomes = field(default_factory=dict)
     wrong: Outcomes = field(default_factory=dict)
     runs: int = field(default=0, compare=False)
+    events: tuple[Event, ...] = field(default=(), compare=False)
 
 
 def verdict(
     right: Mapping[str, str], wrong: Mapping[str, str], seen: Mapping[str, str]
-) -> Literal["right", "wrong", "other"]:
-    """`right`, `wrong` or `other`: what the outcomes of one probe are like, where the two programs differ."""
+) -> Literal["right", "wrong", "other", "gone"]:
+    """`right`, `wrong` or `other`: what the outcomes of one probe are like, where the two programs differ; `gone` when
+    it calls what only they have."""
+    if GONE in seen.values() and GONE not in right.values():
+        return "gone"
     here = {place: seen.get(place, "") for place in right}
     return "right" if here == dict(right) else "wrong" if here == dict(wrong) else "other"
 

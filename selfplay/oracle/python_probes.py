@@ -27,10 +27,12 @@ class Probed:
     names: dict[str, str]
 
 
-def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int) -> Probed | None:
+def probed(
+    path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int, *, kept: bool = False
+) -> Probed | None:
     """The file with at most `most` probes of its F2P tests; None where there is none, or the text is not Python.
 
-    The same arguments give the same probes."""
+    `kept`: a test itself is a probe, too. The same arguments give the same probes."""
     tree = parsed(text)
     if tree is None:
         return None
@@ -41,7 +43,8 @@ def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed:
     names, made = dict[str, str](), dict[int, list[Function]]()
     pool = strings(tree)
     for number, (function, _) in enumerate(chance.sample(wanted, min(len(wanted), most))):
-        for variant, one in enumerate(_different(function, max(1, most // len(wanted)), chance, pool)):
+        others = _different(function, max(1, most // len(wanted)), chance, pool)
+        for variant, one in enumerate((*others, function) if kept else others):
             name = f"test_p{number}_{variant}"
             names[name] = function.name
             made.setdefault(id(function), []).append(_probe(one, name))

@@ -40,6 +40,15 @@ def selfplay_raised(error):
     selfplay_saw(("raised", type(error).__name__, error.args))
 
 
+def selfplay_needs(named):
+    """What a probe calls by its name. Where there is nothing of that name, the probe says so, and ends."""
+    try:
+        named()
+    except Exception:
+        selfplay_saw("selfplay: gone")
+        raise
+
+
 class SelfplayCaught:
     """What `with raises(...) as NAME` leaves in NAME."""
 
