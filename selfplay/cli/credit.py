@@ -8,6 +8,7 @@ import typer
 
 from selfplay.cli.app import app
 from selfplay.cli.output import print_either
+from selfplay.cli.weak import WeakOption, weak_chosen
 
 
 @app.command()
@@ -17,6 +18,7 @@ def credit(
         str | None, typer.Option(help="Whose attempts count; those of the policy that planted the bugs if not given.")
     ] = None,
     attempts: Annotated[int, typer.Option(min=0, help="Attempts planned for each bug; 0: as many as were made.")] = 0,
+    weak: WeakOption = "refuse",
     as_json: Annotated[bool, typer.Option("--json", help="Print the credit as JSON.")] = False,
 ) -> None:
     """Reward and advantage of every episode of both roles, and why some give no gradient (docs/credit.md). Nothing is
@@ -24,5 +26,5 @@ def credit(
     from selfplay.commands.credit import run_credit
     from selfplay.report.credit import credit_page
 
-    found = run_credit(run_dir, policy, attempts)
+    found = run_credit(run_dir, policy, attempts, weak_chosen(weak))
     print_either(as_json, [asdict(earned) for earned in found], lambda: credit_page(found))

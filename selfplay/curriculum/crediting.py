@@ -9,6 +9,8 @@ from pathlib import Path
 
 from selfplay.curriculum.opening import read_pool
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord, PlayFigures
+from selfplay.oracle.assurance import Weak
+from selfplay.oracle.grade import WEAK
 from selfplay.rl.credit import Episode, Outcome
 from selfplay.words import listed
 
@@ -16,15 +18,19 @@ OUTAGES = ("policy_error", "sandbox_lost", "unplayed")
 """How an episode ends that says nothing of its policy."""
 ERRORS = ("error", "cannot-be-graded", "sandbox-lost", "unplayed", "suspect")
 """Reasons of an attempt that its policy is not to blame for; a suspect one waits for a person's judgement."""
-CHEATS = ("touches-infrastructure", "test-files", "canaries", "witness", "consistency", "names", "counterfactual")
+CHEATS = (
+    "touches-infrastructure", "test-files", "canaries", "witness", "events", "consistency", "names", "counterfactual",
+)  # fmt: skip
 """Reasons of an attempt that a layer of the grader's defence gave (`docs/exploits.md`)."""
 INJECTIONS: Mapping[str, Outcome] = {
     "valid": "valid", "invalid": "invalid", "duplicate": "duplicate", "gave_up": "invalid", "failed": "invalid",
 }  # fmt: skip
 
 
-def episodes_of(run: Path, policy: str | None = None) -> list[Episode]:
+def episodes_of(run: Path, policy: str | None = None, weak: Weak = "refuse") -> list[Episode]:
     """The injections of a run, and the attempts of `policy` at its bugs: of the policy that planted them if not given.
+    An attempt that passed every layer, but is only weakly assured, is rewarded as resolved if `weak` is `count`; else
+    it waits for a person's judgement.
 
     Raises `CurriculumError` where there is no run, or it holds attempts of other policies alone."""
     with read_pool(run) as pool:
@@ -37,7 +43,7 @@ def episodes_of(run: Path, policy: str | None = None) -> list[Episode]:
     if known and solver not in known:
         raise CurriculumError(f"the run holds no attempt of {solver}", f"Name one with --policy: {listed(known)}.")
     injections = sorted(_injections(records), key=lambda one: (one.group, one.name))
-    return [*injections, *_attempts((one for one in attempts if one.policy == solver), orders)]
+    return [*injections, *_attempts((one for one in attempts if one.policy == solver), orders, weak)]
 
 
 def _injections(records: Iterable[EpisodeRecord]) -> Iterable[Episode]:
@@ -55,10 +61,11 @@ def _injections(records: Iterable[EpisodeRecord]) -> Iterable[Episode]:
         )
 
 
-def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int]) -> Iterable[Episode]:
+def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak) -> Iterable[Episode]:
     for one in attempts:
         outcome: Outcome = "resolved" if one.resolved else "cheated" if one.reason in CHEATS else "failed"
-        lost = one.reason in ERRORS or one.figures.finish in OUTAGES
+        unjudged = one.reason == WEAK or (one.figures.assurance == "weak" and weak == "refuse")
+        lost = unjudged or one.reason in ERRORS or one.figures.finish in OUTAGES
         yield Episode(
             "solver",
             one.bug,

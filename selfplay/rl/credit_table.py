@@ -57,7 +57,7 @@ def rules_of_credit(rules: Rules = Rules()) -> tuple[Rule, ...]:
             f"{rules.cheated:g}", "yes", "a failure in s", OURS,
         ),
         Rule(
-            "lost", "either role: the machine lost it (sandbox, engine, grader)",
+            "lost", "either role: the machine lost it (sandbox, engine, grader), or its grade is suspect or weak",
             "none", "no, counted", "neither in s nor in the baseline", OURS,
         ),
         Rule(

@@ -61,6 +61,14 @@ def test_a_batch_of_both_roles_by_hand(tmp_path: Path) -> None:
     assert b0.advantage == pytest.approx(0.4 - mean) and b1.advantage == pytest.approx(-1 - mean)
 
 
+def test_a_weak_grade_is_rewarded_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    made = attempt(0, "resolved")
+    weak = Attempt(**{**vars(made), "figures": made.figures.model_copy(update={"assurance": "weak"})})
+    run = stored(tmp_path, [injection(0, "valid")], [weak, attempt(1, "weak"), attempt(2, "resolved")])
+    assert [one.lost for one in episodes_of(run)] == [False, True, True, False]
+    assert [one.lost for one in episodes_of(run, weak="count")] == [False, False, True, False]
+
+
 @pytest.mark.parametrize("finish", ["policy_error", "sandbox_lost"])
 def test_what_the_machine_did_is_lost(tmp_path: Path, finish: str) -> None:
     run = stored(
