@@ -27,11 +27,13 @@ MAX_ROUNDS = 4
 
 @dataclass(frozen=True)
 class Task:
-    """What a sandbox is shown and asked. `store`: where the host fetches what only it can."""
+    """What a sandbox is shown and asked. `store`: where the host fetches what only it can; `whose`: the uid to which
+    the folders in `mounts` belong."""
 
     order: Order
     store: GitDir
     mounts: tuple[Mount, ...] = ()
+    whose: int = 0
 
 
 @contextmanager
@@ -51,7 +53,7 @@ def reading_tree(
 ) -> Iterator[tuple[Found, Quarantine]]:
     """The same for a plain tree, every file of it. Raises `SourceError`."""
     order = Order("tree", str(folder), revision=revision, commit=version or "", closed=_root())
-    task = Task(order, GitDir.create(work / "store"), (Mount(folder, SOURCE),))
+    task = Task(order, GitDir.create(work / "store"), (Mount(folder, SOURCE),), folder.stat().st_uid)
     with opened(task, backend, work) as found:
         yield found
 
@@ -83,7 +85,7 @@ def local(place: Place, shown: str, store: GitDir) -> Task:
         closed=_root(),
     )  # fmt: skip
     mounts = (Mount(place.root, SOURCE), *((Mount(place.common, COMMON),) if place.common else ()))
-    return Task(order, store, mounts)
+    return Task(order, store, mounts, place.root.stat().st_uid)
 
 
 def _of_url(source: GitSource, store: GitDir) -> Task:
@@ -118,7 +120,7 @@ def opened(task: Task, backend: Backend, work: Path) -> Iterator[tuple[Found, Qu
             return
         closed = found
     seconds = RUN_SECONDS if task.order.kind == "tree" else SOURCE_SECONDS
-    mounts = copied(task.mounts, work, backend.owner(), f"{task.order.shown} ({closed})", seconds)
+    mounts = copied(task.mounts, task.whose, work, backend.owner(), f"{task.order.shown} ({closed})", seconds)
     task = replace(task, mounts=mounts, order=replace(task.order, closed=False))
     with _started(task, backend) as inside:
         found = _asked(inside, task, backend)
