@@ -17,7 +17,7 @@ from selfplay.repository.quarantine import Quarantine, quarantine
 from selfplay.repository.reading import COMMON, FETCHED, LAYER, SOURCE, Found, Order
 from selfplay.repository.source import GitSource, PathSource, PypiSource, Source
 from selfplay.repository.submodules import receive_submodule
-from selfplay.repository.transport import receive, tags
+from selfplay.repository.transport import located, receive
 from selfplay.sandbox import Backend, Mount
 
 Progress = Callable[[str], None]
@@ -97,10 +97,9 @@ def _of_url(source: GitSource, store: GitDir) -> Task:
             raise SourceError(message, "Check the URL and your access to it.")
         task = local(place, str(source), store)
         return replace(task, order=replace(task.order, revision=source.rev or "", at_url=True))
-    commit = receive(store, source)
-    order = Order(
-        "fetched", str(source), commit=commit, revision=source.rev or "", url=source.url, tags=tags(store, source.url)
-    )
+    found, tags = located(store, source)
+    commit = receive(store, found)
+    order = Order("fetched", str(source), commit=commit, revision=source.rev or "", url=source.url, tags=tags)
     return Task(order, store)
 
 

@@ -28,7 +28,6 @@ KEPT = re.compile(
 )
 """The variables that a fetch as nobody has: how this machine reaches others and whom it believes, none of a user."""
 AS_NOBODY = {"credential.helper": "", "http.emptyAuth": "false", "http.sslVerify": "true"}
-NO_REDIRECT = {"http.followRedirects": "false"}
 
 
 @dataclass(frozen=True)
@@ -83,12 +82,12 @@ def receive_submodule(store: GitDir, url: str, commit: str, source: str) -> str:
         return "is not the URL of a remote repository"
     try:
         if remote.is_at(remote_of(source)):
-            fetch_exact(store, url, [commit], BOUNDS, "--depth=1", settings=NO_REDIRECT)
+            fetch_exact(store, url, [commit], BOUNDS, "--depth=1")
             return ""
         why, addresses = _public_addresses(remote)
         if why:
             return f"is not fetched: {why}; {GET}"
-        settings = NO_REDIRECT | AS_NOBODY | _pinned(remote, addresses)
+        settings = AS_NOBODY | _pinned(remote, addresses)
         fetch_exact(
             store, url, [commit], BOUNDS, "--depth=1", settings=settings, user_config=False, env=_nobodys_environment()
         )
