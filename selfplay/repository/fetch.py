@@ -14,7 +14,7 @@ from selfplay.repository.errors import SourceError
 from selfplay.repository.gitdir import GitDir
 from selfplay.repository.place import Place, at_url, locate
 from selfplay.repository.quarantine import Quarantine, quarantine
-from selfplay.repository.reading import COMMON, FETCHED, LAYER, SOURCE, Found, Order
+from selfplay.repository.reading import FETCHED, LAYER, SOURCE, Found, Order
 from selfplay.repository.source import GitSource, PathSource, PypiSource, Source
 from selfplay.repository.submodules import receive_submodule
 from selfplay.repository.transport import located, receive
@@ -84,7 +84,7 @@ def local(place: Place, shown: str, store: GitDir) -> Task:
         "checkout" if place.git else "folder", shown, git=place.git, subfolder=place.subfolder, moved=place.moved(),
         closed=_root(),
     )  # fmt: skip
-    mounts = (Mount(place.root, SOURCE), *((Mount(place.common, COMMON),) if place.common else ()))
+    mounts = tuple(Mount(folder, where) for where, folder in place.shown().items())
     return Task(order, store, mounts, place.root.stat().st_uid)
 
 
