@@ -12,14 +12,13 @@ MOST_COMPILED = 8 * MIB
 ASK_SECONDS = 60.0
 _ASK = """
 import sys
-print(sys.implementation.cache_tag)
 try:
-    from _pytest import __version__
-    print(__version__)
+    from _pytest import __version__ as pytest
 except ImportError:
-    pass
+    pytest = "-"
+print("\\ncompiled:", sys.implementation.cache_tag, pytest)
 """
-_ANSWER = re.compile(rb"([a-z]{2,12}[a-z0-9-]{1,20})\n(?:([0-9][0-9A-Za-z.+]{0,40})\n)?")
+_ANSWER = re.compile(rb"^compiled: ([a-z]{2,12}[a-z0-9-]{1,20}) (?:-|([0-9][0-9A-Za-z.+]{0,40}))$", re.MULTILINE)
 
 
 class ReadTooMuch(SandboxError):
@@ -69,8 +68,9 @@ def _tags(sandbox: Sandbox) -> tuple[str, ...]:
 
 
 def _said(sandbox: Sandbox, python: str) -> re.Match[bytes] | None:
-    done = sandbox.run([python, "-I", "-c", _ASK], timeout=ASK_SECONDS, env={"PYTHONDONTWRITEBYTECODE": "1"})
-    return _ANSWER.fullmatch(done.stdout) if done.exit_code == 0 else None
+    """With the variables of the world, which may say where pytest is, and away from its tree."""
+    done = sandbox.run([python, "-c", _ASK], timeout=ASK_SECONDS, cwd="/")
+    return _ANSWER.search(done.stdout) if done.exit_code == 0 else None
 
 
 def _forms(paths: Sequence[str], tags: Sequence[str]) -> Iterator[str]:

@@ -46,7 +46,7 @@ def test_one_budget_for_all_that_is_read(name: str, most: int, ask: Ask, monkeyp
 class Leaving:
     """A sandbox in which every file that is asked for exists and is as large as it may be."""
 
-    def __init__(self, answer: bytes = b"cpython-312\n8.4.1\n") -> None:
+    def __init__(self, answer: bytes) -> None:
         self.asked: list[str] = []
         self.answer = answer
 
@@ -64,13 +64,15 @@ def leaving(answer: bytes) -> tuple[Leaving, Sandbox]:
 
 
 def test_the_names_are_those_of_the_interpreter_and_its_pytest() -> None:
-    one, sandbox = leaving(b"cpython-312\n8.4.1\n")
+    one, sandbox = leaving(b"a warning\ncompiled: cpython-312 8.4.1\n")
     read_compiled(sandbox, ["a/one.py", "note.txt"], Budget())
     names = ["cpython-312", "cpython-312.opt-1", "cpython-312.opt-2", "cpython-312-pytest-8.4.1"]
     assert one.asked == [f"/testbed/a/__pycache__/one.{name}.pyc" for name in names]
 
 
-@pytest.mark.parametrize("said", [b"", b"../../x\n", b"cpython-312\n../8\n", b"cpython-312\n8.4\n" * 2, b"x" * 999])
+@pytest.mark.parametrize(
+    "said", [b"", b"compiled: ../../x -", b"compiled: cpython-312 ../8", b"compiled: cpython-312 8" + b"0" * 99]
+)
 def test_an_interpreter_that_says_anything_else_has_no_forms(said: bytes) -> None:
     one, sandbox = leaving(said)
     assert read_compiled(sandbox, ["one.py"], Budget()) == {} and one.asked == []
@@ -78,7 +80,7 @@ def test_an_interpreter_that_says_anything_else_has_no_forms(said: bytes) -> Non
 
 def test_ten_test_files_with_the_largest_forms() -> None:
     """Four forms each of 8 MiB: 64 MiB are met at the ninth, and no more is asked for."""
-    one, sandbox = leaving(b"cpython-312\n8.4.1\n")
+    one, sandbox = leaving(b"a warning\ncompiled: cpython-312 8.4.1\n")
     with pytest.raises(ReadTooMuch):
         read_compiled(sandbox, [f"{number}.py" for number in range(10)], Budget())
     assert len(one.asked) == reading.MOST_BYTES // reading.MOST_COMPILED + 1 == 9
