@@ -1,19 +1,18 @@
 """Are repairs refused for what their authors leave beside them?
 
 `python -m benchmarks.bench_leftovers RUN... [--bugs N] [--json]`: for bugs of finished runs, the gold patch beside each
-kind of leftovers of `tests/exploits/leftovers.py` is graded as a user's prediction is. None may be unresolved.
+kind of leftovers of `exploits/leftovers.py` is graded as a user's prediction is. None may be unresolved.
 """
 
 import argparse
-import importlib
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from benchmarks.exploits.bug import diff, git
+from benchmarks.exploits.leftovers import LEFTOVERS, Bug, Leave
 from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay import patches
 from selfplay.commands.grade import gradable, grader_of
@@ -23,51 +22,41 @@ from selfplay.patches import is_test_file
 from selfplay.plain import encode
 from selfplay.sandbox import Backend, open_backend
 
-TESTS = Path(__file__).parents[1] / "tests"
 BUGS = 2
-_QUIET = {"GIT_CONFIG_NOSYSTEM": "1", "HOME": "/nonexistent", "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 
-def _git(tree: Path, *arguments: str, stdin: bytes = b"") -> bytes:
-    command = ["git", "-c", "core.quotePath=true", *arguments]
-    return subprocess.run(command, cwd=tree, input=stdin, capture_output=True, check=True, env=_QUIET).stdout
+def prediction(original: Path, broken: Sequence[str], gold: str, leave: Leave, bug: Bug) -> bytes:
+    """The diff of the gold patch and the leftovers, made in the broken tree."""
 
+    def edit(root: Path) -> None:
+        git(root, "apply", "--whitespace=nowarn", "-", stdin=encode(gold))
+        leave(bug, root)
 
-def prediction(original: Path, broken: Sequence[str], gold: str, leave: Any) -> bytes:
-    """The diff of the gold patch and the leftovers, as `git add -A` and `git diff` make it in the broken tree."""
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder, "tree")
         shutil.copytree(original, tree, symlinks=True)
-        _git(tree, "init", "-q")
-        for diff in broken:
-            _git(tree, "apply", "--whitespace=nowarn", "-", stdin=encode(diff))
-        _git(tree, "add", "-Af")
-        before = _git(tree, "write-tree").decode().strip()
-        _git(tree, "apply", "--whitespace=nowarn", "-", stdin=encode(gold))
-        leave(tree)
-        _git(tree, "add", "-Af")
-        return _git(tree, "diff", "--binary", before, _git(tree, "write-tree").decode().strip())
+        for one in broken:
+            git(tree, "apply", "--whitespace=nowarn", "-", stdin=encode(one))
+        return diff(tree, edit)
 
 
 def grades(folder: Path, original: Path, backend: Backend) -> Iterator[tuple[str, bool, str]]:
     """(kind, resolved, why not) for every kind of leftovers, at one bug."""
-    left = importlib.import_module("exploits.leftovers")
     bug, artifact, _ = read_bug(folder)
     ready = gradable(folder, prepared_for(folder, bug, backend))
     grader = grader_of(ready, backend)
     gold = patches.reverse(artifact.bug_inject)
     program = next(path for path in patches.touched_paths(gold) if not is_test_file(path))
     shown = original_texts(ready.task.world, patches.touched_paths(artifact.test_weaken))
-    of = left.Bug(program, artifact.test_files, shown)
-    for kind, leave in left.LEFTOVERS.items():
-        made = prediction(original, ready.task.diffs, gold, lambda root, leave=leave: leave(of, root))
+    of = Bug(program, artifact.test_files, shown)
+    for kind, leave in LEFTOVERS.items():
+        made = prediction(original, ready.task.diffs, gold, leave, of)
         grade = grader.grade(backend, made)
         yield kind, grade.resolved, f"{grade.reason}: {grade.detail}"
 
 
 def measured(runs: Sequence[Path], bugs: int) -> Sheet:
     """The leftovers beside the gold patches of the first bugs of each run."""
-    sys.path.insert(0, str(TESTS))
     backend, graded, refused = open_backend(), 0, 0
     for run in runs:
         for folder in sorted((run / "bugs").iterdir())[:bugs]:

@@ -8,7 +8,6 @@ that nothing comes into the copy that they could not read themselves.
 import contextlib
 import os
 import stat
-import subprocess
 import sys
 import threading
 import time
@@ -17,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, cast
 
+from selfplay import host
 from selfplay.repository.beneath import PAGE
 from selfplay.repository.errors import BadStream, SourceError, TooLarge
 from selfplay.repository.inside import pack
@@ -95,9 +95,9 @@ def _copy(source: Path, whose: int, target: Path, bounds: Bounds, owner: tuple[i
     """One folder's copy, read by descriptors in a program of its own, which ends at the deadline."""
     target.mkdir()
     whose = whose or source.lstat().st_uid
-    command = [sys.executable, "-I", "-S", "-B", str(pack.__file__), os.fspath(source), "--owner", str(whose)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as process:
+    reader = (str(pack.__file__), os.fspath(source.absolute()), "--owner", str(whose))
+    command = [sys.executable, "-I", "-S", "-B", *reader]
+    with host.start(command, stdout=host.PIPE, stderr=host.PIPE) as process:
         alarm = threading.Timer(max(0.0, deadline - time.monotonic()), process.kill)
         alarm.start()
         try:

@@ -7,7 +7,6 @@ import contextlib
 import functools
 import os
 import re
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from selfplay import host
 from selfplay.answers import answer
 from selfplay.repository.errors import NoInterpreter
 from selfplay.sandbox import Backend, World
@@ -84,7 +84,11 @@ def _numbers(version: str) -> list[str]:
 
 def _candidates() -> Iterator[Path]:
     yield Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
-    on_path = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder and "shims" not in folder]
+    on_path = [
+        folder
+        for folder in os.environ.get("PATH", "").split(os.pathsep)
+        if folder.startswith("/") and "shims" not in folder
+    ]
     for folder in dict.fromkeys([*FOLDERS, *on_path]):
         yield from sorted(Path(folder).glob("python3.[0-9]*[0-9]"))
     for pattern in MANAGED:
@@ -94,11 +98,9 @@ def _candidates() -> Iterator[Path]:
 def query(path: Path) -> Interpreter | None:
     """The interpreter at `path`, described by itself; None when it does not run."""
     try:
-        said = subprocess.run(
-            [path, "-I", "-S", "-c", QUERY], capture_output=True, timeout=10, check=True, stdin=subprocess.DEVNULL
-        )
+        said = host.run([path, "-I", "-S", "-c", QUERY], timeout=10, check=True)
         version, prefix, executable = answer(tuple[str, str, str], said.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
+    except (OSError, host.Failed, ValueError):
         return None
     base = Path(prefix).resolve()
     real = Path(executable).resolve()

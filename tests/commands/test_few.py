@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from selfplay.commands.few import MOST_LINES, Few
-from selfplay.commands.solve import ready_bugs
+from selfplay.commands.ready import ready_bugs
 
 
 @pytest.mark.parametrize("lines", [0, 1, MOST_LINES, MOST_LINES + 1, 400])
@@ -46,6 +46,6 @@ def test_four_hundred_bugs_of_another_repository(monkeypatch: pytest.MonkeyPatch
         for one in ():
             yield one
 
-    monkeypatch.setattr("selfplay.commands.solve.in_leases", none)
+    monkeypatch.setattr("selfplay.commands.ready.in_leases", none)
     said = asyncio.run(left_out(400))
     assert len(said) == MOST_LINES + 1 and said[-1] == "and 395 more bugs like these"

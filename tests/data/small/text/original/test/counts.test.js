@@ -1,0 +1,6 @@
+const { test } = require('node:test');
+const assert = require('node:assert');
+const { counts } = require('../lib/text.js');
+
+test('counts of none', () => { assert.deepEqual(counts([]), {}); });
+test('counts of some', () => { assert.deepEqual(counts(['a', 'b', 'a']), { a: 2, b: 1 }); });
