@@ -4,7 +4,7 @@ import io
 import os
 from pathlib import Path
 
-from selfplay.repository.inside.pack import END, FILE, FOLDER, HEAD, LINK, pack
+from selfplay.repository.inside.pack import END, FILE, FOLDER, HEAD, LINK, opened, pack
 
 
 def frame(
@@ -32,5 +32,6 @@ ENDED = frame(END, b"")
 def packed(root: Path, paths: list[bytes] | None = None) -> bytes:
     """What our program inside writes for a folder."""
     out = io.BytesIO()
-    pack(os.fsencode(root), out, paths)
+    with opened(os.fsencode(root)) as below:
+        pack(below, out, paths)
     return out.getvalue()

@@ -7,7 +7,7 @@ nothing. The folder that the user named may itself be a link: that one is the us
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -113,38 +113,44 @@ def made_below(root: Path, *names: str) -> Path:
 
 def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]:
     """The names in the folder `root/names...`, sorted; none where it is absent. Raises `ForeignError` for a folder of
-    more than `most` entries."""
-    folder = folder_below(root, *names)
+    more than `most` entries, or one that cannot be opened."""
+    if folder_below(root, *names) is None:
+        return []
     found: list[str] = []
-    with os.scandir(folder) if folder else _NOTHING as entries:
-        for entry in entries:
-            found.append(entry.name)
-            if len(found) > most:
-                raise ForeignError(f"{folder} holds more than {most} entries")
+    try:
+        folder = _folder_opened(root, names)
+    except OSError as error:
+        raise ForeignError(f"{root.joinpath(*names)} cannot be read: {error.strerror}") from error
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                found.append(entry.name)
+                if len(found) > most:
+                    raise ForeignError(f"{root.joinpath(*names)} holds more than {most} entries")
+    finally:
+        os.close(folder)
     return sorted(found)
 
 
-class _Nothing:
-    def __enter__(self) -> tuple[()]:
-        return ()
-
-    def __exit__(self, *error: object) -> None: ...
-
-
-_NOTHING = _Nothing()
-
-
 def _open_below(folder: Path, parts: list[str]) -> int:
-    """A descriptor of the file; each folder on the way is opened as one, never through a link."""
-    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """A descriptor of the file, reached through no link below the folder."""
+    at = _folder_opened(folder, parts[:-1])
     try:
-        for part in parts[:-1]:
-            inner = os.open(part, _FOLDER, dir_fd=at)
-            os.close(at)
-            at = inner
         return os.open(parts[-1], _FILE, dir_fd=at)
     finally:
         os.close(at)
+
+
+def _folder_opened(root: Path, names: Sequence[str]) -> int:
+    """A descriptor of that folder; each on the way is opened as one, from its parent's descriptor."""
+    at = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    for name in names:
+        try:
+            inner = os.open(name, _FOLDER, dir_fd=at)
+        finally:
+            os.close(at)
+        at = inner
+    return at
 
 
 def _checked(number: int, path: Path, most: int) -> IO[bytes]:

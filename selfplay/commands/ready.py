@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable
 
+from selfplay.commands.few import Few
 from selfplay.curriculum import Curriculum
 from selfplay.errors import SelfplayError
 from selfplay.oracle.audit import Audit, AuditState
@@ -19,16 +20,17 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
     """The bugs of the pool that may be attempted; each world is searched once. A bug that is damaged, leaks or cannot
     be audited is reported and left out."""
     found = []
+    few = Few(say, "bugs")
     for bug in pool.bugs():
         if wanted is not None and bug.id not in wanted:
             continue
         if bug.tree_hash != run.prepared.tree_hash:
-            say(f"{bug.id} is left out: it was planted in {bug.source}, another repository of this pool")
+            few(f"{bug.id} is left out: it was planted in {bug.source}, another repository of this pool")
             continue
         try:
             found.append(make_ready(pool.folder / "bugs" / bug.id, run.prepared))
         except (SelfplayError, ValueError) as error:
-            say(f"{bug.id} is left out: {error}")
+            few(f"{bug.id} is left out: {error}")
     audited = pool.attempts.audited()
     unknown = [ready for ready in found if ready.bug.id not in audited]
     losses: Losses[ReadyBug, Audit | str] = Losses(
@@ -36,7 +38,8 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
     )
     async with contextlib.aclosing(in_leases(unknown, _audit, run.pool, run.workers, run.limits, losses)) as audits:
         async for ready, audit in audits:
-            _record_audit(pool, ready.bug.id, audit, say)
+            _record_audit(pool, ready.bug.id, audit, few)
+    few.end()
     states = pool.attempts.audited()
     unaudited = [ready.bug.id for ready in found if states.get(ready.bug.id) is AuditState.NOT_AUDITABLE]
     if unaudited:

@@ -50,8 +50,7 @@ def calibration_of(
     key = calibration_key(task, oracle, limits, backend)
     found = read_calibration(folder, key)
     if found is None or (counterfactual and isinstance(found, Calibration) and found.impossible is None):
-        found = _made(backend, task, oracle, limits, counterfactual)
-        write_calibration(folder, key, found)
+        found = write_calibration(folder, key, _made(backend, task, oracle, limits, counterfactual))
     if isinstance(found, CalibrationFailure):
         raise found.error()
     return found
@@ -94,9 +93,18 @@ def read_calibration(folder: Path, key: str) -> Stored | None:
         return None
 
 
-def write_calibration(folder: Path, key: str, value: Stored) -> None:
-    """Store it, atomically. A folder that cannot be written stays without one, and the next process makes it again."""
-    rest = json.dumps({"key": key, "calibration": value.to_json()}).encode()[1:]
-    data = b'{"seal": "%s", ' % seal(rest).rjust(64).encode() + rest
+def write_calibration(folder: Path, key: str, value: Stored) -> Stored:
+    """Store it, atomically, and return what is stored: a value too large to be read again is a failure. A folder that
+    cannot be written stays without one, and the next process makes it again."""
+    data = _packed(key, value)
+    if len(data) > MOST_BYTES:
+        value = CalibrationFailure(f"its calibration takes {len(data):,} bytes, and {MOST_BYTES:,} are the most")
+        data = _packed(key, value)
     with contextlib.suppress(OSError):
         write_atomically(folder / CALIBRATION_FILE, data)
+    return value
+
+
+def _packed(key: str, value: Stored) -> bytes:
+    rest = json.dumps({"key": key, "calibration": value.to_json()}).encode()[1:]
+    return b'{"seal": "%s", ' % seal(rest).rjust(64).encode() + rest

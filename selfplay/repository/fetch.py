@@ -14,10 +14,10 @@ from selfplay.repository.errors import SourceError
 from selfplay.repository.gitdir import GitDir
 from selfplay.repository.place import Place, at_url, locate
 from selfplay.repository.quarantine import Quarantine, quarantine
-from selfplay.repository.reading import COMMON, FETCHED, LAYER, SOURCE, Found, Order
+from selfplay.repository.reading import FETCHED, LAYER, SOURCE, Found, Order
 from selfplay.repository.source import GitSource, PathSource, PypiSource, Source
 from selfplay.repository.submodules import receive_submodule
-from selfplay.repository.transport import receive, tags
+from selfplay.repository.transport import located, receive
 from selfplay.sandbox import Backend, Mount
 
 Progress = Callable[[str], None]
@@ -27,11 +27,13 @@ MAX_ROUNDS = 4
 
 @dataclass(frozen=True)
 class Task:
-    """What a sandbox is shown and asked. `store`: where the host fetches what only it can."""
+    """What a sandbox is shown and asked. `store`: where the host fetches what only it can; `whose`: the uid to which
+    the folders in `mounts` belong."""
 
     order: Order
     store: GitDir
     mounts: tuple[Mount, ...] = ()
+    whose: int = 0
 
 
 @contextmanager
@@ -51,7 +53,7 @@ def reading_tree(
 ) -> Iterator[tuple[Found, Quarantine]]:
     """The same for a plain tree, every file of it. Raises `SourceError`."""
     order = Order("tree", str(folder), revision=revision, commit=version or "", closed=_root())
-    task = Task(order, GitDir.create(work / "store"), (Mount(folder, SOURCE),))
+    task = Task(order, GitDir.create(work / "store"), (Mount(folder, SOURCE),), folder.stat().st_uid)
     with opened(task, backend, work) as found:
         yield found
 
@@ -82,8 +84,8 @@ def local(place: Place, shown: str, store: GitDir) -> Task:
         "checkout" if place.git else "folder", shown, git=place.git, subfolder=place.subfolder, moved=place.moved(),
         closed=_root(),
     )  # fmt: skip
-    mounts = (Mount(place.root, SOURCE), *((Mount(place.common, COMMON),) if place.common else ()))
-    return Task(order, store, mounts)
+    mounts = tuple(Mount(folder, where) for where, folder in place.shown().items())
+    return Task(order, store, mounts, place.root.stat().st_uid)
 
 
 def _of_url(source: GitSource, store: GitDir) -> Task:
@@ -95,10 +97,9 @@ def _of_url(source: GitSource, store: GitDir) -> Task:
             raise SourceError(message, "Check the URL and your access to it.")
         task = local(place, str(source), store)
         return replace(task, order=replace(task.order, revision=source.rev or "", at_url=True))
-    commit = receive(store, source)
-    order = Order(
-        "fetched", str(source), commit=commit, revision=source.rev or "", url=source.url, tags=tags(store, source.url)
-    )
+    found, tags = located(store, source)
+    commit = receive(store, found)
+    order = Order("fetched", str(source), commit=commit, revision=source.rev or "", url=source.url, tags=tags)
     return Task(order, store)
 
 
@@ -118,7 +119,7 @@ def opened(task: Task, backend: Backend, work: Path) -> Iterator[tuple[Found, Qu
             return
         closed = found
     seconds = RUN_SECONDS if task.order.kind == "tree" else SOURCE_SECONDS
-    mounts = copied(task.mounts, work, backend.owner(), f"{task.order.shown} ({closed})", seconds)
+    mounts = copied(task.mounts, task.whose, work, backend.owner(), f"{task.order.shown} ({closed})", seconds)
     task = replace(task, mounts=mounts, order=replace(task.order, closed=False))
     with _started(task, backend) as inside:
         found = _asked(inside, task, backend)

@@ -40,6 +40,7 @@ SETTINGS = {
     "core.packedGitLimit": "512m",
     "submodule.recurse": "false",
     "fetch.recurseSubmodules": "false",
+    "http.followRedirects": "false",  # `transport` decides where a server may send on to
     "http.lowSpeedLimit": "1000",
     "http.lowSpeedTime": "60",
 }

@@ -7,10 +7,12 @@ sandbox, and the hosts of its links are allowed too.
 import contextlib
 import ipaddress
 import re
+import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import psutil
 import requests
 from pypi_simple import (
     PYPI_SIMPLE_ENDPOINT,
@@ -25,6 +27,7 @@ from selfplay import host
 from selfplay.repository.errors import SourceError
 from selfplay.repository.indexes import CERTIFICATES, Indexes
 
+INTERNET = (socket.AF_INET, socket.AF_INET6)
 PORTS = {"http": 80, "https": 443}
 NAME = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})"
 AUTHORITY = rf"({NAME}|\[[0-9A-Fa-f:.]{{2,45}}\])(?::([0-9]{{1,5}}))?"
@@ -115,15 +118,26 @@ def address_of(url: str) -> Address | None:
 
 
 def here(host: str) -> bool:
-    """Whether an address is this machine's own, or one that only this machine's surroundings answer (link-local, such
-    as a cloud's metadata). A name is neither before it is resolved, except `localhost`."""
+    """Whether an address is this machine's own, of its loopback or of any of its interfaces, or one that only this
+    machine's surroundings answer (link-local, such as a cloud's metadata). A name is neither before it is resolved,
+    except `localhost`."""
     try:
-        address = ipaddress.ip_address(host.partition("%")[0])
+        address = _address(host)
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
-    mapped = getattr(address, "ipv4_mapped", None)
-    address = mapped or address
-    return address.is_loopback or address.is_link_local or address.is_unspecified
+    return address.is_loopback or address.is_link_local or address.is_unspecified or address in _own()
+
+
+def _own() -> set[ipaddress.IPv4Address | ipaddress.IPv6Address]:
+    """The addresses of this machine's interfaces at the moment."""
+    found = [one.address for every in psutil.net_if_addrs().values() for one in every if one.family in INTERNET]
+    return {_address(one) for one in found}
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Without its zone, and as IPv4 where it stands for that. Raises `ValueError`."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def is_public(address: str) -> bool:

@@ -6,7 +6,9 @@ A Python under /usr is preferred: every sandbox sees it, and every user of the m
 import contextlib
 import functools
 import os
+import re
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,10 @@ from selfplay.sandbox import Backend, World
 QUERY = "import json,sys; print(json.dumps([sys.version.split()[0].rstrip('+'), sys.base_prefix, sys.executable]))"
 FOLDERS = ("/usr/bin", "/usr/local/bin")
 MANAGED = (".pyenv/versions/*/bin/python3", ".local/share/uv/python/*/bin/python3")
+INSIDE_SECONDS, MOST_INSIDE = 30.0, 20
+LISTED = "command -v python python3; ls -d /usr/{local/,}bin/python3.*[0-9]"
+INSIDE = re.compile(r"(?:/[\w.+-]{1,100}){1,20}", re.ASCII)
+"""Where an image's Python may be."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +109,17 @@ def query(path: Path) -> Interpreter | None:
 
 def found_inside(backend: Backend) -> tuple[Interpreter, ...]:
     """The Pythons of the image that a backend runs, each asked to describe itself; the first on its path comes
-    first."""
+    first. The image's programs are a stranger's: few names are believed, and all have one deadline."""
     found: dict[str, Interpreter] = {}
+    deadline = time.monotonic() + INSIDE_SECONDS
     with backend.open(World()) as sandbox:
-        listed = sandbox.run("command -v python python3; ls -d /usr/{local/,}bin/python3.*[0-9]", timeout=30).stdout
-        for line in dict.fromkeys(listed.decode("utf-8", "replace").split()):
-            done = sandbox.run([line, "-I", "-S", "-c", QUERY], timeout=30)
+        listed = sandbox.run(LISTED, timeout=INSIDE_SECONDS).stdout.decode("utf-8", "replace")
+        names = dict.fromkeys(line for line in listed.splitlines() if INSIDE.fullmatch(line))
+        for name in list(names)[:MOST_INSIDE]:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            done = sandbox.run([name, "-I", "-S", "-c", QUERY], timeout=left)
             with contextlib.suppress(ValueError):
                 version, _, executable = answer(tuple[str, str, str], done.stdout)
                 found.setdefault(version, Interpreter(version, Path(executable), None))

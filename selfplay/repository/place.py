@@ -23,12 +23,22 @@ OWN = "Name a clone of it: `git clone` copies what it needs."
 @dataclass(frozen=True)
 class Place:
     """`root` is shown at `SOURCE`, `common` (a git folder elsewhere that it uses) at `COMMON`. `git`: the git folder as
-    seen inside, empty for a plain folder; `subfolder`: the part of the work tree that was named."""
+    seen inside, empty for a plain folder; `subfolder`: the part of the work tree that was named. `whole`: all of `root`
+    is shown, and not only that part and the git folder."""
 
     root: Path
     git: str = ""
     common: Path | None = None
     subfolder: str = "."
+    whole: bool = True
+
+    def shown(self) -> dict[str, Path]:
+        """Place inside -> the folder of the host that is shown there."""
+        found = {SOURCE: self.root}
+        if not self.whole:
+            parts = [self.subfolder, *([".git"] if self.git == f"{SOURCE}/.git" else [])]
+            found = {f"{SOURCE}/{part}": self.root / part for part in parts}
+        return found | ({COMMON: self.common} if self.common else {})
 
     def moved(self) -> dict[str, str]:
         """Host folder -> its place inside, under each name it has."""
@@ -38,7 +48,8 @@ class Place:
 
 def locate(path: Path) -> Place:
     """The nearest repository at or above `path`, found by looking, so that no configuration is read; without one the
-    folder itself. Raises `SourceError` when it uses a folder that is not its own."""
+    folder itself. Of a repository in which the user's home lies, perhaps with all their settings, only the named part
+    is shown. Raises `SourceError` when it uses a folder that is not its own."""
     root = enclosing_repository(path)
     if root is None:
         return Place(path)
@@ -46,7 +57,14 @@ def locate(path: Path) -> Place:
         raise SourceError(f"{path} lies in a repository of the whole machine", OWN)
     subfolder = path.relative_to(root).as_posix()
     git, common = _git_folder(root)
-    return Place(root, git, common, subfolder)
+    whole = subfolder == "." or not _holds_home(root)
+    if not whole and git == SOURCE:
+        raise SourceError(f"{path} lies in {root}, which is a git folder and holds your home", OWN)
+    return Place(root, git, common, subfolder, whole)
+
+
+def _holds_home(root: Path) -> bool:
+    return Path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(os.path.realpath(root))  # noqa: PTH111
 
 
 def at_url(path: Path) -> Place | None:

@@ -7,8 +7,6 @@ same commit ids on every machine.
 """
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -24,6 +22,7 @@ from selfplay.repository.indexes import configured
 from selfplay.repository.reading import ARCHIVES, Order, Release
 from selfplay.repository.source import PypiSource
 from selfplay.sandbox import Mount
+from selfplay.sandbox.owners import scratch, sweep
 
 TIMEOUT = 60.0
 MAX_SDIST, MAX_WHEEL = 512 << 20, 8 << 30
@@ -36,7 +35,7 @@ def download(
 ) -> tuple[Order, GitDir, tuple[Mount, ...]]:
     """The order for a sandbox with the release's sdist and those of up to `releases` earlier ones, and their mounts.
     Raises `SourceError`."""
-    downloads.mkdir(parents=True, exist_ok=True)
+    _make(downloads)
     notes: list[str] = []
     found: list[tuple[str, Path]] = []
     with _client() as client:
@@ -61,6 +60,12 @@ def download(
             mounts.append(Mount(archive, place))
     order = Order("releases", str(source), name=source.name, releases=tuple(given), notes=tuple(notes))
     return order, store, tuple(mounts)
+
+
+def _make(downloads: Path) -> None:
+    """The folder, without what killed downloads left there."""
+    downloads.mkdir(parents=True, exist_ok=True)
+    sweep(downloads)
 
 
 def _client() -> PyPISimple:
@@ -108,7 +113,7 @@ def choose(sdists: dict[Version, DistributionPackage], source: PypiSource) -> Ve
 
 def fetch_wheel(name: str, version: str, sha256: str, downloads: Path) -> Path:
     """The pure wheel of one release, downloaded once. Raises `SourceError` unless it is the one with this SHA-256."""
-    downloads.mkdir(parents=True, exist_ok=True)
+    _make(downloads)
     with _client() as client:
         try:
             page = client.get_project_page(name, timeout=TIMEOUT)
@@ -158,16 +163,14 @@ def _download(client: PyPISimple, package: DistributionPackage, downloads: Path,
     kept = downloads / f"{expected[:16]}-{name}"
     if kept.is_file() and _sha256(kept) == expected:
         return kept
-    descriptor, temporary = tempfile.mkstemp(dir=downloads, prefix="part-")
-    os.close(descriptor)
-    try:
-        bounded = _Bounded(package.filename[:200], most)
-        client.download_package(package, temporary, verify=True, timeout=TIMEOUT, progress=lambda _: bounded)
-        Path(temporary).replace(kept)
-    except (requests.RequestException, DigestMismatchError, NoDigestsError) as error:
-        raise SourceError(f"{package.filename} cannot be downloaded: {error}") from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    with scratch(downloads) as folder:
+        try:
+            bounded = _Bounded(package.filename[:200], most)
+            part = folder / "part"
+            client.download_package(package, part, verify=True, timeout=TIMEOUT, progress=lambda _: bounded)
+            part.replace(kept)
+        except (requests.RequestException, DigestMismatchError, NoDigestsError) as error:
+            raise SourceError(f"{package.filename} cannot be downloaded: {error}") from error
     return kept
 
 

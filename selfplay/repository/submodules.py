@@ -1,9 +1,10 @@
 """Which submodules of a stranger's repository the host fetches, from where and as whom: decided here and nowhere else.
 
 A `.gitmodules` is a stranger's, the credentials and the networks of this machine are the user's. So a submodule comes
-from the very host that the user named, as the user, if it is of the same owner there (the first part of the path: a
-stranger on a large host must not reach what the user can read there); from a public host over https and as nobody; and
-from nowhere else. No redirection is followed, which could lead elsewhere after all.
+from the very host that the user named, as the user, if it is of the same owner there (a stranger on a large host must
+not reach what the user can read there): the first part of the path at a forge, the whole folder where the path is that
+of a machine's file. From a public host it comes over https and as nobody; and from nowhere else. No redirection is
+followed, which could lead elsewhere after all.
 """
 
 import os
@@ -18,6 +19,7 @@ from selfplay.repository.transport import fetch_exact
 
 BOUNDS = Bounds(seconds=600.0, output=1 << 20, memory=4 << 30, file=2 << 30)
 MAX_URL = 2000
+FORGE = "git"
 USER = r"[A-Za-z0-9_][^\s/@?#\\]*"
 URL = re.compile(rf"(https?|ssh)://(?:({USER})@)?{AUTHORITY}/[^\s\\\x00-\x1f\x7f]*", re.IGNORECASE)
 SCP = re.compile(rf"(?:([A-Za-z0-9_][\w.-]*)@)?({NAME}):(?!:|//)\S+", re.ASCII)
@@ -28,12 +30,11 @@ KEPT = re.compile(
 )
 """The variables that a fetch as nobody has: how this machine reaches others and whom it believes, none of a user."""
 AS_NOBODY = {"credential.helper": "", "http.emptyAuth": "false", "http.sslVerify": "true"}
-NO_REDIRECT = {"http.followRedirects": "false"}
 
 
 @dataclass(frozen=True)
 class Remote:
-    """Where a URL leads. `port`: None is what ssh is configured for. `owner`: the first part of a path of several."""
+    """Where a URL leads. `port`: None is what ssh is configured for. `owner`: see `_owner`."""
 
     scheme: str
     user: str
@@ -62,15 +63,32 @@ def remote_of(url: str) -> Remote | None:
             return None
         if number is not None and not 0 < number < 65536:
             return None
-        return Remote(scheme.lower(), user or "", name, number, _owner(url.split("/", 3)[3]))
+        return Remote(scheme.lower(), user or "", name, number, _owner(_path(url, scheme, user)))
     found = SCP.fullmatch(url)
-    return Remote("ssh", found[1] or "", found[2].lower(), None, _owner(url.partition(":")[2])) if found else None
+    if found is None:
+        return None
+    return Remote("ssh", found[1] or "", found[2].lower(), None, _owner(url.partition(":")[2]))
+
+
+def _path(url: str, scheme: str, user: str | None) -> str:
+    """The path of a URL: over ssh that of a file, from the root of the machine on; at a forge, where everybody is
+    `git`, OWNER/NAME as everywhere."""
+    path = url.split("/", 3)[3].lstrip("/")
+    forge = user == FORGE and len(_parts(path)) == 2
+    return path if scheme.lower() != "ssh" or forge else f"/{path}"
 
 
 def _owner(path: str) -> str:
-    """The first part of a path of two or more; nobody's where it goes up or is odd."""
-    parts = [part for part in path.split("/") if part]
-    return parts[0] if len(parts) > 1 and not {"..", "."} & set(parts) and "%" not in path else ""
+    """Whose a repository is: of a path of two or more parts the first one, of an absolute path the folder that holds
+    it; nobody's where the path goes up or is odd."""
+    parts = _parts(path)
+    if len(parts) < 2 or {"..", "."} & set(parts) or "%" in path:
+        return ""
+    return "/" + "/".join(parts[:-1]) if path.startswith("/") else parts[0]
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part]
 
 
 def receive_submodule(store: GitDir, url: str, commit: str, source: str) -> str:
@@ -83,12 +101,12 @@ def receive_submodule(store: GitDir, url: str, commit: str, source: str) -> str:
         return "is not the URL of a remote repository"
     try:
         if remote.is_at(remote_of(source)):
-            fetch_exact(store, url, [commit], BOUNDS, "--depth=1", settings=NO_REDIRECT)
+            fetch_exact(store, url, [commit], BOUNDS, "--depth=1")
             return ""
         why, addresses = _public_addresses(remote)
         if why:
             return f"is not fetched: {why}; {GET}"
-        settings = NO_REDIRECT | AS_NOBODY | _pinned(remote, addresses)
+        settings = AS_NOBODY | _pinned(remote, addresses)
         fetch_exact(
             store, url, [commit], BOUNDS, "--depth=1", settings=settings, user_config=False, env=_nobodys_environment()
         )

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay.plain import decode, encode
-from selfplay.sandbox import MIB, WORKDIR, Completed, Sandbox, SandboxError, SandboxGone
+from selfplay.sandbox import WORKDIR, Completed, Sandbox, SandboxError
 from selfplay.workbench.staging import DoesNotApply, prepare
 
-MOST_COMPILED = 8 * MIB
 _FORMS = r"""
 shopt -s nullglob
 while IFS= read -r -d "" path; do
@@ -67,19 +66,6 @@ def compiled_forms(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
     python = b"".join(encode(path) + b"\0" for path in paths if path.endswith(".py"))
     listed = _bash(sandbox, _FORMS, python).split(b"\0") if python else []
     return tuple(sorted(decode(path) for path in listed if path))
-
-
-def read_compiled(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
-    """The content of those forms, without those too large to be kept. Raises `SandboxError`."""
-    found = {}
-    for path in compiled_forms(sandbox, paths):
-        try:
-            found[path] = sandbox.read_file(f"{WORKDIR}/{path}", MOST_COMPILED)
-        except SandboxGone:
-            raise
-        except (FileNotFoundError, SandboxError):
-            continue
-    return found
 
 
 def sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:

@@ -22,8 +22,9 @@ from selfplay.plain import encode
 from selfplay.sandbox import Backend, Cause, Limits, Mount, Sandbox, SandboxError, SandboxGone, SandboxLost, World
 from selfplay.sandbox.killed import KILLED, PAUSES, ProgramKilled, refuse_dangerous_place
 from selfplay.sandbox.owners import scratch
-from selfplay.workbench.files import TestFile, compiled_forms, put, read_compiled, sums
+from selfplay.workbench.files import TestFile, compiled_forms, put, sums
 from selfplay.workbench.parsing import ParserError, ParserKilled, parse_log
+from selfplay.workbench.reading import Budget, read_compiled
 from selfplay.workbench.restoring import drop_compiled, restore_files
 from selfplay.workbench.result import Stage, TestRun
 from selfplay.workbench.staging import DoesNotApply, apply_diffs
@@ -173,9 +174,10 @@ def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
             ["bash", f"{ORACLE}/test_script.sh"],
             timeout=request.seconds, stdin=request.stdin, env=request.environment,
         )  # fmt: skip
-        found = _found(sandbox, request.read)
+        budget = Budget()
+        read = {path: budget.read(sandbox, path) for path in request.read}
         after = sums(sandbox, watched)
-        compiled = read_compiled(sandbox, sorted(request.files)) if request.keep_compiled else {}
+        compiled = read_compiled(sandbox, sorted(request.files), budget) if request.keep_compiled else {}
     except SandboxLost as lost:
         raise _limit_met(lost, "script") from lost
     except SandboxGone:
@@ -186,7 +188,7 @@ def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
         exit_code=done.exit_code, seconds=done.seconds, cpu_seconds=done.cpu_seconds, timed_out=done.timed_out,
         truncated=done.truncated, log_tail=done.text[-TAIL_CHARACTERS:], log=done.stdout, planted=planted,
         rewritten=tuple(path for path in watched if before.get(path) != after.get(path)),
-        compiled=compiled, found=found,
+        compiled=compiled, found={path: data for path, data in read.items() if data is not None},
     )  # fmt: skip
 
 
@@ -220,16 +222,3 @@ def _applied(sandbox: Sandbox, diff: str) -> bool:
 def _with_compiled_forms(sandbox: Sandbox, paths: Sequence[str]) -> list[str]:
     watched = sorted(paths)
     return [*watched, *compiled_forms(sandbox, watched)]
-
-
-def _found(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, bytes]:
-    """The files that exist and can be read."""
-    found = {}
-    for path in paths:
-        try:
-            found[path] = sandbox.read_file(path)
-        except SandboxGone:
-            raise
-        except (FileNotFoundError, SandboxError):
-            continue
-    return found

@@ -60,7 +60,7 @@ def test_holes_stay_holes(tmp_path: Path) -> None:
         file.truncate(64 << 20)
         file.seek(32 << 20)
         file.write(b"middle")
-    (one,) = copied(mounts(folder), tmp_path, OWNER, "it", 60.0)
+    (one,) = copied(mounts(folder), OWNER[0], tmp_path, OWNER, "it", 60.0)
     made = one.source / "start"
     assert made.read_bytes() == (folder / "start").read_bytes() and made.stat().st_blocks * 512 < 8 << 20
 
@@ -68,10 +68,10 @@ def test_holes_stay_holes(tmp_path: Path) -> None:
 def test_too_many_files_and_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write(tmp_path / "project", {f"{number}.py": "" for number in range(20)})
     with pytest.raises(SourceError, match="it takes more than 0 s"):
-        copied(mounts(folder), tmp_path, OWNER, "it", 0.0)
+        copied(mounts(folder), OWNER[0], tmp_path, OWNER, "it", 0.0)
     monkeypatch.setattr(copying, "BOUNDS", replace(copying.BOUNDS, entries=19))
     with pytest.raises(SourceError, match="more than 19 files and folders"):
-        copied(mounts(folder), tmp_path, OWNER, "it", 60.0)
+        copied(mounts(folder), OWNER[0], tmp_path, OWNER, "it", 60.0)
     assert list(tmp_path.glob("copy-of*")) == []
 
 
@@ -81,5 +81,5 @@ def test_a_copy_that_takes_too_long_ends(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(copying.pack, "__file__", str(program))
     folder, start = write(tmp_path / "project", {"a.py": ""}), time.monotonic()
     with pytest.raises(SourceError, match="it takes more than 1 s"):
-        copied(mounts(folder), tmp_path, OWNER, "it", 1.0)
+        copied(mounts(folder), OWNER[0], tmp_path, OWNER, "it", 1.0)
     assert time.monotonic() - start < 10

@@ -1,5 +1,8 @@
 """Which hosts a build may reach."""
 
+import socket
+from types import SimpleNamespace
+
 import pytest
 from package_index import package_index, serving
 from pypi_simple import PYPI_SIMPLE_ENDPOINT
@@ -62,6 +65,15 @@ def test_what_a_run_records_allows_nothing() -> None:
 )  # fmt: skip
 def test_this_machine_itself(host: str) -> None:
     assert here(host)
+
+
+def test_an_address_of_its_own_interfaces_is_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In whatever form; of a link layer there are addresses too, which are none of the internet's."""
+    given = [(socket.AF_INET, "10.9.8.7"), (socket.AF_INET6, "2001:db8::7%eth0"), (socket.AF_UNIX, "02:42:ac:11:00:02")]
+    faces = {"eth0": [SimpleNamespace(family=family, address=address) for family, address in given]}
+    monkeypatch.setattr("selfplay.repository.hosts.psutil.net_if_addrs", lambda: faces)
+    assert all(map(here, ("10.9.8.7", "::ffff:10.9.8.7", "2001:db8::7", "2001:DB8:0::7%eth1")))
+    assert not any(map(here, ("10.9.8.8", "2001:db8::8", "02:42:ac:11:00:02")))
 
 
 def test_other_machines() -> None:

@@ -8,12 +8,17 @@ import tarfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pypi_simple import PyPISimple
 from repository_fixtures import Taken
 
 from selfplay.repository import pypi
 from selfplay.repository.errors import SourceError
+from selfplay.repository.gitdir import GitDir
+from selfplay.repository.source import PypiSource
+from selfplay.sandbox import owners
 
 Release = tuple[str, str]  # version, attributes of its link
 
@@ -113,3 +118,28 @@ def test_a_download_without_end(index: Callable[..., Path], get: Get, monkeypatc
     monkeypatch.setattr(pypi._download, "__defaults__", (20,))  # the archive has some 150 bytes
     with pytest.raises(SourceError, match=r"demo-1\.0\.tar\.gz is larger than 20 bytes"):
         get()
+
+
+def test_what_a_killed_download_left_is_swept(
+    tmp_path: Path, index: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part lies in a folder that names its process, so that the next download knows whose is left."""
+    index(("1.0", ""))
+    dead, alive = (tmp_path / f"{owners.PREFIX}{who}.{owners.namespace()}.x" for who in ("1-0", owners.identity(1)))
+    for folder in (dead, alive):
+        folder.mkdir()
+        (folder / "part").write_bytes(bytes(100))
+    parts: list[Path] = []
+    real = PyPISimple.download_package
+
+    def followed(client: PyPISimple, package: Any, path: Path, **options: Any) -> None:
+        parts.append(path)
+        real(client, package, path, **options)
+
+    monkeypatch.setattr(PyPISimple, "download_package", followed)
+    for _ in range(2):
+        _, _, (mount,) = pypi.download(
+            PypiSource("demo"), GitDir(tmp_path), downloads=tmp_path, releases=0, progress=lambda line: None
+        )
+    assert [part.parent.name.startswith(owners.marked()) for part in parts] == [True]
+    assert {path.name for path in tmp_path.iterdir()} == {alive.name, "index", mount.source.name}

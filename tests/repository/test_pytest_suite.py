@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from repository_fixtures import write
 
+from selfplay.repository import pytest_suite
+from selfplay.repository.errors import BadStream
 from selfplay.repository.prepared import Suite
 from selfplay.repository.pytest_suite import PARSER, finished, parse_records, render_script, script_for
 
@@ -165,6 +167,17 @@ def test_a_users_own_command_is_recorded(tmp_path: Path) -> None:
 @pytest.mark.parametrize("log", [b"", b"\xff\xfe noise", b'SELFPLAY {"id": 3}', b"SELFPLAY {", b"SELFPLAY [1]"])
 def test_the_parser_takes_any_log(log: bytes) -> None:
     assert parsed(log) == {} and parse_records(log) == []
+
+
+def test_too_many_records_of_one_id_are_refused_before_any_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = b'SELFPLAY {"id": "a", "outcome": "passed"}\n'
+    monkeypatch.setattr(pytest_suite, "MOST_RECORDS", 20)
+    assert len(parse_records(one * 20)) == 1
+    parsed: list[bytes] = []
+    monkeypatch.setattr(pytest_suite, "_record", parsed.append)
+    with pytest.raises(BadStream, match="more than 20 records"):
+        parse_records(one * 21)
+    assert parsed == []
 
 
 def test_scripts_name_no_place_of_this_machine(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from selfplay.repository import transport
 from selfplay.repository.errors import SourceError
 from selfplay.repository.gitdir import GitDir
 from selfplay.repository.source import GitSource
-from selfplay.repository.transport import receive, tags
+from selfplay.repository.transport import located, receive
 
 Make = Callable[..., Path]
 Take = Callable[..., Taken]
@@ -60,7 +60,7 @@ def test_a_remote_that_becomes_a_folder_of_this_machine_is_not_read(
     store = GitDir.create(tmp_path / "store")
     with pytest.raises(SourceError, match="transport 'file' not allowed"):
         receive(store, GitSource("https://host/x"))
-    assert tags(store, "https://host/x") == ()
+    assert located(store, GitSource("https://host/x"))[1] == ()
 
 
 def test_a_pack_larger_than_the_limit_ends_the_fetch(repository: Make, tmp_path: Path, monkeypatch) -> None:

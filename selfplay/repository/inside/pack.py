@@ -3,10 +3,14 @@
 Arguments: the folder, and optionally a file of null-terminated paths beneath it, to send only those. Regular files,
 folders and links are sent, parents before their contents and in the order of their names; anything else is left out. A
 frame is a header, a path relative to the folder, and a content; the last frame is END. A file is sent with the size it
-has when it is opened: what is missing of it later is sent as zeros.
+has when it is opened: what is missing of it later is sent as zeros. Every folder is opened from its parent's descriptor
+and never through a link, so that who changes the tree meanwhile leads nowhere else.
+
+On the host, `--owner UID` as the second argument says whose folder it must be: it is then read with that user's rights
+alone, and it is an error when they cannot read all of it.
 """
 
-import errno
+import contextlib
 import os
 import stat
 import struct
@@ -18,13 +22,79 @@ DEPTH = 101
 """Folders deeper than that are not opened: one more than the reader allows, so that it says so."""
 BLOCK = 1 << 20
 OPENING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+PASSING = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+NOBODY = 65534
 
 
 def head(kind, path, size, executable=False, mtime=0):
     return HEAD.pack(kind, executable, mtime, len(path), size) + path
 
 
-def walk(root):
+class Below:
+    """What lies beneath one open folder, reached name by name, never through a link. It keeps the folders of the last
+    path open: what is exchanged for a link meanwhile does not matter to them."""
+
+    def __init__(self, root):
+        self.root = root
+        self.kept = []
+        self.closed = ""  # the first path that may not be read
+
+    def folder(self, path):
+        """A descriptor of that folder, valid until the next call."""
+        names = path.split(b"/") if path else []
+        same = 0
+        while same < min(len(names), len(self.kept)) and self.kept[same][0] == names[same]:
+            same += 1
+        self.leave(same)
+        for name in names[same:]:
+            self.kept.append((name, os.open(name, PASSING, dir_fd=self.here())))
+        return self.here()
+
+    def here(self):
+        return self.kept[-1][1] if self.kept else self.root
+
+    def leave(self, kept):
+        while len(self.kept) > kept:
+            os.close(self.kept.pop()[1])
+
+    def parent(self, path):
+        """(a descriptor of the folder that holds it, its name there)"""
+        folder, _, name = path.rpartition(b"/")
+        return self.folder(folder), name
+
+    @contextlib.contextmanager
+    def listing(self, path):
+        """The entries of one folder; none of one that cannot be read."""
+        try:
+            folder = os.open(b".", OPENING | os.O_DIRECTORY, dir_fd=self.folder(path))
+        except OSError as error:
+            self.refused(path, error)
+            yield ()
+            return
+        try:
+            with os.scandir(folder) as entries:
+                yield entries
+        finally:
+            os.close(folder)
+
+    def refused(self, path, error):
+        if isinstance(error, PermissionError) and not self.closed:
+            self.closed = repr(os.fsdecode(path))[:300]
+
+
+@contextlib.contextmanager
+def opened(folder):
+    """What lies below a folder of that name, which is no link."""
+    root = os.open(folder, OPENING | os.O_DIRECTORY)
+    below = Below(root)
+    try:
+        yield below
+    finally:
+        below.leave(0)
+        os.close(root)
+
+
+def walk(below):
     """(path, kind) of everything beneath an open folder, parents first."""
     waiting = [(b"", FOLDER)]
     while waiting:
@@ -32,20 +102,13 @@ def walk(root):
         if path:
             yield path, kind
         if kind == FOLDER and path.count(b"/") + 1 < DEPTH:
-            waiting += reversed([(path + b"/" + name if path else name, kind) for name, kind in listed(root, path)])
+            waiting += reversed([(path + b"/" + name if path else name, kind) for name, kind in listed(below, path)])
 
 
-def listed(root, path):
+def listed(below, path):
     """(name, kind) of the entries of one folder, sorted."""
-    try:
-        folder = os.open(path or b".", OPENING | os.O_DIRECTORY, dir_fd=root)
-    except OSError:  # unreadable
-        return []
-    try:
-        with os.scandir(folder) as entries:
-            found = [(os.fsencode(entry.name), kind_of(entry)) for entry in entries]
-    finally:
-        os.close(folder)
+    with below.listing(path) as entries:
+        found = [(os.fsencode(entry.name), kind_of(entry)) for entry in entries]
     return sorted((name, kind) for name, kind in found if kind)
 
 
@@ -57,23 +120,24 @@ def kind_of(entry):
     return FILE if entry.is_file(follow_symlinks=False) else None
 
 
-def chosen(root, paths):
+def chosen(below, paths):
     """(path, kind) of the listed paths that are regular files or links."""
     for path in paths:
         try:
-            mode = os.stat(path, dir_fd=root, follow_symlinks=False).st_mode
+            folder, name = below.parent(path)
+            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
         except (OSError, ValueError):
             continue
         if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
             yield path, FILE if stat.S_ISREG(mode) else LINK
 
 
-def send_file(root, path, out):
+def send_file(below, path, out):
     try:
-        source = os.open(path, OPENING, dir_fd=root)
-    except OSError as error:  # unreadable
-        if error.errno == errno.ENAMETOOLONG:
-            out.write(head(FILE, path, 0))  # the reader says that it is too long
+        folder, name = below.parent(path)
+        source = os.open(name, OPENING, dir_fd=folder)
+    except OSError as error:
+        below.refused(path, error)
         return
     try:
         status = os.fstat(source)
@@ -89,37 +153,57 @@ def send_file(root, path, out):
         os.close(source)
 
 
-def send_link(root, path, out):
+def send_link(below, path, out):
     try:
-        target = os.readlink(path, dir_fd=root)
-    except OSError:
+        folder, name = below.parent(path)
+        target = os.readlink(name, dir_fd=folder)
+    except OSError as error:
+        below.refused(path, error)
         return
     out.write(head(LINK, path, len(target)) + target)
 
 
-def pack(folder, out, paths=None):
-    root = os.open(folder, OPENING | os.O_DIRECTORY)
+def pack(below, out, paths=None):
+    for path, kind in walk(below) if paths is None else chosen(below, paths):
+        if kind == FILE:
+            send_file(below, path, out)
+        elif kind == LINK:
+            send_link(below, path, out)
+        else:
+            out.write(head(FOLDER, path, 0))
+    out.write(head(END, b"", 0))
+    out.flush()
+
+
+def become(root, owner):
+    """Give up root's rights for those of the user to whom the open folder must belong."""
+    if os.fstat(root).st_uid != owner:
+        sys.exit("it belongs to somebody else now")
+    if os.geteuid() != 0 or owner == 0:
+        return
+    import pwd
+
     try:
-        for path, kind in walk(root) if paths is None else chosen(root, paths):
-            if kind == FILE:
-                send_file(root, path, out)
-            elif kind == LINK:
-                send_link(root, path, out)
-            else:
-                out.write(head(FOLDER, path, 0))
-        out.write(head(END, b"", 0))
-        out.flush()
-    finally:
-        os.close(root)
+        person = pwd.getpwuid(owner)
+        group, groups = person.pw_gid, os.getgrouplist(person.pw_name, person.pw_gid)
+    except KeyError:  # known by its number only
+        group, groups = NOBODY, []
+    os.setgroups(groups)
+    os.setresgid(group, group, group)
+    os.setresuid(owner, owner, owner)
 
 
-def main(folder, listing=None):
+def main(folder, listing=None, owner=None):
     paths = None
-    if listing is not None:
+    if owner is None and listing is not None:
         with open(listing, "rb") as stream:
             paths = [path for path in stream.read().split(b"\0") if path]
-    with open(1, "wb", buffering=1 << 18, closefd=False) as out:
-        pack(os.fsencode(folder), out, paths)
+    with open(1, "wb", buffering=1 << 18, closefd=False) as out, opened(os.fsencode(folder)) as below:
+        if owner is not None:
+            become(below.root, int(owner))
+        pack(below, out, paths)
+        if owner is not None and below.closed:
+            sys.exit("its owner cannot read " + below.closed)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,80 @@
+"""Reads files out of the sandbox of one run, within one budget: whatever a run leaves, the host's memory holds it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from selfplay.sandbox import MIB, WORKDIR, Sandbox, SandboxError, SandboxGone
+
+MOST_BYTES, MOST_FILES = 64 * MIB, 5_000
+"""Of all files that are read out of one run's sandbox."""
+MOST_COMPILED = 8 * MIB
+ASK_SECONDS = 60.0
+_ASK = """
+import sys
+try:
+    from _pytest import __version__ as pytest
+except ImportError:
+    pytest = "-"
+print("\\ncompiled:", sys.implementation.cache_tag, pytest)
+"""
+_ANSWER = re.compile(rb"^compiled: ([a-z]{2,12}[a-z0-9-]{1,20}) (?:-|([0-9][0-9A-Za-z.+]{0,40}))$", re.MULTILINE)
+
+
+class ReadTooMuch(SandboxError):
+    """A run left more than is read out of its sandbox."""
+
+
+@dataclass
+class Budget:
+    """What may still be read out of one run's sandbox."""
+
+    size: int = MOST_BYTES
+    files: int = MOST_FILES
+
+    def read(self, sandbox: Sandbox, path: str, most: int = 16 * MIB) -> bytes | None:
+        """The content of a file; None where there is none, or none that can be read and has at most `most` bytes.
+        Raises `ReadTooMuch`, and `SandboxError` when the sandbox is gone."""
+        try:
+            data = sandbox.read_file(path, most)
+        except SandboxGone:
+            raise
+        except (FileNotFoundError, SandboxError):
+            return None
+        self.size, self.files = self.size - len(data), self.files - 1
+        if self.size < 0 or self.files < 0:
+            whole = f"{MOST_BYTES // MIB} MiB in {MOST_FILES:,} files"
+            raise ReadTooMuch(f"it left more than what is read out of a sandbox, which is {whole}")
+        return data
+
+
+def read_compiled(sandbox: Sandbox, paths: Sequence[str], budget: Budget) -> dict[str, bytes]:
+    """The content of the compiled forms of the Python files among `paths`, without those too large to be kept. Raises
+    `SandboxError`."""
+    python = [path for path in paths if path.endswith(".py")]
+    tags = _tags(sandbox) if python else ()
+    found = {form: budget.read(sandbox, f"{WORKDIR}/{form}", MOST_COMPILED) for form in _forms(python, tags)}
+    return {form: data for form, data in found.items() if data is not None}
+
+
+def _tags(sandbox: Sandbox) -> tuple[str, ...]:
+    """What stands between a module's name and `.pyc`, for its interpreter and for its pytest; nothing in a world
+    without Python."""
+    said = next(filter(None, (_said(sandbox, python) for python in ("python", "python3"))), None)
+    if said is None:
+        return ()
+    tag = said[1].decode()
+    return (tag, f"{tag}.opt-1", f"{tag}.opt-2", *([f"{tag}-pytest-{said[2].decode()}"] if said[2] else []))
+
+
+def _said(sandbox: Sandbox, python: str) -> re.Match[bytes] | None:
+    """With the variables of the world, which may say where pytest is, and away from its tree."""
+    done = sandbox.run([python, "-c", _ASK], timeout=ASK_SECONDS, cwd="/")
+    return _ANSWER.search(done.stdout) if done.exit_code == 0 else None
+
+
+def _forms(paths: Sequence[str], tags: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        for tag in tags:
+            yield f"{folder}/__pycache__/{name[:-3]}.{tag}.pyc".removeprefix("/")
