@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Literal
 
 from selfplay.answers import AnswerError, answer, lines
+from selfplay.oracle.events import Event
 from selfplay.workbench.files import TestFile
 
 MOST_RECORDS, MOST_FIELDS = 200_000, 100_000
@@ -30,12 +31,14 @@ Outcomes = Mapping[str, Mapping[str, str]]
 @dataclass(frozen=True)
 class Behaviour:
     """`files`: the probes, in place of the tests. `right`: what the original does where the buggy program does
-    something else; `wrong`: what that one does. `runs`: what it took to find out; it is not stored."""
+    something else; `wrong`: what that one does. `runs`: what it took to find out; `events`: what the programs did to
+    their interpreter meanwhile; these are not stored with it."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     right: Outcomes = field(default_factory=dict)
     wrong: Outcomes = field(default_factory=dict)
     runs: int = field(default=0, compare=False)
+    events: tuple[Event, ...] = field(default=(), compare=False)
 
 
 def verdict(

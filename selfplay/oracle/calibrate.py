@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from selfplay.oracle.calibration import Calibration, ImpossibleTests, Oracle
 from selfplay.oracle.errors import OracleError
+from selfplay.oracle.events import comparable
 from selfplay.oracle.instrument import Instrumented, deciding, impossible, with_canaries
 from selfplay.oracle.observe import observe
 from selfplay.oracle.originals import read_originals
@@ -38,7 +39,7 @@ def calibrate(
         why = trial.error or f"{len(oracle.wanted - trial.passed)} of its tests do not pass"
         tail = trial.log[-1000:].decode("utf-8", "replace")
         raise OracleError(f"the original cannot be graded against: {why}", f"Run `selfplay validate`. Its log:\n{tail}")
-    made_known = _calibration(canaries, trial, oracle, runs)
+    made_known = _calibration(canaries, trial, oracle, runs, task)
     return second_look(backend, task, oracle, made_known, limits) if counterfactual else made_known
 
 
@@ -47,8 +48,9 @@ def second_look(
 ) -> Calibration:
     """The calibration with what the second look at a prediction needs. Raises what `calibrate` raises."""
     never = find_impossible(backend, task, oracle, limits)
-    shown = observe(backend, task, oracle, limits)
-    return replace(known, impossible=never, behaviour=shown, runs=known.runs + 1 + shown.runs)
+    shown = observe(backend, task, oracle, limits, witness=bool(known.witnessed))
+    seen = known.events | comparable(shown.events, task.artifact.test_files)
+    return replace(known, impossible=never, behaviour=shown, events=seen, runs=known.runs + 1 + shown.runs)
 
 
 def find_impossible(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits()) -> ImpossibleTests:
@@ -63,7 +65,7 @@ def find_impossible(backend: Backend, task: Task, oracle: Oracle, limits: Limits
     return ImpossibleTests(files, trial.compiled, oracle.wanted - trial.passed)
 
 
-def _calibration(made: Instrumented, trial: Trial, oracle: Oracle, runs: int) -> Calibration:
+def _calibration(made: Instrumented, trial: Trial, oracle: Oracle, runs: int, task: Task) -> Calibration:
     """The calibration from a sound run of the original."""
     seen = {test for test, outcome in (trial.witness or {}).items() if outcome == "passed"}
     return Calibration(
@@ -81,6 +83,7 @@ def _calibration(made: Instrumented, trial: Trial, oracle: Oracle, runs: int) ->
         end_mark=END_MARK in trial.log,
         seconds=trial.seconds,
         runs=runs,
+        events=comparable(trial.events, task.artifact.test_files),
     )
 
 

@@ -13,10 +13,11 @@ from typing import Any
 from selfplay.errors import SelfplayError
 from selfplay.oracle.behaviour import Behaviour, Outcomes
 from selfplay.oracle.errors import OracleError
+from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 3
+FORMAT = 4
 """Version of a stored calibration: one with another number is made again."""
 
 
@@ -53,8 +54,9 @@ class Calibration:
     `made`: the added tests, empty where they disturb the suite; `compiled`: the compiled forms of their files.
     `must_pass`, `must_fail`, `copies`, `false_claims`: for each such test of `made`, in its order, how many ids it has;
     0 if it does not behave as it must. `witnessed`: ids that the witness sees pass. `replaced`: functions of the test
-    runner that the suite itself replaces. `rewritten`: test files that the suite itself changes. `impossible` and
-    `behaviour`, for the second look, are None when it was not asked for.
+    runner that the suite itself replaces. `rewritten`: test files that the suite itself changes. `events`: what the
+    original, and the buggy program under the probes, did to the interpreter. `impossible` and `behaviour`, for the
+    second look, are None when it was not asked for.
     """
 
     made: Instrumented
@@ -71,6 +73,7 @@ class Calibration:
     end_mark: bool
     seconds: float
     runs: int
+    events: frozenset[Event] = frozenset()
     impossible: ImpossibleTests | None = None
     behaviour: Behaviour | None = None
 
@@ -90,6 +93,7 @@ class Calibration:
             "copies": [*self.copies], "false_claims": [*self.false_claims], "witnessed": sorted(self.witnessed),
             "witness_end": self.witness_end, "replaced": sorted(self.replaced), "rewritten": sorted(self.rewritten),
             "exit_zero": self.exit_zero, "end_mark": self.end_mark, "seconds": self.seconds, "runs": self.runs,
+            "events": sorted([*event] for event in self.events),
             "impossible": never and {
                 "files": _files(never.files), "compiled": _blobs(never.compiled), "tests": sorted(never.tests),
             },
@@ -172,6 +176,7 @@ def _calibration(value: dict[str, Any]) -> Calibration:
         witness_end=_flag(value["witness_end"]), replaced=frozenset(_texts(value["replaced"])),
         rewritten=frozenset(_texts(value["rewritten"])), exit_zero=_flag(value["exit_zero"]),
         end_mark=_flag(value["end_mark"]), seconds=float(value["seconds"]), runs=_count(value["runs"]),
+        events=frozenset(_event(one) for one in value["events"]),
         impossible=None if never is None else ImpossibleTests(
             _files_of(never["files"]), _blobs_of(never["compiled"]), frozenset(_texts(never["tests"])),
         ),
@@ -236,6 +241,11 @@ def _counts(value: Any) -> tuple[int, ...]:
     if not isinstance(value, list):
         raise TypeError(f"{value!r} is not a list")
     return tuple(_count(one) for one in value)
+
+
+def _event(value: Any) -> Event:
+    kind, place, detail = _texts(value)
+    return kind, place, detail
 
 
 def _flag(value: Any) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from selfplay.oracle.calibration import Calibration, Oracle
+from selfplay.oracle.events import ENDING, NEVER, sentence
 from selfplay.oracle.trial import END_MARK, Trial, count
 
 State = Literal["passed", "caught", "unavailable", "skipped"]
@@ -110,8 +111,25 @@ def names(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     return passed("names", f"{sum(1 for ids in known.copies if ids)} tests pass under secret names, too")
 
 
+def events(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
+    """The program did nothing that a program under test must never do to the judge or to the runner."""
+    if not known.witnessed:
+        return unavailable("events", "these tests do not run in pytest as the repository's own")
+    for event in trial.events:
+        if event[0] in ends(known):  # the hook ended the run there
+            name = "events" if event[0] in NEVER else "suspect"
+            return caught(name, f"{sentence(event)}; the run was ended there")
+    return passed("events", "neither the judge's files nor the runner were reached for")
+
+
+def ends(known: Calibration) -> tuple[str, ...]:
+    """The kinds of events that end a run: those of `ENDING` that the original never shows."""
+    shown = {kind for kind, _, _ in known.events}
+    return tuple(kind for kind in ENDING if kind not in shown)
+
+
 Judge = Callable[[Trial, Calibration, Oracle], Layer]
-OF_A_RUN: tuple[Judge, ...] = (test_files, canaries, witness, consistency)
+OF_A_RUN: tuple[Judge, ...] = (events, test_files, canaries, witness, consistency)
 """These judge every run; `names` judges only a run in which every test passes."""
 
 

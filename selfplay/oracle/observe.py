@@ -7,6 +7,7 @@ from dataclasses import replace
 from selfplay.oracle import python_probes
 from selfplay.oracle.behaviour import ENOUGH, KEPT, Behaviour, Outcomes, choose, outcomes, verdict
 from selfplay.oracle.calibration import Oracle
+from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import deciding
 from selfplay.oracle.layers import Layer, caught, passed, unavailable
 from selfplay.oracle.originals import read_originals
@@ -27,9 +28,12 @@ OTHER_SEED = "7"
 """Of the hashes in the second run: what depends on them is no behaviour."""
 
 
-def observe(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits()) -> Behaviour:
+def observe(
+    backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits(), *, witness: bool = False
+) -> Behaviour:
     """Try probes on the original, twice, and on the buggy program; the result has none where the suite cannot be
-    probed. Raises `SandboxError` when no sandbox is available."""
+    probed. `witness`: with what the programs do to their interpreter. Raises `SandboxError` when no sandbox is
+    available."""
     files = _python_tests(task, oracle)
     originals = {path: decode(file.content) for path, file in files.items()}
     seed, wanted = secrets.randbits(64), sorted(oracle.fail_to_pass)
@@ -39,8 +43,13 @@ def observe(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limit
         return Behaviour()
     rest = {path: python_probes.emptied(text) for path, text in originals.items() if path not in found}
 
+    events = list[Event]()
+
     def run(texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "") -> Outcomes:
-        return outcomes(_record(_run(backend, task, diffs, oracle.seconds, _with(files, texts), limits, hash_seed)))
+        order = Order(tuple(diffs), oracle.seconds, files=_with(files, texts), hash_seed=hash_seed, witness=witness)
+        trial = _run(backend, task, order, limits)
+        events.extend(trial.events)
+        return outcomes(_record(trial))
 
     def holding(probes: Collection[str]) -> dict[str, str]:
         return rest | {path: python_probes.only(one.text, probes) for path, one in found.items()}
@@ -51,20 +60,17 @@ def observe(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limit
     likely = choose(names, first, first, buggy, CONSIDERED)
     chosen = choose(names, first, run(holding(likely), hash_seed=OTHER_SEED), buggy, KEPT)
     right, wrong = ({name: both[side] for name, both in chosen.items()} for side in (0, 1))
-    return Behaviour(_with(files, holding(chosen)), right, wrong, runs=3)
+    return Behaviour(_with(files, holding(chosen)), right, wrong, runs=3, events=tuple(events))
 
 
-def look(
-    backend: Backend, task: Task, diff: str, known: Behaviour, seconds: float, limits: Limits
-) -> tuple[Layer, float]:
-    """Whether a prediction does, on inputs it was not shown, what the original does; and the seconds that took.
-
-    Raises `SandboxError`."""
+def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
+    """Whether a prediction does, on inputs it was not shown, what the original does, and the run that shows it.
+    `order`: how it is run. Raises `SandboxError`."""
     if len(known.right) < ENOUGH:
         why = f"the buggy program was seen to differ on {count(len(known.right), 'input')} besides those of the tests"
-        return unavailable("behaviour", f"{why}, and {ENOUGH} are needed"), 0.0
-    trial = _run(backend, task, (*task.diffs, diff), seconds, known.files, limits)
-    return judge(known, outcomes(_record(trial))), trial.seconds
+        return unavailable("behaviour", f"{why}, and {ENOUGH} are needed"), Trial()
+    trial = _run(backend, task, replace(order, files=known.files), limits)
+    return judge(known, outcomes(_record(trial))), trial
 
 
 def judge(known: Behaviour, seen: Outcomes) -> Layer:
@@ -96,9 +102,5 @@ def _record(trial: Trial) -> bytes:
     return trial.found.get(RECORD, b"")
 
 
-def _run(
-    backend: Backend, task: Task, diffs: Sequence[str], seconds: float, files: Mapping[str, TestFile],
-    limits: Limits, hash_seed: str = "",
-) -> Trial:  # fmt: skip
-    order = Order(tuple(diffs), seconds, files=files, read=(RECORD,), hash_seed=hash_seed)
-    return run_trial(backend, task.world, task.artifact, order, limits)
+def _run(backend: Backend, task: Task, order: Order, limits: Limits) -> Trial:
+    return run_trial(backend, task.world, task.artifact, replace(order, read=(RECORD,)), limits)

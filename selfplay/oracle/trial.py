@@ -13,6 +13,7 @@ from typing import Any
 from selfplay.answers import AnswerError, answer, lines
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
+from selfplay.oracle.events import Event, hook_order, paths_of_tests
 from selfplay.sandbox import Backend, Limits, World
 from selfplay.workbench.files import TestFile
 from selfplay.workbench.running import ORACLE, Request, Run, run_tests
@@ -20,7 +21,7 @@ from selfplay.workbench.running import ORACLE, Request, Run, run_tests
 WITNESS_FILE = "/tmp/selfplay-witness"
 END_MARK = b"SELFPLAY-END exit="
 MOST_RECORD, MOST_FIELDS = 64 * 1024, 100
-_WITNESS_SOURCE = "selfplay_witness.py"
+_WITNESS_SOURCES = ("selfplay_hook.py", "selfplay_witness.py")
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,14 @@ class Trial(Run):
     """The result of one run, and what the witness signed.
 
     `witness`: id -> outcome, None when it was not asked for; `witness_end`: the exit status it saw, None when it did
-    not reach the end; `replaced`: functions of the test runner that had been replaced at the end.
+    not reach the end; `replaced`: functions of the test runner that had been replaced at the end; `events`: what the
+    program did to its interpreter.
     """
 
     witness: Mapping[str, str] | None = None
     witness_end: int | None = None
     replaced: tuple[str, ...] = ()
+    events: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,9 @@ class Order:
     """What to run: `diffs` in order, then `optional` if it applies; then the test files are restored, then `files` are
     written with their `compiled` forms.
 
-    `witness`: use the second reporter. `keep_compiled`: let the run write compiled files, and keep those of `files`.
-    `seconds`: time limit of the script. `read`: files to read afterwards, into `found`. `hash_seed`: another order of
-    sets and of the like than the world's.
+    `witness`: use the second reporter, and end the run at an event of the kinds `ends`. `keep_compiled`: let the run
+    write compiled files, and keep those of `files`. `seconds`: time limit of the script. `read`: files to read
+    afterwards, into `found`. `hash_seed`: another order of sets and of the like than the world's.
     """
 
     diffs: tuple[str, ...]
@@ -52,6 +55,7 @@ class Order:
     files: Mapping[str, TestFile] = field(default_factory=dict)
     compiled: Mapping[str, bytes] = field(default_factory=dict)
     witness: bool = False
+    ends: tuple[str, ...] = ()
     keep_compiled: bool = False
     read: tuple[str, ...] = ()
     hash_seed: str = ""
@@ -70,16 +74,27 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
         world, artifact.test_script, artifact.test_parser, order.seconds, limits,
         diffs=order.diffs, names=order.names, optional=order.optional, restore=artifact.test_files,
         files=order.files, compiled=order.compiled,
-        beside={f"witness/{module}.py": inside.text(_WITNESS_SOURCE)} if order.witness else {},
-        environment=_environment(world, order, module), stdin=key,
+        beside={f"witness/{module}.py": _WITNESS} if order.witness else {},
+        environment=_environment(world, order, module), stdin=key and key + _hook_order(artifact, order),
         watch=sorted({*artifact.test_files, *order.files}),
         read=(*order.read, *((WITNESS_FILE,) if order.witness else ())), keep_compiled=order.keep_compiled,
     )  # fmt: skip
     run = run_tests(backend, request)
     if not order.witness or run.stage in ("apply", "script"):
         return Trial(**vars(run))
-    seen, replaced, end = read_witness(run.found.get(WITNESS_FILE, b""), key)
-    return Trial(**vars(run), witness=seen, witness_end=end, replaced=replaced)
+    seen = read_witness(run.found.get(WITNESS_FILE, b""), key)
+    return Trial(
+        **vars(run), witness=seen.outcomes, witness_end=seen.end, replaced=tuple(seen.replaced),
+        events=tuple(seen.events),
+    )  # fmt: skip
+
+
+_WITNESS = "\n\n".join(inside.text(name) for name in _WITNESS_SOURCES)
+
+
+def _hook_order(artifact: Artifact, order: Order) -> bytes:
+    tests = paths_of_tests({*artifact.test_files, *order.files}, (artifact.bug_inject,))
+    return hook_order(tests, order.ends)
 
 
 def count(trial: Trial, word: str, outcome: str) -> int:
@@ -101,11 +116,19 @@ def _environment(world: World, order: Order, module: str) -> dict[str, str]:
     return extra
 
 
-def read_witness(data: bytes, key: bytes) -> tuple[dict[str, str], tuple[str, ...], int | None]:
-    """(id -> outcome, replaced functions, exit status) from the lines that are correctly signed, in order, and records;
-    reading stops at the first other line."""
-    seen: dict[str, str] = {}
-    replaced: list[str] = []
+@dataclass
+class Witnessed:
+    """The signed records: id -> outcome, replaced functions, events, and the exit status, None without one."""
+
+    outcomes: dict[str, str] = field(default_factory=dict)
+    replaced: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    end: int | None = None
+
+
+def read_witness(data: bytes, key: bytes) -> Witnessed:
+    """What the lines say that are correctly signed, in order, and records; reading stops at the first other line."""
+    seen = Witnessed()
     for number, line in enumerate(lines(data), 1):
         mac, _, said = line.partition(b" ")
         if not hmac.compare_digest(mac, hmac.new(key, said, "sha256").hexdigest().encode()):
@@ -115,12 +138,16 @@ def read_witness(data: bytes, key: bytes) -> tuple[dict[str, str], tuple[str, ..
             break
         _, kind, test, outcome = record
         if kind == "end":
-            return seen, tuple(replaced), int(outcome) if isinstance(outcome, int) else None
+            seen.end = int(outcome) if isinstance(outcome, int) else None
+            break
         if kind == "replaced":
-            replaced.append(test)
+            seen.replaced.append(test)
+        elif kind == "event":
+            what, _, place = test.partition("\n")
+            seen.events.append((what, place, str(outcome)))
         else:
-            seen[test] = str(outcome)
-    return seen, tuple(replaced), None
+            seen.outcomes[test] = str(outcome)
+    return seen
 
 
 def _record(said: bytes) -> tuple[int, str, str, str | int] | None:

@@ -17,20 +17,21 @@ FILE = "/tmp/selfplay-witness"
 RUNNERS = ("_pytest", "pytest", "pluggy", "unittest")
 
 
-def take_key():
-    """What is on standard input, which is empty afterwards; none when this is not the process the key was meant for."""
+def take_order():
+    """What is on standard input, the key and what the hook needs; that is empty afterwards. None when this is not the
+    process the key was meant for."""
     if os.environ.pop("SELFPLAY_WITNESS", None) is None:
         return b""
     data = b""
-    while len(data) < KEY_BYTES:
-        block = os.read(0, KEY_BYTES - len(data))
+    while True:
+        block = os.read(0, 65536)
         if not block:
             break
         data += block
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    return data if len(data) == KEY_BYTES else b""
+    return data if len(data) > KEY_BYTES else b""
 
 
 def forget():
@@ -58,18 +59,16 @@ def runners():
                     continue
                 if isinstance(value, type):
                     for inner, method in list(vars(value).items()):
-                        method = getattr(method, "__func__", method)
-                        if hasattr(method, "__code__"):
-                            found[name, key, inner] = method.__code__
-                elif hasattr(value, "__code__"):
+                        code = getattr(getattr(method, "__func__", method), "__code__", None)
+                        if code is not None:
+                            found[name, key, inner] = code
+                elif getattr(value, "__code__", None) is not None:
                     found[name, key, ""] = value.__code__
     return found
 
 
-def witness(key):
-    """The plugin; the key lives in a closure only."""
-    before, look = runners(), runners
-    stream = os.open(FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL | os.O_CLOEXEC, 0o600)
+def signer(key, stream):
+    """What writes one signed record, in this process alone; the key lives in a closure only."""
     pid, write, new, getpid, dumps = os.getpid(), os.write, hmac.new, os.getpid, json.dumps
     count = [0]
 
@@ -78,6 +77,13 @@ def witness(key):
             count[0] += 1
             line = dumps([count[0], *words]).encode("ascii")
             write(stream, new(key, line, "sha256").hexdigest().encode("ascii") + b" " + line + b"\n")
+
+    return say
+
+
+def witness(say):
+    """The plugin that tells what each test did, and which functions of the runner were replaced."""
+    before, look = runners(), runners
 
     class Witness:
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -97,13 +103,22 @@ def witness(key):
     return Witness()
 
 
-KEY = take_key()
-forget()
+def start():
+    """Set the hook, and return what registers the plugin: before the first file of the repository is loaded."""
+    told = take_order()
+    forget()
+    if not told:
+        return lambda config: None
+    stream = os.open(FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    say = signer(told[:KEY_BYTES], stream)
+    if hasattr(sys, "addaudithook"):
+        watch(json.loads(told[KEY_BYTES:].decode()), RUNNERS, say, stream)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_configure(config):
+        config.pluginmanager.register(witness(say), "selfplay-witness")
+
+    return pytest_configure
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_configure(config):
-    global KEY
-    key, KEY = KEY, b""
-    if key:
-        config.pluginmanager.register(witness(key), "selfplay-witness")
+pytest_configure = start()

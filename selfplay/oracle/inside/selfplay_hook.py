@@ -1,0 +1,145 @@
+"""What the program does to its interpreter, seen by an audit hook (PEP 578): part of the witness, set before anything
+of the repository is loaded.
+
+Each event of a few kinds is said once per place: the nearest file of the repository on the stack, and `tests` for every
+test. Nothing is decided here but to end the process at kinds (`ends`) that the original never showed, and that could
+undo what was said. What the language's own machinery does for a declaration, a dataclass say, is left out.
+"""
+
+import os
+import sys
+from _thread import get_ident
+
+EVENT_KINDS = {
+    "sys._getframe": "frames", "sys._getframemodulename": "frames", "sys._current_frames": "frames",
+    "sys._current_exceptions": "frames", "sys.settrace": "tracing", "sys.setprofile": "tracing",
+    "sys.addaudithook": "tracing", "sys.monitoring.register_callback": "tracing", "gc.get_objects": "objects",
+    "gc.get_referrers": "objects", "gc.get_referents": "objects", "code.__new__": "code", "function.__new__": "code",
+    "marshal.loads": "code", "marshal.load": "code", "exec": "code", "compile": "code",
+    "object.__getattr__": "insides", "object.__setattr__": "insides", "object.__delattr__": "insides",
+    "os.fork": "processes", "os.forkpty": "processes", "os.exec": "processes", "os.system": "processes",
+    "os.posix_spawn": "processes", "os.spawn": "processes", "subprocess.Popen": "processes", "pty.spawn": "processes",
+    "os.kill": "kills", "os.killpg": "kills", "signal.pthread_kill": "kills", "import": "runner",
+}  # fmt: skip
+EVENT_PREFIXES = {"ctypes": "memory", "socket": "network"}
+PATHS = {"open": 1, "os.rename": 2, "os.link": 2, "os.symlink": 2}
+PATHS.update(dict.fromkeys((
+    "os.listdir", "os.scandir", "os.remove", "os.truncate", "os.chmod", "os.chown", "os.utime", "os.mkdir", "os.rmdir",
+    "os.chdir", "os.setxattr", "mmap.__new__", "fcntl.fcntl", "fcntl.ioctl",
+), 1))  # fmt: skip
+INNER = ("__code__", "__closure__", "__globals__", "tb_frame", "gi_frame", "cr_frame", "ag_frame", "gi_code", "cr_code")
+"""Attributes that count when a file of the repository itself reads them; a frame is reached through one of these, or by
+`sys._getframe`."""
+MACHINERY = (
+    "ast", "collections/__init__", "dataclasses", "enum", "typing", "functools", "abc", "warnings", "logging/__init__",
+    "contextlib", "copy", "annotationlib",
+)  # fmt: skip
+FROZEN = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>", "<frozen abc>")
+MOST_EVENTS = 2000
+ENDED = 70
+
+
+def watch(order, runners, speak, stream):
+    """Set the hook. `speak` signs an event, and writes it to `stream`.
+
+    `order`: the `root` of the tree, the beginnings of the paths of `tests` in it and of the judge's `own` files, and
+    the kinds that `ends` the process. Everything is kept in closures, so that no name that a program changes is used.
+    """
+    scratch = os.environ.get("SELFPLAY_DIR")  # of the script that runs the tests; the runner keeps its cache there
+    scratch = scratch and scratch.rstrip("/") + "/"
+    own, ends, areas = tuple(order["own"]), frozenset(order["ends"]), tuple(order["tests"])
+    own += (scratch,) if scratch else ()
+    root = order["root"].rstrip("/") + "/"
+    lib = os.path.dirname(os.path.abspath(os.__file__))
+    exempt = frozenset(FROZEN + tuple("%s/%s.py" % (lib, name) for name in MACHINERY))
+    kinds, prefixes, paths = dict(EVENT_KINDS), dict(EVENT_PREFIXES), dict(PATHS)
+    said, kept, busy, boring, inner = set(), [], set(), set(), frozenset(INNER)
+    frame_of, ident, cwd, fspath, normal, leave, kind_of, size, raw, number, wrong, low, most, status, same = (
+        sys._getframe, get_ident, os.getcwd, os.fspath, os.path.normpath, os._exit, type, len, bytes, int, TypeError,
+        ValueError, MOST_EVENTS, ENDED, id,
+    )  # fmt: skip
+    me, parent, after = os.getpid(), os.getppid(), len(root)
+
+    def place_of(frame):
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if name.startswith(root) or name[:1] not in ("/", "<"):
+                path = name[after:] if name.startswith(root) else normal(name)
+                return "tests" if path.startswith(areas) else path
+            frame = frame.f_back
+        return ""
+
+    def target(thing):
+        """(kind, path) when it is a file of the judge or of the tests; None otherwise."""
+        if kind_of(thing) is number:
+            return ("own", "the record") if thing == stream else None
+        try:
+            path = fspath(thing)
+        except wrong:
+            return None
+        if kind_of(path) is raw:
+            path = path.decode("utf-8", "surrogateescape")
+        path = normal(path if path[:1] == "/" else cwd() + "/" + path)
+        if path.startswith(own):
+            return "own", path
+        if path.startswith("/proc/"):
+            return "memory", path
+        path = path[after:] if path.startswith(root) else ""
+        return ("tests", path) if path and (path.startswith(areas) or (path + "/").startswith(areas)) else None
+
+    def say(kind, frame, detail):
+        place = place_of(frame)
+        event = (kind, place, detail)
+        if event in said or (kind in ("own", "tests") and place == "tests") or size(said) > most:
+            return
+        said.add(event)
+        speak("event", kind + "\n" + place, detail)
+        if kind in ends:
+            leave(status)
+
+    def look(event, args, frame):
+        if event in paths:
+            for thing in args[: paths[event]]:
+                found = target(thing)
+                if found and not (scratch and found[1].startswith(scratch) and not place_of(frame)):
+                    say(found[0], frame, found[1])
+            return
+        kind = kinds[event] if event in kinds else prefixes[event.partition(".")[0]]
+        if kind == "runner":
+            if args[0].partition(".")[0] not in runners:
+                return
+        elif kind == "kills":
+            if event != "signal.pthread_kill" and args[0] > 1 and args[0] not in (me, parent):
+                kind = "processes"
+        elif kind in ("frames", "code", "insides"):
+            code = frame.f_code if frame else look.__code__
+            near = code.co_filename.startswith(root)
+            if (event == "object.__getattr__" and not near) or code.co_filename in exempt:
+                return
+            if (event, same(code)) in said:
+                return
+            if near:  # the place of this code is always the same
+                said.add((event, same(code)))
+                kept.append(code)
+        say(kind, frame, event)
+
+    def hook(event, args):
+        if event in boring or (event == "object.__getattr__" and args[1] not in inner):
+            return
+        if event not in kinds and event not in paths and event.partition(".")[0] not in prefixes:
+            boring.add(event)
+            return
+        mine = ident()
+        if mine in busy:
+            return
+        busy.add(mine)
+        try:
+            try:
+                frame = frame_of(1)
+            except low:  # a thread that runs a built-in function alone
+                frame = None
+            look(event, args, frame)
+        finally:
+            busy.discard(mine)
+
+    sys.addaudithook(hook)
