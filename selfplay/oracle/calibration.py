@@ -10,14 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from selfplay.answers import shaped
 from selfplay.errors import SelfplayError
 from selfplay.oracle.behaviour import Behaviour, Outcomes
+from selfplay.oracle.calling import Calls
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 4
+FORMAT = 5
 """Version of a stored calibration: one with another number is made again."""
 
 
@@ -98,7 +100,7 @@ class Calibration:
                 "files": _files(never.files), "compiled": _blobs(never.compiled), "tests": sorted(never.tests),
             },
             "behaviour": shown and {
-                "files": _files(shown.files), "right": _plain(shown.right), "wrong": _plain(shown.wrong),
+                "files": _files(shown.files), "calls": _calls(shown.calls), "right": _plain(shown.right), "wrong": _plain(shown.wrong),
             },
         }  # fmt: skip
 
@@ -181,7 +183,7 @@ def _calibration(value: dict[str, Any]) -> Calibration:
             _files_of(never["files"]), _blobs_of(never["compiled"]), frozenset(_texts(never["tests"])),
         ),
         behaviour=None if shown is None else Behaviour(
-            _files_of(shown["files"]), _outcomes(shown["right"]), _outcomes(shown["wrong"]),
+            _files_of(shown["files"]), _calls_of(shown["calls"]), _outcomes(shown["right"]), _outcomes(shown["wrong"]),
         ),
     )  # fmt: skip
 
@@ -207,6 +209,17 @@ def _files_of(value: Any) -> dict[str, TestFile]:
         path: TestFile(base64.b64decode(_text(content), validate=True), _flag(executable), _count(mtime))
         for path, (content, executable, mtime) in value.items()
     }
+
+
+def _calls(calls: Calls) -> dict[str, Any]:
+    return {"python": calls.python, "paths": [*calls.paths], "modules": dict(calls.modules),
+            "sources": dict(calls.sources)}  # fmt: skip
+
+
+def _calls_of(value: Any) -> Calls:
+    """Raises `AnswerError`, a `ValueError`, for anything that is no calls."""
+    found: Calls = shaped(Calls, value)
+    return found
 
 
 def _plain(outcomes: Outcomes) -> dict[str, dict[str, str]]:

@@ -1,16 +1,24 @@
 """Records what the original does on inputs that nobody was shown, and judges predictions by it (`behaviour.py`)."""
 
+import re
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from selfplay.oracle import python_probes
-from selfplay.oracle.behaviour import ENOUGH, KEPT, Behaviour, Outcomes, choose, outcomes, verdict
+from selfplay.oracle.behaviour import (
+    ENOUGH, KEPT, KEPT_CALLS, Behaviour, Outcomes, choose, compared, without_accidents,
+)  # fmt: skip
 from selfplay.oracle.calibration import Oracle
+from selfplay.oracle.call_probes import SEEN, target_of, varied_calls
+from selfplay.oracle.calling import Calls, make_calls
+from selfplay.oracle.entered import ENTERED_FILE, Entered, read_entered, watching
 from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import deciding
 from selfplay.oracle.layers import Layer, caught, passed, unavailable
 from selfplay.oracle.originals import read_originals
+from selfplay.oracle.recording import Recording
+from selfplay.oracle.secret_names import secret_name, vocabulary
 from selfplay.oracle.trial import Order, Trial, run_trial
 from selfplay.oracle.world import Task
 from selfplay.plain import decode, encode
@@ -18,14 +26,46 @@ from selfplay.sandbox import Backend, Limits
 from selfplay.words import count
 from selfplay.workbench.files import TestFile
 
-RECORD = "/tmp/selfplay-record"
-TRIED, CONSIDERED = 64, 20
+TRIED, CONSIDERED = 64, 24
 """Probes that are tried on the original and on the buggy program, and those that the original runs again."""
-WRONG, RIGHT = 0.5, 0.34
-"""A prediction may do what the buggy program does in less than this share of the probes, and must do what the original
-does in at least that."""
+TRIED_CALLS, CONSIDERED_CALLS = 300, 100
+AGREE, SAME = 0.75, 0.1
+"""A prediction must do what the original does in at least this share of all, and may do what the buggy program does in at
+most that share."""
 OTHER_SEED = "7"
 """Of the hashes in the second run: what depends on them is no behaviour."""
+_PROBE = re.compile(r"\btest_p\d+_\d+\b")
+
+
+@dataclass
+class _Bench:
+    """Runs probes, and counts what that takes. `files`: the Python files with tests that decide."""
+
+    backend: Backend
+    task: Task
+    oracle: Oracle
+    limits: Limits
+    witness: bool
+    files: Mapping[str, TestFile]
+    runs: int = 0
+    events: list[Event] = field(default_factory=list)
+
+    def run(
+        self, texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "", watched: bool = False
+    ) -> tuple[Outcomes, Entered]:
+        """What the probes in these files record, and, when it is `watched`, how they enter the program."""
+        texts = {path: watching(self.task, text) for path, text in texts.items()} if watched else texts
+        order = Order(
+            tuple(diffs), self.oracle.seconds, files=_with(self.files, texts), hash_seed=hash_seed,
+            witness=self.witness and not watched, recording=Recording(), read=(ENTERED_FILE,),
+        )  # fmt: skip
+        trial = run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
+        self.runs += 1
+        self.events += trial.events
+        return trial.recorded or {}, read_entered(trial.found.get(ENTERED_FILE, b""))
+
+    def call(self, calls: Calls, diffs: Sequence[str] = (), hash_seed: str = "0") -> Outcomes:
+        return make_calls(self.backend, self.task, calls, diffs, self.oracle.seconds, self.limits, hash_seed)[0]
 
 
 def observe(
@@ -34,33 +74,74 @@ def observe(
     """Try probes on the original, twice, and on the buggy program; the result has none where the suite cannot be
     probed. `witness`: with what the programs do to their interpreter. Raises `SandboxError` when no sandbox is
     available."""
-    files = _python_tests(task, oracle)
-    originals = {path: decode(file.content) for path, file in files.items()}
-    seed, wanted = secrets.randbits(64), sorted(oracle.fail_to_pass)
+    bench = _Bench(backend, task, oracle, limits, witness, _python_tests(task, oracle))
+    if not bench.files:
+        return Behaviour()
+    originals = {path: decode(file.content) for path, file in bench.files.items()}
+    shown = bench.run(originals, watched=True)[1]
+    tests, calls = _tests(bench, originals, shown), _calls(bench, shown)
+    return replace(
+        tests, calls=calls.calls, right={**tests.right, **calls.right}, wrong={**tests.wrong, **calls.wrong},
+        runs=bench.runs, events=tuple(bench.events),
+    )  # fmt: skip
+
+
+def _tests(bench: _Bench, originals: Mapping[str, str], shown: Entered) -> Behaviour:
+    """The F2P tests with other inputs. A probe whose inputs do not reach the program, or do so in a test, too, shows
+    nothing that was not shown."""
+    seed, wanted = secrets.randbits(64), sorted(bench.oracle.fail_to_pass)
     made = {path: python_probes.probed(path, text, wanted, TRIED, seed) for path, text in originals.items()}
     found = {path: probes for path, probes in made.items() if probes is not None and probes.names}
-    if not found:
+    if not found or not shown.digests:
         return Behaviour()
     rest = {path: python_probes.emptied(text) for path, text in originals.items() if path not in found}
-
-    events = list[Event]()
-
-    def run(texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "") -> Outcomes:
-        order = Order(tuple(diffs), oracle.seconds, files=_with(files, texts), hash_seed=hash_seed, witness=witness)
-        trial = _run(backend, task, order, limits)
-        events.extend(trial.events)
-        return outcomes(_record(trial))
 
     def holding(probes: Collection[str]) -> dict[str, str]:
         return rest | {path: python_probes.only(one.text, probes) for path, one in found.items()}
 
-    names = [one.names for one in found.values()]
     every = rest | {path: one.text for path, one in found.items()}
-    first, buggy = run(every), run(every, task.diffs)
-    likely = choose(names, first, first, buggy, CONSIDERED)
-    chosen = choose(names, first, run(holding(likely), hash_seed=OTHER_SEED), buggy, KEPT)
+    first, entered = bench.run(every, watched=True)
+    groups = {
+        name: test for one in found.values() for name, test in one.names.items()
+        if set(entered.reached.get(name, ())) - shown.digests
+    }  # fmt: skip
+    if not groups:
+        return Behaviour()
+    buggy = bench.run(holding(groups), bench.task.diffs)[0]
+    likely = choose(groups, first, first, buggy, CONSIDERED)
+    if not likely:
+        return Behaviour()
+    again = bench.run(holding(likely), hash_seed=OTHER_SEED)[0]
+    chosen = choose(groups, first, again, buggy, KEPT)
+    return replace(_behaviour(chosen), files=_with(bench.files, holding(chosen)))
+
+
+def _calls(bench: _Bench, shown: Entered) -> Behaviour:
+    """Calls of the program, far from those of the tests."""
+    if not shown.calls:
+        return Behaviour()
+    seen = {f"s{at}": source for at, source in enumerate(shown.calls[:SEEN])}
+    varied = varied_calls(shown.calls, TRIED_CALLS, secrets.randbits(64))
+    sources = {f"c{at}": source for at, source in enumerate(varied)}
+    groups = {name: f"{target_of(source)} {varied[source]}" for name, source in sources.items()}
+    every = Calls(shown.python, shown.paths, shown.modules, {**seen, **sources})
+    first, buggy = bench.call(every), bench.call(every, bench.task.diffs)
+    groups = without_accidents(groups, first, seen)
+    likely = choose(groups, first, first, buggy, CONSIDERED_CALLS)
+    if not likely:
+        return Behaviour()
+    again = bench.call(_only(every, likely), hash_seed=OTHER_SEED)
+    chosen = choose(groups, first, again, buggy, KEPT_CALLS)
+    return replace(_behaviour(chosen), calls=_only(every, chosen))
+
+
+def _behaviour(chosen: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> Behaviour:
     right, wrong = ({name: both[side] for name, both in chosen.items()} for side in (0, 1))
-    return Behaviour(_with(files, holding(chosen)), right, wrong, runs=3, events=tuple(events))
+    return Behaviour(right=right, wrong=wrong)
+
+
+def _only(calls: Calls, names: Collection[str]) -> Calls:
+    return replace(calls, sources={name: calls.sources[name] for name in names})
 
 
 def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
@@ -69,22 +150,55 @@ def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: L
     if len(known.right) < ENOUGH:
         why = f"the buggy program was seen to differ on {count(len(known.right), 'input')} besides those of the tests"
         return unavailable("behaviour", f"{why}, and {ENOUGH} are needed"), Trial()
-    trial = _run(backend, task, replace(order, files=known.files), limits)
-    return judge(known, outcomes(_record(trial))), trial
+    trial, seen = Trial(), dict[str, Mapping[str, str]]()
+    if known.tests:
+        files, names = _renamed(known.files)
+        order = replace(order, files=files, recording=Recording())
+        trial = run_trial(backend, task.world, task.artifact, order, limits)
+        if trial.recorded is None:
+            return caught("behaviour", "the record of what it does on other inputs was written into", 1), trial
+        seen = {names.get(probe, ""): found for probe, found in _unnamed(trial.recorded, names).items()}
+    if known.calls.sources:
+        called, run = make_calls(backend, task, known.calls, order.diffs, order.seconds, limits)
+        trial = replace(trial, seconds=trial.seconds + run.seconds)
+        seen = {**seen, **called}
+    return judge(known, seen), trial
 
 
 def judge(known: Behaviour, seen: Outcomes) -> Layer:
     """The layer's result for what a prediction recorded."""
-    name = "behaviour"
-    if not seen:
+    name, said = "behaviour", compared(known.right, known.wrong, seen)
+    if not any(probe in seen for probe in known.right):
         return caught(name, "the program leaves no record of what it does on other inputs", 1)
-    said = [verdict(known.right[probe], known.wrong[probe], seen.get(probe, {})) for probe in known.right]
-    right, wrong, every = said.count("right"), said.count("wrong"), len(said)
-    if wrong >= WRONG * every:
-        return caught(name, f"on {wrong} of {every} inputs that no test holds it does what the buggy program does", 1)
-    if right < RIGHT * every:
-        return caught(name, f"on {every - right} of {every} inputs that no test holds it differs from the original", 1)
-    return passed(name, f"does what the original does on {right} of {every} inputs that no test holds", 1)
+    every, right, wrong = said.counted, said.right, said.wrong
+    if every < ENOUGH:
+        gone = len(known.right) - every
+        return replace(unavailable(name, f"what {gone} of {len(known.right)} probes call is not there"), runs=1)
+    if wrong > SAME * every:
+        return caught(name, f"on {wrong:.3g} of {every} inputs that no test holds it does what the buggy program does", 1)
+    if right < AGREE * every:
+        said_so = f"on {every - right:.3g} of {every} inputs that no test holds it differs from the original"
+        return caught(name, said_so, 1)
+    return passed(name, f"does what the original does on {right:.3g} of {every} inputs that no test holds", 1)
+
+
+def _renamed(files: Mapping[str, TestFile]) -> tuple[dict[str, TestFile], dict[str, str]]:
+    """The probes under names made for this run, and which is which."""
+    texts = {path: decode(file.content) for path, file in files.items()}
+    fresh: dict[str, str] = {}
+    for text in texts.values():
+        for name in dict.fromkeys(_PROBE.findall(text)):
+            fresh[name] = f"test_{secret_name(vocabulary(_PROBE.sub('', text)), (text, *fresh.values()))}"
+    renamed = {path: _PROBE.sub(lambda found: fresh[found[0]], text) for path, text in texts.items()}
+    return _with(files, renamed), {new: old for old, new in fresh.items()}
+
+
+def _unnamed(outcomes: Outcomes, names: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The outcomes by the names that the record has for their places."""
+    return {
+        probe: {place.replace(probe, names.get(probe, probe), 1): text for place, text in found.items()}
+        for probe, found in outcomes.items()
+    }
 
 
 def _python_tests(task: Task, oracle: Oracle) -> dict[str, TestFile]:
@@ -96,11 +210,3 @@ def _python_tests(task: Task, oracle: Oracle) -> dict[str, TestFile]:
 def _with(files: Mapping[str, TestFile], texts: Mapping[str, str]) -> dict[str, TestFile]:
     """The test files with these texts."""
     return {path: replace(files[path], content=encode(text)) for path, text in texts.items()}
-
-
-def _record(trial: Trial) -> bytes:
-    return trial.found.get(RECORD, b"")
-
-
-def _run(backend: Backend, task: Task, order: Order, limits: Limits) -> Trial:
-    return run_trial(backend, task.world, task.artifact, replace(order, read=(RECORD,)), limits)

@@ -10,12 +10,11 @@ import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from selfplay.oracle import inside
 from selfplay.oracle.literals import strings, varied
 from selfplay.oracle.python_claims import RAISES
+from selfplay.oracle.recording import NAMES, PLACEHOLDER
 from selfplay.oracle.python_trees import Asked, Function, find, parsed, unparsed, without
 
-_RECORD = "selfplay_record.py"
 _ERROR = "selfplay_error"
 
 
@@ -89,7 +88,17 @@ def _written(tree: ast.Module, made: dict[int, list[Function]]) -> str:
         visit_AsyncFunctionDef = visit_FunctionDef
 
     tests = {id(function) for function, _ in find(tree)}
-    return f"{unparsed(Instead().visit(tree))}\n\n{inside.text(_RECORD)}"
+    changed: ast.Module = Instead().visit(tree)
+    changed.body.insert(_first(changed), ast.ImportFrom(PLACEHOLDER.decode(), [ast.alias(one) for one in NAMES], 0))
+    return unparsed(changed)
+
+
+def _first(tree: ast.Module) -> int:
+    """Where the first statement that may stand anywhere has its place: before whatever loads the program."""
+    at = int(ast.get_docstring(tree) is not None)
+    while at < len(tree.body) and getattr(tree.body[at], "module", None) == "__future__":
+        at += 1
+    return at
 
 
 def _probe(function: Function, name: str) -> Function:
