@@ -7,6 +7,8 @@ comes out tells nothing; what the original and the buggy program do with it deci
 import ast
 import copy
 import random
+import re
+import string
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
@@ -14,9 +16,8 @@ from selfplay.oracle.literals import another
 
 LONGEST = 3000
 """Characters of a call."""
-SEEN = 60
-"""Calls as they were seen, for what they raise."""
 EXTREMES: tuple[object, ...] = ("", " ", "é☃\U0001f40d", "a" * 400, 0, -1, 1, 9_999, None, (), 1.5, True)
+_WORD = re.compile(r"[^\W\d_]{2,}")
 Change = Callable[[ast.expr, ast.expr, random.Random], ast.expr | None]
 
 
@@ -30,28 +31,41 @@ def target_of(source: str) -> str:
     return ".".join([node.id, *reversed(names)])
 
 
-def varied_calls(calls: Sequence[str], most: int, seed: int) -> dict[str, str]:
-    """At most `most` other calls, each with the kind of its change: by turns of targets and kinds. The same arguments
-    give the same calls."""
+def shape_of(source: str) -> str:
+    """What is alike about calls: what they call, the kinds of their inputs, and how long they are."""
+    tree = ast.parse(source, mode="eval").body
+    kinds = sorted({_kind(node).__name__ for node in _inputs(tree)})
+    return f"{target_of(source)} {' '.join(kinds)} {len(source).bit_length()}"
+
+
+def varied_calls(calls: Sequence[str], others: Sequence[str], most: int, seed: int) -> list[str]:
+    """At most `most` calls that are none of these: made of `calls`, with inputs of the `others`, by turns of what they
+    call and of how they are changed. The same arguments give the same calls."""
     chance = random.Random(seed)
-    trees = {source: ast.parse(source, mode="eval").body for source in calls}
-    groups: dict[str, list[ast.expr]] = defaultdict(list)
-    for source, tree in trees.items():
-        groups[target_of(source)].append(tree)
-    seen, found = {ast.unparse(tree) for tree in trees.values()}, dict[str, str]()
-    for round_ in range(4 * most):
-        if len(found) >= most or not groups:
-            break
-        group = groups[sorted(groups)[round_ % len(groups)]]
-        kind = tuple(CHANGES)[(round_ // len(groups)) % len(CHANGES)]
-        made = _changed(chance.choice(group), chance.choice(group), kind, chance)
+    groups, pool = _by_target(calls), _by_target(others)
+    seen = {ast.unparse(tree) for group in (*groups.values(), *pool.values()) for tree in group}
+    found, targets, kinds = list[str](), sorted(groups), tuple(CHANGES)
+    for turn in range(4 * most if targets else 0):
+        target = targets[turn % len(targets)]
+        change = CHANGES[kinds[(turn // len(targets)) % len(kinds)]]
+        other = chance.choice(pool.get(target) or groups[target])
+        made = _changed(chance.choice(groups[target]), other, change, chance)
         if made is not None and made not in seen and len(made) <= LONGEST:
             seen.add(made)
-            found[made] = kind
+            found.append(made)
+        if len(found) == most:
+            break
     return found
 
 
-def _changed(tree: ast.expr, other: ast.expr, kind: str, chance: random.Random) -> str | None:
+def _by_target(calls: Sequence[str]) -> dict[str, list[ast.expr]]:
+    groups: dict[str, list[ast.expr]] = defaultdict(list)
+    for source in calls:
+        groups[target_of(source)].append(ast.parse(source, mode="eval").body)
+    return groups
+
+
+def _changed(tree: ast.expr, other: ast.expr, change: Change, chance: random.Random) -> str | None:
     """The call with one to three of its inputs changed."""
     made = copy.deepcopy(tree)
     for _ in range(chance.choice((1, 1, 2, 3))):
@@ -60,7 +74,7 @@ def _changed(tree: ast.expr, other: ast.expr, kind: str, chance: random.Random) 
             return None
         parent, name, at = chance.choice(places)
         node = _get(parent, name, at)
-        new = CHANGES[kind](node, chance.choice(list(_inputs(other)) or [node]), chance)
+        new = change(node, chance.choice(list(_inputs(other)) or [node]), chance)
         if new is not None:
             _set(parent, name, at, new)
     return ast.unparse(ast.fix_missing_locations(made))
@@ -161,6 +175,21 @@ def grown(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | 
     return None
 
 
+def reworded(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The same text with some or all of its words others, the same ones by the same; a container with each item so."""
+    value = _value(node)
+    if isinstance(node, ast.List | ast.Tuple):
+        return type(node)([reworded(one, one, chance) or one for one in node.elts], ast.Load())
+    if not isinstance(value, str):
+        return None
+    words = list(dict.fromkeys(_WORD.findall(value)))
+    if not words:
+        return None
+    chosen = chance.sample(words, chance.randint(1, len(words)))
+    fresh = {word: "".join(chance.choices(string.ascii_lowercase, k=chance.randint(1, 9))) for word in chosen}
+    return _constant(_WORD.sub(lambda found: fresh.get(found[0], found[0]), value))
+
+
 def extreme(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
     """Empty, tiny, huge, or of another kind: most often of its own kind."""
     same = [one for one in EXTREMES if type(one) is type(_value(node))]
@@ -187,4 +216,6 @@ def _kind(node: ast.expr) -> type:
     return type(_value(node))
 
 
-CHANGES: dict[str, Change] = {"near": near, "crossed": crossed, "grown": grown, "extreme": extreme, "turned": turned}
+CHANGES: dict[str, Change] = {
+    "near": near, "crossed": crossed, "grown": grown, "reworded": reworded, "extreme": extreme, "turned": turned,
+}  # fmt: skip

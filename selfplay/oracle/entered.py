@@ -3,6 +3,7 @@
 `inside/selfplay_entered.py` is appended to test files, so that it works with every runner.
 """
 
+import ast
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from selfplay import patches
 from selfplay.answers import AnswerError, answer
 from selfplay.oracle import inside
 from selfplay.oracle.originals import original_texts
+from selfplay.oracle.python_trees import find, parsed, unparsed
 from selfplay.oracle.world import Task
 from selfplay.patches.changes import changes
 from selfplay.patches.functions import Function, functions
@@ -36,8 +38,17 @@ class Entered:
 
 
 def watching(task: Task, text: str) -> str:
-    """A test file that also writes down how its tests enter the program."""
+    """A test file that also writes down how its tests enter the program; each says so first."""
     order = {"root": WORKDIR, "tests": sorted(task.artifact.test_files), "changed": changed_lines(task)}
+    tree = parsed(text)
+    for function, _ in find(tree) if tree is not None else ():
+        said = ast.parse(f"selfplay_enter({function.name!r})").body
+        at = int(ast.get_docstring(function) is not None)
+        function.body[at:at] = said
+    try:
+        text = unparsed(tree) if tree is not None else text
+    except RecursionError:
+        return text
     return f"{text}\n\nSELFPLAY_ORDER = {json.dumps(order)!r}\n\n{inside.text('selfplay_entered.py')}"
 
 

@@ -10,7 +10,7 @@ from selfplay.oracle.behaviour import (
     ENOUGH, KEPT, KEPT_CALLS, Behaviour, Outcomes, choose, compared, without_accidents,
 )  # fmt: skip
 from selfplay.oracle.calibration import Oracle
-from selfplay.oracle.call_probes import SEEN, target_of, varied_calls
+from selfplay.oracle.call_probes import shape_of, varied_calls
 from selfplay.oracle.calling import Calls, make_calls
 from selfplay.oracle.entered import ENTERED_FILE, Entered, read_entered, watching
 from selfplay.oracle.events import Event
@@ -28,7 +28,9 @@ from selfplay.workbench.files import TestFile
 
 TRIED, CONSIDERED = 64, 24
 """Probes that are tried on the original and on the buggy program, and those that the original runs again."""
-TRIED_CALLS, CONSIDERED_CALLS = 300, 100
+SEEN, TRIED_CALLS, CONSIDERED_CALLS = 400, 200, 120
+"""Calls of the tests that are looked at; others that are made of these, and again of those that showed the bug; and those
+that the original runs again."""
 AGREE, SAME = 0.75, 0.1
 """A prediction must do what the original does in at least this share of all, and may do what the buggy program does in at
 most that share."""
@@ -117,19 +119,28 @@ def _tests(bench: _Bench, originals: Mapping[str, str], shown: Entered) -> Behav
 
 
 def _calls(bench: _Bench, shown: Entered) -> Behaviour:
-    """Calls of the program, far from those of the tests."""
+    """Calls of the program, far from those of the tests: made of these, and then of those that show the bug."""
     if not shown.calls:
         return Behaviour()
-    seen = {f"s{at}": source for at, source in enumerate(shown.calls[:SEEN])}
-    varied = varied_calls(shown.calls, TRIED_CALLS, secrets.randbits(64))
-    sources = {f"c{at}": source for at, source in enumerate(varied)}
-    groups = {name: f"{target_of(source)} {varied[source]}" for name, source in sources.items()}
-    every = Calls(shown.python, shown.paths, shown.modules, {**seen, **sources})
-    first, buggy = bench.call(every), bench.call(every, bench.task.diffs)
-    groups = without_accidents(groups, first, seen)
+    seed, seen, empty = secrets.randbits(64), shown.calls[:SEEN], Calls(shown.python, shown.paths, shown.modules)
+    names, first, buggy = dict[str, str](), dict[str, Mapping[str, str]](), dict[str, Mapping[str, str]]()
+
+    def try_out(sources: Sequence[str]) -> None:
+        fresh = {f"c{at}": source for at, source in enumerate(sources, len(names))}
+        names.update(fresh)
+        first.update(bench.call(replace(empty, sources=fresh)))
+        buggy.update(bench.call(replace(empty, sources=fresh), bench.task.diffs))
+
+    try_out((*seen, *varied_calls(seen, (), TRIED_CALLS, seed)))
+    of_tests = tuple(names)[: len(seen)]
+    telling = choose(names, first, first, buggy, len(names))
+    try_out(varied_calls([names[name] for name in telling], tuple(names.values()), 2 * TRIED_CALLS, seed + 1))
+    groups = {name: shape_of(source) for name, source in names.items() if name not in of_tests}
+    groups = without_accidents(groups, first, of_tests)
     likely = choose(groups, first, first, buggy, CONSIDERED_CALLS)
     if not likely:
         return Behaviour()
+    every = replace(empty, sources=names)
     again = bench.call(_only(every, likely), hash_seed=OTHER_SEED)
     chosen = choose(groups, first, again, buggy, KEPT_CALLS)
     return replace(_behaviour(chosen), calls=_only(every, chosen))
