@@ -10,7 +10,7 @@ import random
 import re
 import string
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from selfplay.oracle.literals import another
 
@@ -38,13 +38,29 @@ def shape_of(source: str) -> str:
     return f"{target_of(source)} {' '.join(kinds)} {len(source).bit_length()}"
 
 
+def by_novelty(sources: Mapping[str, str], shown: Iterable[str]) -> list[str]:
+    """The names of the calls, first those with the largest share of what no call of the tests holds: pieces of four
+    characters."""
+    known = {piece for source in shown for piece in _pieces(source)}
+
+    def share(name: str) -> float:
+        pieces = _pieces(sources[name])
+        return len(pieces & known) / max(1, len(pieces))
+
+    return sorted(sources, key=share)
+
+
+def _pieces(source: str) -> set[str]:
+    return {source[at : at + 4] for at in range(len(source) - 3)}
+
+
 def varied_calls(calls: Sequence[str], others: Sequence[str], most: int, seed: int) -> list[str]:
     """At most `most` calls that are none of these: made of `calls`, with inputs of the `others`, by turns of what they
     call and of how they are changed. The same arguments give the same calls."""
     chance = random.Random(seed)
     groups, pool = _by_target(calls), _by_target(others)
     seen = {ast.unparse(tree) for group in (*groups.values(), *pool.values()) for tree in group}
-    found, targets, kinds = list[str](), sorted(groups), tuple(CHANGES)
+    found, targets, kinds = list[str](), sorted(groups), (*CHANGES, "crossed")
     for turn in range(4 * most if targets else 0):
         target = targets[turn % len(targets)]
         change = CHANGES[kinds[(turn // len(targets)) % len(kinds)]]

@@ -6,11 +6,12 @@ import secrets
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from selfplay.oracle import inside
 from selfplay.oracle.signed import BrokenRecord, Signed, read_signed
 from selfplay.oracle.world import Task
-from selfplay.sandbox import Backend, Limits
+from selfplay.sandbox import WORKDIR, Backend, Limits
 from selfplay.workbench.running import Request, Run, run_tests
 
 SECONDS = 1.0
@@ -31,12 +32,14 @@ class Calls:
 
 def make_calls(
     backend: Backend, task: Task, calls: Calls, diffs: Sequence[str], seconds: float, limits: Limits,
-    hash_seed: str = "0",
+    hash_seed: str = "0", traced: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> tuple[Signed, Run]:  # fmt: skip
-    """What the calls did, and the run; nothing when its record is broken or does not end. Raises `SandboxError`."""
+    """What the calls did, and the run. `traced`: functions, by file and first line, whose lines that run are an outcome,
+    too, at the place `lines`; for the original alone. Nothing when its record is broken or does not end. Raises `SandboxError`."""
     key, record = secrets.token_hex(32), f"/tmp/selfplay-{secrets.token_hex(8)}"
     order = {
         "record": record, "paths": list(calls.paths), "modules": dict(calls.modules), "seconds": SECONDS,
+        "traced": {f"{WORKDIR}/{path}": list(lines) for path, lines in traced.items()},
         "calls": [[name, source] for name, source in calls.sources.items()],
     }  # fmt: skip
     request = Request(

@@ -5,7 +5,9 @@
 
 import ast
 import json
-from collections.abc import Mapping
+import random
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from selfplay import patches
@@ -24,13 +26,19 @@ ENTERED_FILE = "/tmp/selfplay-entered"
 @dataclass(frozen=True)
 class Entered:
     """`python`, `paths`: how the program is loaded. `modules`: module -> the name it has in `calls`, each a call as
-    source. `reached`: test -> digests of the arguments with which it reaches what the bug changes."""
+    source with the test that made it. `reached`: test -> digests of the arguments with which it reaches what the bug changes."""
 
     python: str = ""
     paths: tuple[str, ...] = ()
     modules: dict[str, str] = field(default_factory=dict)
-    calls: tuple[str, ...] = ()
+    calls: tuple[tuple[str, str], ...] = ()
     reached: dict[str, list[str]] = field(default_factory=dict)
+
+    def ordered(self, most: int, wanted: Collection[str], seed: int) -> tuple[str, ...]:
+        """At most `most` calls, those of the tests with these ids first."""
+        asked = set(re.findall(r"\w+", " ".join(test.split("[")[0] for test in wanted)))
+        calls = random.Random(seed).sample(self.calls, len(self.calls))
+        return tuple(source for source, test in sorted(calls, key=lambda call: call[1] not in asked))[:most]
 
     @property
     def digests(self) -> frozenset[str]:

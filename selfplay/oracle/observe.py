@@ -4,15 +4,16 @@ import re
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from selfplay.oracle import python_probes
 from selfplay.oracle.behaviour import (
     ENOUGH, KEPT, KEPT_CALLS, Behaviour, Outcomes, choose, compared, without_accidents,
 )  # fmt: skip
 from selfplay.oracle.calibration import Oracle
-from selfplay.oracle.call_probes import shape_of, varied_calls
+from selfplay.oracle.call_probes import by_novelty, shape_of, varied_calls
 from selfplay.oracle.calling import Calls, make_calls
-from selfplay.oracle.entered import ENTERED_FILE, Entered, read_entered, watching
+from selfplay.oracle.entered import ENTERED_FILE, Entered, changed_lines, read_entered, watching
 from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import deciding
 from selfplay.oracle.layers import Layer, caught, passed, unavailable
@@ -66,8 +67,13 @@ class _Bench:
         self.events += trial.events
         return trial.recorded or {}, read_entered(trial.found.get(ENTERED_FILE, b""))
 
-    def call(self, calls: Calls, diffs: Sequence[str] = (), hash_seed: str = "0") -> Outcomes:
-        return make_calls(self.backend, self.task, calls, diffs, self.oracle.seconds, self.limits, hash_seed)[0]
+    def call(
+        self, calls: Calls, diffs: Sequence[str] = (), hash_seed: str = "0",
+        traced: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    ) -> Outcomes:  # fmt: skip
+        """What the calls do."""
+        limit = self.oracle.seconds
+        return make_calls(self.backend, self.task, calls, diffs, limit, self.limits, hash_seed, traced)[0]
 
 
 def observe(
@@ -120,30 +126,49 @@ def _tests(bench: _Bench, originals: Mapping[str, str], shown: Entered) -> Behav
 
 def _calls(bench: _Bench, shown: Entered) -> Behaviour:
     """Calls of the program, far from those of the tests: made of these, and then of those that show the bug."""
-    if not shown.calls:
+    seed = secrets.randbits(64)
+    seen = shown.ordered(SEEN, bench.oracle.fail_to_pass, seed)
+    if not seen:
         return Behaviour()
-    seed, seen, empty = secrets.randbits(64), shown.calls[:SEEN], Calls(shown.python, shown.paths, shown.modules)
-    names, first, buggy = dict[str, str](), dict[str, Mapping[str, str]](), dict[str, Mapping[str, str]]()
-
-    def try_out(sources: Sequence[str]) -> None:
-        fresh = {f"c{at}": source for at, source in enumerate(sources, len(names))}
-        names.update(fresh)
-        first.update(bench.call(replace(empty, sources=fresh)))
-        buggy.update(bench.call(replace(empty, sources=fresh), bench.task.diffs))
-
-    try_out((*seen, *varied_calls(seen, (), TRIED_CALLS, seed)))
-    of_tests = tuple(names)[: len(seen)]
-    telling = choose(names, first, first, buggy, len(names))
-    try_out(varied_calls([names[name] for name in telling], tuple(names.values()), 2 * TRIED_CALLS, seed + 1))
-    groups = {name: shape_of(source) for name, source in names.items() if name not in of_tests}
-    groups = without_accidents(groups, first, of_tests)
-    likely = choose(groups, first, first, buggy, CONSIDERED_CALLS)
+    tried = _Tried(bench, Calls(shown.python, shown.paths, shown.modules), changed_lines(bench.task))
+    tried.add((*seen, *varied_calls(seen, (), TRIED_CALLS, seed)))
+    names, of_tests = tried.names, tuple(tried.names)[: len(seen)]
+    telling = choose(names, tried.first, tried.first, tried.buggy, len(names))
+    tried.add(varied_calls([names[name] for name in telling], tuple(names.values()), 2 * TRIED_CALLS, seed + 1))
+    made = {name: source for name, source in names.items() if name not in of_tests}
+    groups = {name: f"{tried.lines.get(name)} {shape_of(made[name])}" for name in by_novelty(made, seen)}
+    groups = without_accidents(groups, tried.first, of_tests)
+    likely = choose(groups, tried.first, tried.first, tried.buggy, CONSIDERED_CALLS)
     if not likely:
         return Behaviour()
-    every = replace(empty, sources=names)
+    every = replace(tried.calls, sources=names)
     again = bench.call(_only(every, likely), hash_seed=OTHER_SEED)
-    chosen = choose(groups, first, again, buggy, KEPT_CALLS)
+    chosen = choose(groups, tried.first, again, tried.buggy, KEPT_CALLS)
     return replace(_behaviour(chosen), calls=_only(every, chosen))
+
+
+@dataclass
+class _Tried:
+    """Calls that the original and the buggy program made. `lines`: which lines of what the bug changes ran."""
+
+    bench: _Bench
+    calls: Calls
+    traced: Mapping[str, Sequence[int]]
+    names: dict[str, str] = field(default_factory=dict)
+    first: dict[str, dict[str, str]] = field(default_factory=dict)
+    buggy: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    lines: dict[str, str] = field(default_factory=dict)
+
+    def add(self, sources: Sequence[str]) -> None:
+        fresh = {f"c{at}": source for at, source in enumerate(sources, len(self.names))}
+        if not fresh:
+            return
+        self.names.update(fresh)
+        calls = replace(self.calls, sources=fresh)
+        self.buggy.update(self.bench.call(calls, self.bench.task.diffs))
+        for name, found in self.bench.call(calls, traced=self.traced).items():
+            self.lines[name] = found.get(f"{name}/lines", "")
+            self.first[name] = {place: text for place, text in found.items() if place != f"{name}/lines"}
 
 
 def _behaviour(chosen: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> Behaviour:

@@ -45,7 +45,8 @@ def selfplay_caller():
             space[name] = sys.modules[module]
         except Exception:
             pass
-    files = []
+    files, lines = [], set()
+    trace = selfplay_tracer(lines, order["traced"])
 
     def file(text=""):
         files.append(made(text))
@@ -57,11 +58,14 @@ def selfplay_caller():
         try:
             code = compile(source, "<stdin>", "eval")
             sys.stdout = sys.stderr = printed
+            lines.clear()
             begin(end, seconds)
+            sys.settrace(trace)
             try:
                 value = eval(code, here)
                 texts = [plain(value, 5)]
             finally:
+                sys.settrace(None)
                 begin(end, 0)
                 sys.stdout = sys.stderr = real
         except Slow:
@@ -76,7 +80,28 @@ def selfplay_caller():
             texts += [one.getvalue() for one in [printed] + files if one.getvalue()]
         except Exception:
             pass
+        if trace:
+            say("%s/lines" % name, str(sorted(lines)))
         for at, text in enumerate(texts):
             say("%s/%d" % (name, at), text)
     say("end", None)
     os._exit(0)
+
+
+def selfplay_tracer(lines, traced):
+    """What gathers the lines that run of what the bug changes; nothing when nothing is asked. `traced`: file -> the
+    first lines of its functions, all of them where none is named."""
+    if not traced:
+        return None
+
+    def inner(frame, event, value):
+        if event == "line":
+            lines.add(frame.f_lineno)
+        return inner
+
+    def outer(frame, event, value):
+        code = frame.f_code
+        firsts = traced.get(code.co_filename)
+        return inner if firsts is not None and (not firsts or code.co_firstlineno in firsts) else None
+
+    return outer

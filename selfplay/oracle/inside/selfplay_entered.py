@@ -15,8 +15,8 @@ import sys
 from hashlib import sha256
 
 ENTERED_FILE = "/tmp/selfplay-entered"
-CALLS_MOST, TEXT_MOST, ITEMS_MOST, SOURCE_MOST, DIGESTS_MOST, KEPT_MOST = 1500, 4000, 50, 6000, 400, 20000
-SAME_CALLS = 60
+CALLS_MOST, TEXT_MOST, ITEMS_MOST, SOURCE_MOST, DIGESTS_MOST, KEPT_MOST = 3000, 4000, 50, 6000, 400, 20000
+SAME_CALLS = 500
 ADDRESS = re.compile("0x[0-9a-f]+")
 
 
@@ -251,7 +251,7 @@ class SelfplayEntered:
         sys.setprofile(None)
         paths = [path for path in sys.path if (path + "/").startswith(self.root)] or [os.getcwd()]
         said = {
-            "python": sys.executable, "paths": paths, "modules": self.modules, "calls": list(self.calls),
+            "python": sys.executable, "paths": paths, "modules": self.modules, "calls": list(self.calls.items()),
             "reached": {test: sorted(found) for test, found in self.reached.items()},
         }  # fmt: skip
         with open(ENTERED_FILE, "w") as stream:
