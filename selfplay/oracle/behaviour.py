@@ -7,7 +7,7 @@ half of the repair, does not. Deviation from the paper: there a prediction is ju
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from selfplay.oracle.calling import Calls
@@ -31,7 +31,7 @@ class Behaviour:
     the programs did to their interpreter meanwhile; these are not stored with it."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
-    calls: Calls = Calls()
+    calls: Calls = field(default_factory=Calls)
     right: Outcomes = field(default_factory=dict)
     wrong: Outcomes = field(default_factory=dict)
     runs: int = field(default=0, compare=False)

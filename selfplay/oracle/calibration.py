@@ -100,7 +100,8 @@ class Calibration:
                 "files": _files(never.files), "compiled": _blobs(never.compiled), "tests": sorted(never.tests),
             },
             "behaviour": shown and {
-                "files": _files(shown.files), "calls": _calls(shown.calls), "right": _plain(shown.right), "wrong": _plain(shown.wrong),
+                "files": _files(shown.files), "calls": _calls(shown.calls),
+                "right": _plain(shown.right), "wrong": _plain(shown.wrong),
             },
         }  # fmt: skip
 

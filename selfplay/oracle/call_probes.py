@@ -180,8 +180,9 @@ def grown(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | 
     if isinstance(value, str):
         joint = chance.choice(("", " ", "\n", "; ", ", "))
         near_by = more if isinstance(more, str) else value
-        return _constant(chance.choice((value + joint + near_by, near_by + joint + value, joint.join([value] * 4),
-                                        f"({value})", value + joint + near_by + joint + value + joint + near_by)))  # fmt: skip
+        both = value + joint + near_by
+        larger = (both, near_by + joint + value, joint.join([value] * 4), f"({value})", both + joint + both)
+        return _constant(chance.choice(larger))
     if isinstance(value, int | float):
         return _constant(value * chance.choice((3, 10, 25)) + chance.choice((0, 1)))
     if isinstance(node, ast.List | ast.Tuple):
@@ -213,7 +214,7 @@ def extreme(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr 
 
 
 def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """The same as another kind: text as a list of its characters or of numbers, a list as a tuple, a flag as another."""
+    """The same as another kind: text as a list of its characters or of numbers, a list as a tuple."""
     value = _value(node)
     if isinstance(value, bool):
         return _constant(not value)

@@ -1,5 +1,4 @@
-"""Runs calls of the program in a process of its own, outside the tests' runner and folder, and reads the signed record.
-"""
+"""Runs calls of the program in a process of its own, outside the tests' runner and folder; reads the signed record."""
 
 import json
 import secrets
@@ -16,7 +15,7 @@ from selfplay.workbench.running import Request, Run, run_tests
 
 SECONDS = 1.0
 """How long one call may take."""
-_PARSER = "print('{\"calls\": \"passed\"}')\n"
+_PARSER = 'print(\'{"calls": "passed"}\')\n'
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,10 @@ def make_calls(
     backend: Backend, task: Task, calls: Calls, diffs: Sequence[str], seconds: float, limits: Limits,
     hash_seed: str = "0", traced: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> tuple[Signed, Run]:  # fmt: skip
-    """What the calls did, and the run. `traced`: functions, by file and first line, whose lines that run are an outcome,
-    too, at the place `lines`; for the original alone. Nothing when its record is broken or does not end. Raises `SandboxError`."""
+    """What the calls did, and the run; nothing when the record is broken or does not end. Raises `SandboxError`.
+
+    `traced`: functions, by file and first line, whose lines that run are an outcome, too, at the place `lines`; for the
+    original alone."""
     key, record = secrets.token_hex(32), f"/tmp/selfplay-{secrets.token_hex(8)}"
     order = {
         "record": record, "paths": list(calls.paths), "modules": dict(calls.modules), "seconds": SECONDS,

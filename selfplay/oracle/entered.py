@@ -21,12 +21,14 @@ from selfplay.patches.functions import Function, functions
 from selfplay.sandbox import WORKDIR
 
 ENTERED_FILE = "/tmp/selfplay-entered"
+_WATCHING = "\n\n".join(inside.text(name) for name in ("selfplay_written.py", "selfplay_entered.py"))
 
 
 @dataclass(frozen=True)
 class Entered:
     """`python`, `paths`: how the program is loaded. `modules`: module -> the name it has in `calls`, each a call as
-    source with the test that made it. `reached`: test -> digests of the arguments with which it reaches what the bug changes."""
+    source with the test that made it. `reached`: test -> digests of the arguments with which it reaches what the bug
+    changes."""
 
     python: str = ""
     paths: tuple[str, ...] = ()
@@ -57,7 +59,7 @@ def watching(task: Task, text: str) -> str:
         text = unparsed(tree) if tree is not None else text
     except RecursionError:
         return text
-    return f"{text}\n\nSELFPLAY_ORDER = {json.dumps(order)!r}\n\n{inside.text('selfplay_entered.py')}"
+    return f"{text}\n\nSELFPLAY_ORDER = {json.dumps(order)!r}\n\n{_WATCHING}"
 
 
 def read_entered(data: bytes) -> Entered:

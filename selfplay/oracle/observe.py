@@ -1,6 +1,5 @@
 """Records what the original does on inputs that nobody was shown, and judges predictions by it (`behaviour.py`)."""
 
-import re
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,7 +7,12 @@ from types import MappingProxyType
 
 from selfplay.oracle import python_probes
 from selfplay.oracle.behaviour import (
-    ENOUGH, KEPT, KEPT_CALLS, Behaviour, Outcomes, choose, compared, without_accidents,
+    KEPT,
+    KEPT_CALLS,
+    Behaviour,
+    Outcomes,
+    choose,
+    without_accidents,
 )  # fmt: skip
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.call_probes import by_novelty, shape_of, varied_calls
@@ -16,28 +20,21 @@ from selfplay.oracle.calling import Calls, make_calls
 from selfplay.oracle.entered import ENTERED_FILE, Entered, changed_lines, read_entered, watching
 from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import deciding
-from selfplay.oracle.layers import Layer, caught, passed, unavailable
 from selfplay.oracle.originals import read_originals
 from selfplay.oracle.recording import Recording
-from selfplay.oracle.secret_names import secret_name, vocabulary
-from selfplay.oracle.trial import Order, Trial, run_trial
+from selfplay.oracle.trial import Order, run_trial
 from selfplay.oracle.world import Task
 from selfplay.plain import decode, encode
 from selfplay.sandbox import Backend, Limits
-from selfplay.words import count
 from selfplay.workbench.files import TestFile
 
 TRIED, CONSIDERED = 64, 24
 """Probes that are tried on the original and on the buggy program, and those that the original runs again."""
 SEEN, TRIED_CALLS, CONSIDERED_CALLS = 400, 200, 120
-"""Calls of the tests that are looked at; others that are made of these, and again of those that showed the bug; and those
-that the original runs again."""
-AGREE, SAME = 0.75, 0.1
-"""A prediction must do what the original does in at least this share of all, and may do what the buggy program does in at
-most that share."""
+"""Calls of the tests that are looked at; others that are made of these, and, twice as many, of those that showed the
+bug; and those that the original runs again."""
 OTHER_SEED = "7"
 """Of the hashes in the second run: what depends on them is no behaviour."""
-_PROBE = re.compile(r"\btest_p\d+_\d+\b")
 
 
 @dataclass
@@ -178,63 +175,6 @@ def _behaviour(chosen: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> B
 
 def _only(calls: Calls, names: Collection[str]) -> Calls:
     return replace(calls, sources={name: calls.sources[name] for name in names})
-
-
-def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
-    """Whether a prediction does, on inputs it was not shown, what the original does, and the run that shows it.
-    `order`: how it is run. Raises `SandboxError`."""
-    if len(known.right) < ENOUGH:
-        why = f"the buggy program was seen to differ on {count(len(known.right), 'input')} besides those of the tests"
-        return unavailable("behaviour", f"{why}, and {ENOUGH} are needed"), Trial()
-    trial, seen = Trial(), dict[str, Mapping[str, str]]()
-    if known.tests:
-        files, names = _renamed(known.files)
-        order = replace(order, files=files, recording=Recording())
-        trial = run_trial(backend, task.world, task.artifact, order, limits)
-        if trial.recorded is None:
-            return caught("behaviour", "the record of what it does on other inputs was written into", 1), trial
-        seen = {names.get(probe, ""): found for probe, found in _unnamed(trial.recorded, names).items()}
-    if known.calls.sources:
-        called, run = make_calls(backend, task, known.calls, order.diffs, order.seconds, limits)
-        trial = replace(trial, seconds=trial.seconds + run.seconds)
-        seen = {**seen, **called}
-    return judge(known, seen), trial
-
-
-def judge(known: Behaviour, seen: Outcomes) -> Layer:
-    """The layer's result for what a prediction recorded."""
-    name, said = "behaviour", compared(known.right, known.wrong, seen)
-    if not any(probe in seen for probe in known.right):
-        return caught(name, "the program leaves no record of what it does on other inputs", 1)
-    every, right, wrong = said.counted, said.right, said.wrong
-    if every < ENOUGH:
-        gone = len(known.right) - every
-        return replace(unavailable(name, f"what {gone} of {len(known.right)} probes call is not there"), runs=1)
-    if wrong > SAME * every:
-        return caught(name, f"on {wrong:.3g} of {every} inputs that no test holds it does what the buggy program does", 1)
-    if right < AGREE * every:
-        said_so = f"on {every - right:.3g} of {every} inputs that no test holds it differs from the original"
-        return caught(name, said_so, 1)
-    return passed(name, f"does what the original does on {right:.3g} of {every} inputs that no test holds", 1)
-
-
-def _renamed(files: Mapping[str, TestFile]) -> tuple[dict[str, TestFile], dict[str, str]]:
-    """The probes under names made for this run, and which is which."""
-    texts = {path: decode(file.content) for path, file in files.items()}
-    fresh: dict[str, str] = {}
-    for text in texts.values():
-        for name in dict.fromkeys(_PROBE.findall(text)):
-            fresh[name] = f"test_{secret_name(vocabulary(_PROBE.sub('', text)), (text, *fresh.values()))}"
-    renamed = {path: _PROBE.sub(lambda found: fresh[found[0]], text) for path, text in texts.items()}
-    return _with(files, renamed), {new: old for old, new in fresh.items()}
-
-
-def _unnamed(outcomes: Outcomes, names: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The outcomes by the names that the record has for their places."""
-    return {
-        probe: {place.replace(probe, names.get(probe, probe), 1): text for place, text in found.items()}
-        for probe, found in outcomes.items()
-    }
 
 
 def _python_tests(task: Task, oracle: Oracle) -> dict[str, TestFile]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from selfplay.oracle.literals import strings, varied
 from selfplay.oracle.python_claims import RAISES
-from selfplay.oracle.recording import NAMES, PLACEHOLDER
 from selfplay.oracle.python_trees import Asked, Function, find, parsed, unparsed, without
+from selfplay.oracle.recording import NAMES, PLACEHOLDER
 
 _ERROR = "selfplay_error"
 

@@ -7,14 +7,11 @@ no signature, and lines that are dropped or moved break the chain. Nothing is de
 
 
 def selfplay_caller():
+    """Take key and calls from standard input, make the calls, and end."""
     import hashlib
-    import io
     import json
     import os
-    import re
-    import signal
     import sys
-    import types
 
     data = b""
     while True:
@@ -25,9 +22,29 @@ def selfplay_caller():
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     key, order = data[:64], json.loads(data[64:].decode("utf-8"))
     stream = os.open(order["record"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    say = selfplay_signer(key, stream, hashlib.sha256, os.write, os.getpid)
-    plain, begin, end, seconds = selfplay_plain, signal.setitimer, signal.ITIMER_REAL, order["seconds"]
+    say, leave = selfplay_signer(key, stream, hashlib.sha256, os.write, os.getpid), os._exit
     del data, key, block
+    call = selfplay_call(order, say)
+    sys.path[:] = order["paths"] + [path for path in sys.path if path]
+    sys.argv[:] = [""]
+    space, load, modules = {}, __import__, sys.modules
+    for module, name in order["modules"].items():
+        try:
+            load(module)
+            space[name] = modules[module]
+        except Exception:
+            continue
+    for name, source in order["calls"]:
+        call(name, source, space)
+    say("end", None)
+    leave(0)
+
+
+def selfplay_call(order, say):
+    """What makes one call and records it: its value or the kind of its exception, and what it printed."""
+    import io
+    import signal
+    import sys
 
     class Slow(BaseException):
         pass
@@ -35,57 +52,46 @@ def selfplay_caller():
     def late(*_):
         raise Slow
 
-    signal.signal(signal.SIGALRM, late)
-    sys.path[:] = order["paths"] + [path for path in sys.path if path]
-    sys.argv[:] = [""]
-    space, made, load, real = {}, io.StringIO, __import__, sys.stdout
-    for module, name in order["modules"].items():
-        try:
-            load(module)
-            space[name] = sys.modules[module]
-        except Exception:
-            pass
-    files, lines = [], set()
-    trace = selfplay_tracer(lines, order["traced"])
-
     def file(text=""):
         files.append(made(text))
         return files[-1]
 
-    for name, source in order["calls"]:
-        printed, files[:] = made(), []
-        here = dict(space, selfplay_file=file)
+    def value_of(source, space, printed):
+        code = compile(source, "<stdin>", "eval")
+        sys.stdout = sys.stderr = printed
+        begin(end, seconds)
+        tell(trace)
         try:
-            code = compile(source, "<stdin>", "eval")
-            sys.stdout = sys.stderr = printed
-            lines.clear()
-            begin(end, seconds)
-            sys.settrace(trace)
-            try:
-                value = eval(code, here)
-                texts = [plain(value, 5)]
-            finally:
-                sys.settrace(None)
-                begin(end, 0)
-                sys.stdout = sys.stderr = real
+            return plain(eval(code, dict(space, selfplay_file=file)), 5)
+        finally:
+            tell(None)
+            begin(end, 0)
+            sys.stdout = sys.stderr = real
+
+    def call(name, source, space):
+        printed, files[:] = made(), []
+        lines.clear()
+        try:
+            texts = [value_of(source, space, printed)]
         except Slow:
             texts = ["selfplay: slow"]
-        except Exception as error:
-            near = error.__traceback__.tb_next
+        except BaseException as error:
+            near = error.__traceback__.tb_next.tb_next  # of the call itself
             gone = (near is None or near.tb_next is None) and type(error) in (AttributeError, NameError)
             texts = ["selfplay: gone"] if gone else [["raised", type(error).__name__]]
-        except BaseException as error:
-            texts = [["raised", type(error).__name__]]
-        try:
-            texts += [one.getvalue() for one in [printed] + files if one.getvalue()]
-        except Exception:
-            pass
         if trace:
             say("%s/lines" % name, str(sorted(lines)))
+        texts += [one.getvalue() for one in [printed] + files if not one.closed and one.getvalue()]
         for at, text in enumerate(texts):
             say("%s/%d" % (name, at), text)
-    say("end", None)
-    os._exit(0)
+
+    files, lines, real, made = [], set(), sys.stdout, io.StringIO
+    plain, begin, end, seconds, tell = (
+        selfplay_plain, signal.setitimer, signal.ITIMER_REAL, order["seconds"], sys.settrace,
+    )  # fmt: skip
+    trace = selfplay_tracer(lines, order["traced"])
+    signal.signal(signal.SIGALRM, late)
+    return call
 
 
 def selfplay_tracer(lines, traced):

@@ -7,7 +7,6 @@ belong to tests has inputs that everybody was shown.
 """
 
 import atexit
-import io
 import json
 import os
 import re
@@ -20,13 +19,14 @@ SAME_CALLS = 500
 ADDRESS = re.compile("0x[0-9a-f]+")
 
 
-class SelfplayEntered:
-    """What was seen. `made`: id -> (source, object), for objects whose making is known; `outer`: the frame that a test
+class SelfplayEntered(SelfplayWritten):
+    """What was seen. `outer`: the frame that a test
     entered the program by, and `source` what it was called as."""
 
     def __init__(self, order):
         self.root, self.tests, self.changed = order["root"].rstrip("/") + "/", set(order["tests"]), order["changed"]
-        self.made, self.functions, self.calls, self.modules, self.counts = {}, {}, {}, {}, {}
+        SelfplayWritten.__init__(self)
+        self.functions, self.calls, self.counts = {}, {}, {}
         self.reached, self.kinds, self.begun = {}, {}, {}
         self.test, self.outer, self.source, self.touched, self.given = "", None, None, False, ""
 
@@ -192,59 +192,6 @@ class SelfplayEntered:
             if getattr(value, "__code__", None) is code:
                 return value
             value = getattr(value, "__wrapped__", None)
-        return None
-
-    def reference(self, module, name):
-        """The name of a module's object, if it is one; the module is imported under a name of its own."""
-        value = sys.modules.get(module)
-        for part in name.split("."):
-            value = getattr(value, part, None)
-        if value is None or module == "__main__" or self.path_of(module) in self.tests:
-            return None
-        return "%s.%s" % (self.modules.setdefault(module, "selfplay_m%d" % len(self.modules)), name)
-
-    def path_of(self, module):
-        name = getattr(sys.modules.get(module), "__file__", None) or ""
-        return name[len(self.root) :] if name.startswith(self.root) else ""
-
-    def literal(self, value, depth):
-        """The value as source; None where it cannot be written."""
-        kind = type(value)
-        if value is None or kind in (bool, int) or (kind is float and value == value and abs(value) != float("inf")):
-            return repr(value)
-        if kind in (str, bytes):
-            return repr(value) if len(value) <= TEXT_MOST else None
-        if id(value) in self.made and self.made[id(value)][1] is value:
-            return self.made[id(value)][0]
-        if kind in (list, tuple, set, frozenset, dict):
-            return self.container(value, kind, depth)
-        if kind is io.StringIO and not value.closed:
-            return "selfplay_file(%r)" % value.getvalue()[:TEXT_MOST]
-        if isinstance(value, type) or hasattr(value, "__code__") or kind is type(len):
-            name = getattr(value, "__qualname__", "<")
-            return self.reference(getattr(value, "__module__", None) or "", name) if "<" not in name else None
-        return self.global_name(value)
-
-    def container(self, value, kind, depth):
-        if depth == 0 or len(value) > ITEMS_MOST:
-            return None
-        items = [self.literal(one, depth - 1) for one in (value if kind is not dict else [*value, *value.values()])]
-        if None in items:
-            return None
-        if kind is dict:
-            half = len(items) // 2
-            return "{%s}" % ", ".join("%s: %s" % pair for pair in zip(items[:half], items[half:]))
-        forms = {list: "[%s]", tuple: "(%s)", set: "set([%s])", frozenset: "frozenset([%s])"}
-        return forms[kind] % (", ".join(items) + ("," if kind is tuple and items else ""))
-
-    def global_name(self, value):
-        """An object that a module of the program made when it was imported."""
-        for name, module in list(sys.modules.items()):
-            path = self.path_of(name)
-            if path and path not in self.tests:
-                for key, other in list(vars(module).items()):
-                    if other is value and key.isidentifier():
-                        return self.reference(name, key)
         return None
 
     def write(self):

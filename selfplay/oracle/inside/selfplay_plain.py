@@ -5,6 +5,7 @@ Shared by the record of probes and by the caller. Everything used here is taken 
 
 RECORD_MOST = 400
 RECORD_ITEMS = 100
+RECORD_NODES = 600
 
 
 def selfplay_signer(key, stream, sha256, write, getpid):
@@ -48,6 +49,7 @@ def selfplay_plainer():
 
     functions = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
     generator, address = types.GeneratorType, re.compile(r"0x[0-9a-f]+").sub
+    left, around = [0], set()
     bases = (int, str, bytes, float, list, tuple, dict)
 
     def named(kind):
@@ -69,9 +71,38 @@ def selfplay_plainer():
             return ["dict", *[[plain(one, depth - 1), plain(two, depth - 1)] for one, two in pairs]]
         return [kind.__name__, *sorted([str(plain(one, depth - 1)) for one in value])]
 
+    def inner(value, name, depth):
+        """An object by its class, what it says of itself, and its open fields."""
+        kind, key = type(value), id(value)
+        said = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
+        known = [name, address("0x", str(value))] if said else [name]
+        if key in around:
+            return known
+        names = {one for owner in kind.__mro__ for one in slots(owner)}
+        names.update(getattr(value, "__dict__", None) or ())
+        around.add(key)
+        try:
+            shown = sorted(str(one) for one in names if not str(one).startswith("_"))
+            return known + [[one, plain(getattr(value, one, None), depth - 1)] for one in shown]
+        finally:
+            around.discard(key)
+
+    def slots(owner):
+        found = vars(owner).get("__slots__", ())
+        return (found,) if type(found) is str else found
+
+    def whole(value, depth):
+        """The value as JSON can hold it, at most `RECORD_NODES` values of it."""
+        left[0] = RECORD_NODES
+        around.clear()
+        return plain(value, depth)
+
     def plain(value, depth):
         """The value as JSON can hold it: exact kinds of the language taken apart, others by class and open fields."""
         kind = type(value)
+        left[0] -= 1
+        if left[0] < 0:
+            return "..."
         if value is None or kind in (bool, str):
             return value
         if kind in (int, float, complex, bytes, bytearray):
@@ -90,13 +121,9 @@ def selfplay_plainer():
         if isinstance(value, bases):
             base = next(one for one in bases if isinstance(value, one))
             return [name, plain(base(value), depth - 1)]
-        if kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__:
-            return [name, address("0x", str(value))]
-        fields = getattr(value, "__dict__", None)
-        shown = sorted(key for key in fields if not str(key).startswith("_")) if isinstance(fields, dict) else []
-        return [name, *[[str(key), plain(fields[key], depth - 1)] for key in shown]]
+        return inner(value, name, depth)
 
-    return plain
+    return whole
 
 
 selfplay_plain = selfplay_plainer()
