@@ -10,8 +10,10 @@ from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_either, print_json, print_line, print_page
 from selfplay.cli.trust import TrustOption, trusted
+from selfplay.cli.weak import WeakOption, weak_chosen
 
 if TYPE_CHECKING:
+    from selfplay.oracle.assurance import Weak
     from selfplay.sandbox import Backend
 
 
@@ -61,6 +63,7 @@ def grade(
         Path | None, typer.Option(help="Predictions for a run: JSON or JSON lines of instance_id and model_patch.")
     ] = None,
     counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
+    weak: WeakOption = "count",
     workers: Annotated[int | None, typer.Option(min=1, help="Predictions at a time (default: one per core).")] = None,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
@@ -77,28 +80,32 @@ def grade(
         "give --patch FILE for one bug, or --predictions FILE for a run",
     )
     refuse(one and workers, "--workers", "one patch is graded by one worker: it goes with --predictions")
+    settle = weak_chosen(weak)
     backend = opened(sandbox, image, runtime)
     trust = trusted(path, trust)
     if predictions is not None:
-        resolved = _grade_run(path, predictions, backend, counterfactual, workers, as_json, trust)
+        resolved = _grade_run(path, predictions, backend, counterfactual, settle, workers, as_json, trust)
     else:
         assert patch is not None
         from selfplay.commands.grade import grade_file
+        from selfplay.oracle.assurance import settled
         from selfplay.report.progress import LiveWatcher
         from selfplay.report.tables import grade_table
 
         with LiveWatcher(f"grading {patch.name}"):
-            graded = grade_file(path, patch, backend, counterfactual=counterfactual, trust=trust)
+            graded = settled(grade_file(path, patch, backend, counterfactual=counterfactual, trust=trust), settle)
         print_either(as_json, graded.to_json(), lambda: grade_table(path.name, graded))
         resolved = graded.resolved
     raise typer.Exit(0 if resolved else 1)
 
 
 def _grade_run(
-    run: Path, file: Path, backend: "Backend", counterfactual: bool, workers: int | None, as_json: bool, trust: bool
-) -> bool:
+    run: Path, file: Path, backend: "Backend", counterfactual: bool, weak: "Weak", workers: int | None, as_json: bool,
+    trust: bool,
+) -> bool:  # fmt: skip
     """Grade a file of predictions; returns whether all are resolved."""
     from selfplay.commands.predictions import grade_predictions, read_predictions
+    from selfplay.oracle.assurance import settled
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import grades_table
     from selfplay.rollout.many import one_per_core
@@ -110,8 +117,8 @@ def _grade_run(
             run, diffs, backend, workers=one_per_core(workers), counterfactual=counterfactual, trust=trust
         )
         for bug, graded in found:
-            grades[bug] = graded
-            watcher.done(f"{bug}: {graded.reason}")
+            grades[bug] = settled(graded, weak)
+            watcher.done(f"{bug}: {grades[bug].reason}")
     ordered = dict(sorted(grades.items()))
     print_either(as_json, {bug: graded.to_json() for bug, graded in ordered.items()}, lambda: grades_table(ordered))
     return all(graded.resolved for graded in grades.values())

@@ -12,6 +12,7 @@ from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, op
 from selfplay.cli.output import print_run
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, policy_options
 from selfplay.cli.trust import TrustOption, trusted
+from selfplay.cli.weak import WeakOption, weak_chosen
 
 
 @app.command()
@@ -42,6 +43,7 @@ def solve(
     unauditable: Annotated[
         bool, typer.Option("--unauditable", help="Also attempt bugs whose worlds cannot be searched for the answer.")
     ] = False,
+    weak: WeakOption = "count",
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
@@ -57,7 +59,7 @@ def solve(
     options = policy_options(base_url, api_key_env, option)
     order = SolveOrder(
         run_dir, attempts, policy, promote, workers, counterfactual, options, name, tuple(bug or ()),
-        trusted(run_dir, trust), unauditable,
+        trusted(run_dir, trust), unauditable, weak_chosen(weak),
     )  # fmt: skip
     try:
         with LiveWatcher() as watcher:

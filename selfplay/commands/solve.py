@@ -21,6 +21,7 @@ from selfplay.curriculum.stored import wishes
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.curriculum.trust import require
 from selfplay.errors import SelfplayError
+from selfplay.oracle.assurance import Weak
 from selfplay.oracle.audit import Audit, AuditState
 from selfplay.repository import Prepared, rebuild
 from selfplay.rollout.controls import CONTROLS, control_named
@@ -43,7 +44,7 @@ class SolveOrder:
     second-order bugs, at most that many per bug. `workers` None means one per core. `options`: the policy's, by name.
     `name`: what its attempts are filed under, None for the policy's own name. `bugs`: the bugs to attempt, each by its
     id or a unique prefix of it; all if empty. `trust`: what the run wants to run or fetch is allowed. `unauditable`:
-    also attempt bugs whose worlds cannot be audited."""
+    also attempt bugs whose worlds cannot be audited. `weak`: what becomes of grades that are weakly assured."""
 
     run: Path
     attempts: int = 8
@@ -56,6 +57,7 @@ class SolveOrder:
     bugs: tuple[str, ...] = ()
     trust: bool = False
     unauditable: bool = False
+    weak: Weak = "count"
 
 
 class SolveWatcher(Protocol):
@@ -162,6 +164,7 @@ async def _solved(
             seed=pool.setting("seed", int, 0),
             counterfactual=order.counterfactual,
             unauditable=order.unauditable,
+            weak=order.weak,
         )
         await solve_pool(run, pool, order.attempts, order.per_parent, wanted, watcher)
 

@@ -84,6 +84,7 @@ def _attempt(task: SolverKey, outcome: SolverOutcome, played: dict[str, Any]) ->
             grading_seconds=outcome.grading_seconds,
             changed_lines=outcome.changed_lines,
             left_out=outcome.left_out,
+            assurance=outcome.assurance,
             **played,
         ),
     )

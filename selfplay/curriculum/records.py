@@ -58,13 +58,14 @@ class EpisodeFigures(PlayFigures):
 
 
 class AttemptFigures(PlayFigures):
-    """What is counted in an attempt. `left_out`: changed paths that were not graded; `player`: the policy's own
-    name."""
+    """What is counted in an attempt. `left_out`: changed paths that were not graded; `player`: the policy's own name;
+    `assurance`: of one that passed every layer."""
 
     grading_seconds: Seconds = 0.0
     changed_lines: Count | None = None
     player: str = ""
     left_out: tuple[str, ...] = ()
+    assurance: Literal["", "full", "weak"] = ""
 
 
 @dataclass(frozen=True)

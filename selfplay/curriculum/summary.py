@@ -174,6 +174,7 @@ def _solving(pool: Curriculum, every: Iterable[Attempt]) -> dict[str, Any]:
             "order_1": solve_rates(_counts(attempt for attempt in own if attempt.bug not in children)),
             "order_2": solve_rates(_counts(attempt for attempt in own if attempt.bug in children)),
             "reasons": dict(Counter(attempt.reason for attempt in own)),
+            "assurance": dict(Counter(one.figures.assurance for one in own if one.figures.assurance)),
             "seconds": spread([round(attempt.figures.seconds, 2) for attempt in own]),
         }
     return found

@@ -10,9 +10,10 @@ from dataclasses import replace
 from selfplay.oracle.calibration import Calibration, ImpossibleTests, Oracle
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.events import comparable
-from selfplay.oracle.instrument import Instrumented, deciding, impossible, with_canaries
+from selfplay.oracle.instrument import Instrumented, deciding, impossible, new_names, with_canaries
 from selfplay.oracle.observe import observe
 from selfplay.oracle.originals import read_originals
+from selfplay.oracle.secret_names import remembered
 from selfplay.oracle.trial import END_MARK, Order, Trial, count, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
@@ -30,7 +31,8 @@ def calibrate(
     made = with_canaries(originals, sorted(oracle.fail_to_pass))
     runs, trial = 0, Trial()
     for canaries, witness in ((made, asks), (made, False), (Instrumented(), asks), (Instrumented(), False)):
-        order = Order((), oracle.seconds, files=canaries.files, witness=witness, keep_compiled=bool(canaries.files))
+        kept = bool(canaries.files)
+        order = Order((), oracle.seconds, files=canaries.files, witness=witness, runner=True, keep_compiled=kept)
         trial = run_trial(backend, task.world, task.artifact, order, limits)
         runs += 1
         if _sound(trial, oracle):
@@ -56,13 +58,14 @@ def second_look(
 def find_impossible(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits()) -> ImpossibleTests:
     """What the counterfactual can use: found by one run of the original with tests that cannot pass."""
     originals = deciding(read_originals(task.world, task.artifact.test_files), oracle.wanted)
-    files = impossible(originals, sorted(oracle.fail_to_pass))
+    with remembered() as drawn:
+        files = impossible(originals, sorted(oracle.fail_to_pass))
     order = Order((), oracle.seconds, files=files, keep_compiled=True)
     trial = run_trial(backend, task.world, task.artifact, order, limits)
     if trial.stage is not None or trial.timed_out:
         why = trial.error or f"they did not end within {oracle.seconds:.0f} s"
         raise OracleError(f"the original cannot be run with tests that cannot pass: {why}", "Run `selfplay validate`.")
-    return ImpossibleTests(files, trial.compiled, oracle.wanted - trial.passed)
+    return ImpossibleTests(files, trial.compiled, oracle.wanted - trial.passed, new_names(drawn, originals))
 
 
 def _calibration(made: Instrumented, trial: Trial, oracle: Oracle, runs: int, task: Task) -> Calibration:

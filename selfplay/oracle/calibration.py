@@ -4,22 +4,20 @@ A calibration is made once per bug (`calibrate.py`). It contains the secret name
 kept where no solver can read it. As JSON it is stored beside the bug, for every process that grades.
 """
 
-import base64
 import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from selfplay.answers import shaped
 from selfplay.errors import SelfplayError
-from selfplay.oracle.behaviour import Behaviour, Outcomes
-from selfplay.oracle.calling import Calls
+from selfplay.oracle import stored_values as stored
+from selfplay.oracle.behaviour import Behaviour
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 5
+FORMAT = 6
 """Version of a stored calibration: one with another number is made again."""
 
 
@@ -42,11 +40,13 @@ class Oracle:
 
 @dataclass(frozen=True)
 class ImpossibleTests:
-    """Test files whose tests cannot pass, their compiled forms, and the ids that did not pass with them."""
+    """Test files whose tests cannot pass, their compiled forms, the ids that did not pass with them, and the secret
+    names in the files."""
 
     files: Mapping[str, TestFile]
     compiled: Mapping[str, bytes]
     tests: frozenset[str]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,20 +88,22 @@ class Calibration:
         made, never, shown = self.made, self.impossible, self.behaviour
         return {
             "format": FORMAT, "made": {
-                "files": _files(made.files), "must_pass": [*made.must_pass], "must_fail": [*made.must_fail],
+                "files": stored.files(made.files), "must_pass": [*made.must_pass], "must_fail": [*made.must_fail],
                 "copies": [[*pair] for pair in made.copies.items()], "false_claims": [*made.false_claims],
+                "names": [*made.names],
             },
-            "compiled": _blobs(self.compiled), "must_pass": [*self.must_pass], "must_fail": [*self.must_fail],
+            "compiled": stored.blobs(self.compiled), "must_pass": [*self.must_pass], "must_fail": [*self.must_fail],
             "copies": [*self.copies], "false_claims": [*self.false_claims], "witnessed": sorted(self.witnessed),
             "witness_end": self.witness_end, "replaced": sorted(self.replaced), "rewritten": sorted(self.rewritten),
             "exit_zero": self.exit_zero, "end_mark": self.end_mark, "seconds": self.seconds, "runs": self.runs,
             "events": sorted([*event] for event in self.events),
             "impossible": never and {
-                "files": _files(never.files), "compiled": _blobs(never.compiled), "tests": sorted(never.tests),
+                "files": stored.files(never.files), "compiled": stored.blobs(never.compiled),
+                "tests": sorted(never.tests), "names": [*never.names],
             },
             "behaviour": shown and {
-                "files": _files(shown.files), "calls": _calls(shown.calls),
-                "right": _plain(shown.right), "wrong": _plain(shown.wrong),
+                "files": stored.files(shown.files), "calls": stored.calls(shown.calls),
+                "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
             },
         }  # fmt: skip
 
@@ -142,7 +144,7 @@ class CalibrationFailure:
         """Raises `UnreadableCalibration` for anything that `to_json` of this version does not give."""
         try:
             said = _checked(value)["failure"]
-            return cls(_text(said["message"]), _text(said["hint"]))
+            return cls(stored.text(said["message"]), stored.text(said["hint"]))
         except (KeyError, TypeError) as error:
             raise _unreadable(f"{type(error).__name__}: {error}") from error
 
@@ -170,99 +172,23 @@ def _calibration(value: dict[str, Any]) -> Calibration:
     made, never, shown = value["made"], value["impossible"], value["behaviour"]
     return Calibration(
         made=Instrumented(
-            _files_of(made["files"]), _texts(made["must_pass"]), _texts(made["must_fail"]),
-            {_text(word): _text(copied) for word, copied in made["copies"]}, _texts(made["false_claims"]),
+            stored.files_of(made["files"]), stored.texts(made["must_pass"]), stored.texts(made["must_fail"]),
+            {stored.text(word): stored.text(copied) for word, copied in made["copies"]},
+            stored.texts(made["false_claims"]), stored.texts(made["names"]),
         ),
-        compiled=_blobs_of(value["compiled"]), must_pass=_counts(value["must_pass"]),
-        must_fail=_counts(value["must_fail"]), copies=_counts(value["copies"]),
-        false_claims=_counts(value["false_claims"]), witnessed=frozenset(_texts(value["witnessed"])),
-        witness_end=_flag(value["witness_end"]), replaced=frozenset(_texts(value["replaced"])),
-        rewritten=frozenset(_texts(value["rewritten"])), exit_zero=_flag(value["exit_zero"]),
-        end_mark=_flag(value["end_mark"]), seconds=float(value["seconds"]), runs=_count(value["runs"]),
-        events=frozenset(_event(one) for one in value["events"]),
+        compiled=stored.blobs_of(value["compiled"]), must_pass=stored.counts(value["must_pass"]),
+        must_fail=stored.counts(value["must_fail"]), copies=stored.counts(value["copies"]),
+        false_claims=stored.counts(value["false_claims"]), witnessed=frozenset(stored.texts(value["witnessed"])),
+        witness_end=stored.flag(value["witness_end"]), replaced=frozenset(stored.texts(value["replaced"])),
+        rewritten=frozenset(stored.texts(value["rewritten"])), exit_zero=stored.flag(value["exit_zero"]),
+        end_mark=stored.flag(value["end_mark"]), seconds=float(value["seconds"]), runs=stored.count(value["runs"]),
+        events=frozenset(stored.event_of(one) for one in value["events"]),
         impossible=None if never is None else ImpossibleTests(
-            _files_of(never["files"]), _blobs_of(never["compiled"]), frozenset(_texts(never["tests"])),
+            stored.files_of(never["files"]), stored.blobs_of(never["compiled"]),
+            frozenset(stored.texts(never["tests"])), stored.texts(never["names"]),
         ),
         behaviour=None if shown is None else Behaviour(
-            _files_of(shown["files"]), _calls_of(shown["calls"]), _outcomes(shown["right"]), _outcomes(shown["wrong"]),
+            stored.files_of(shown["files"]), stored.calls_of(shown["calls"]), stored.outcomes_of(shown["right"]),
+            stored.outcomes_of(shown["wrong"]),
         ),
     )  # fmt: skip
-
-
-def _blob(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
-def _blobs(blobs: Mapping[str, bytes]) -> dict[str, str]:
-    return {path: _blob(data) for path, data in blobs.items()}
-
-
-def _files(files: Mapping[str, TestFile]) -> dict[str, list[Any]]:
-    return {path: [_blob(file.content), file.executable, file.mtime] for path, file in files.items()}
-
-
-def _blobs_of(value: Any) -> dict[str, bytes]:
-    return {path: base64.b64decode(_text(data), validate=True) for path, data in value.items()}
-
-
-def _files_of(value: Any) -> dict[str, TestFile]:
-    return {
-        path: TestFile(base64.b64decode(_text(content), validate=True), _flag(executable), _count(mtime))
-        for path, (content, executable, mtime) in value.items()
-    }
-
-
-def _calls(calls: Calls) -> dict[str, Any]:
-    return {"python": calls.python, "paths": [*calls.paths], "modules": dict(calls.modules),
-            "sources": dict(calls.sources)}  # fmt: skip
-
-
-def _calls_of(value: Any) -> Calls:
-    """Raises `AnswerError`, a `ValueError`, for anything that is no calls."""
-    found: Calls = shaped(Calls, value)
-    return found
-
-
-def _plain(outcomes: Outcomes) -> dict[str, dict[str, str]]:
-    return {probe: dict(places) for probe, places in outcomes.items()}
-
-
-def _outcomes(value: Any) -> Outcomes:
-    return {
-        _text(probe): {_text(place): _text(said) for place, said in places.items()} for probe, places in value.items()
-    }
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not text")
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError(f"{value!r} is not a list")
-    return tuple(_text(one) for one in value)
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int:
-        raise TypeError(f"{value!r} is not a whole number")
-    return value
-
-
-def _counts(value: Any) -> tuple[int, ...]:
-    if not isinstance(value, list):
-        raise TypeError(f"{value!r} is not a list")
-    return tuple(_count(one) for one in value)
-
-
-def _event(value: Any) -> Event:
-    kind, place, detail = _texts(value)
-    return kind, place, detail
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{value!r} is neither true nor false")
-    return value

@@ -36,9 +36,11 @@ ENDING = (*NEVER, "tracing", "objects", "memory")
 OWN = (f"{ORACLE}/", "/tmp/selfplay")
 
 
-def hook_order(tests: Iterable[str], ends: Collection[str]) -> bytes:
-    """What the hook is told, as JSON. `tests`: the paths of the tests; `ends`: the kinds that end the run."""
-    return json.dumps({"root": WORKDIR, "tests": areas(tests), "own": OWN, "ends": sorted(ends)}).encode("ascii")
+def witness_order(tests: Iterable[str], ends: Collection[str], runner: bool) -> bytes:
+    """What the witness and its hook are told, as JSON. `tests`: the paths of the tests; `ends`: the kinds that end the
+    run; `runner`: whether to look for functions of the runner that are replaced, which takes time."""
+    told = {"root": WORKDIR, "tests": areas(tests), "own": OWN, "ends": sorted(ends), "runner": runner}
+    return json.dumps(told).encode("ascii")
 
 
 def areas(tests: Iterable[str]) -> list[str]:
@@ -83,4 +85,3 @@ def sentence(event: Event) -> str:
     kind, place, detail = event
     where = {"": "code outside the repository", "tests": "a test, by what the program gave it,"}.get(place, place)
     return f"{where} {KINDS.get(kind, kind)} while it runs ({detail})"
-

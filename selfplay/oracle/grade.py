@@ -9,6 +9,7 @@ defence.
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
 from selfplay.errors import SelfplayError
@@ -17,6 +18,7 @@ from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.events import Event, new_events, sentence
 from selfplay.oracle.layers import Layer
+from selfplay.oracle.renewal import renewed
 from selfplay.oracle.screen import Submission, newly_used, nothing_left, refused_inside, submission
 from selfplay.oracle.second_look import look
 from selfplay.oracle.trial import Order, Trial, run_trial
@@ -27,6 +29,8 @@ from selfplay.workbench.files import TestFile
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+WEAK = "weak"
+"""The reason of a grade that passed every layer, and is refused because it is weakly assured (`assurance.py`)."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,8 @@ class Grade:
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """For a resolved prediction, why that is assured only weakly; empty when it is assured fully."""
-        return layers.weaknesses(self.layers) if self.resolved else ()
+        """For a prediction that passed every layer, why that is assured only weakly; empty when it is assured fully."""
+        return layers.weaknesses(self.layers) if self.resolved or self.reason == WEAK else ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, in the order a person reads them."""
@@ -85,7 +89,7 @@ class Grader:
         """The grade of a prediction. Failures in its run become the reason of its grade, not an error.
 
         Raises `SandboxError` when no sandbox is available or it is lost. At most one sandbox is live at a time."""
-        return safely(lambda: self._grade(backend, prediction))
+        return safely(lambda: replace(self, calibration=renewed(self.calibration))._grade(backend, prediction))
 
     def _grade(self, backend: Backend, prediction: bytes | str) -> Grade:
         screened = _screened(self.task, prediction)
@@ -106,7 +110,8 @@ class Grader:
     def _run(self, backend: Backend, diff: str, before: tuple[Layer, ...]) -> Grade:
         known, oracle = self.calibration, self.oracle
         diffs = (*self.task.diffs, diff) if diff else self.task.diffs
-        trial = self._trial(backend, self._order(diffs, known.made.files, known.compiled))
+        order = replace(self._order(diffs, known.made.files, known.compiled), runner=True)
+        trial = self._trial(backend, order)
         spent = Grade(False, "", "", before, runs=int(trial.stage != "apply"), seconds=trial.seconds)
         if stopped := self._stopped(trial):
             return replace(spent, reason=stopped.name, detail=stopped.reason, layers=(*before, stopped))
@@ -175,7 +180,9 @@ class Grader:
         impossible = never.tests & self.oracle.fail_to_pass
         diffs = (*self.task.diffs, diff)
         if impossible:  # set up like the first run, so that code cannot distinguish them
-            trial = self._trial(backend, self._order(diffs, never.files, never.compiled))
+            beside, compiled = self._beside()
+            order = self._order(diffs, {**never.files, **beside}, {**never.compiled, **compiled})
+            trial = self._trial(backend, order)
             if broken := _broken(trial):  # the original gave outcomes here: no result is not a result
                 return layers.caught(name, f"without any result: {broken[1]}", 1), trial
             still = sorted(trial.passed & never.tests)
@@ -189,6 +196,14 @@ class Grader:
             what = "the tests do not end" if trial.timed_out else "every F2P test passes"
             return layers.caught(name, f"{what} with the bug planted back", 1), trial
         return layers.passed(name, "F2P tests fail with the bug planted back", 1), trial
+
+    def _beside(self) -> tuple[dict[str, TestFile], dict[str, bytes]]:
+        """The empty Python files that the first run has beside its tests: what lies in one run lies in the other."""
+        known = self.calibration
+        files = {path: file for path, file in known.made.files.items()
+                 if path.endswith(".py") and path not in self.task.artifact.test_files}  # fmt: skip
+        stems = tuple(f"/{PurePosixPath(path).stem}." for path in files)
+        return files, {path: data for path, data in known.compiled.items() if any(stem in path for stem in stems)}
 
     def _stopped(self, trial: Trial) -> Layer | None:
         """The layer that says so when the hook ended this run."""

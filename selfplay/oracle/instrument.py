@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from selfplay.oracle import javascript_tests, python_tests, shell_claims
-from selfplay.oracle.secret_names import secret_name, vocabulary
+from selfplay.oracle.secret_names import as_class, remembered, secret_name, vocabulary
 from selfplay.plain import decode, encode
 from selfplay.workbench.files import TestFile
 
@@ -32,13 +32,15 @@ _SHELL = (".sh", ".bash", ".bats")
 class Instrumented:
     """`files`: what to write. `must_pass`, `must_fail`: words that occur in the ids of those canaries. `copies`: word
     in a copy's id -> word in the id of the copied test (its function's name). `false_claims`: words in the ids of tests
-    that assert something wrong about the program, and fail when the program is right."""
+    that assert something wrong about the program, and fail when the program is right. `names`: every secret name in the
+    files, which each grading draws anew (`renewal.py`)."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     must_pass: tuple[str, ...] = ()
     must_fail: tuple[str, ...] = ()
     copies: Mapping[str, str] = field(default_factory=dict)
     false_claims: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,24 @@ def word(odd: bool, path: str = "", text: str = "") -> Word:
 def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]) -> Instrumented:
     """Canaries and renamed copies in the test files with F2P tests; canaries in the smallest few of the other files.
     For a shell suite they are separate files."""
+    with remembered() as drawn:
+        made = _with_canaries(originals, fail_to_pass)
+    return replace(made, names=new_names(drawn, originals))
+
+
+def new_names(drawn: Sequence[str], originals: Mapping[str, TestFile]) -> tuple[str, ...]:
+    """The drawn names, each once, that no test file of the original holds."""
+    texts = [decode(file.content) for file in originals.values()]
+    fresh = (name for name in dict.fromkeys(drawn) if not any(form in text for text in texts for form in forms(name)))
+    return tuple(fresh)
+
+
+def forms(name: str) -> tuple[str, ...]:
+    """How a secret name may stand in a file."""
+    return (name, as_class(name)) if "_" in name else (name,)
+
+
+def _with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]) -> Instrumented:
     made = Instrumented()
     usable = [path for path in originals if holds_tests(path, originals[path])]
     chosen = sorted(path for path in usable if _holds(path, originals[path], fail_to_pass))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from selfplay.oracle.literals import strings, varied
 from selfplay.oracle.python_claims import RAISES
 from selfplay.oracle.python_trees import Asked, Function, find, parsed, unparsed, without
-from selfplay.oracle.recording import NAMES, PLACEHOLDER
+from selfplay.oracle.recording import LOCAL, NAMES, PLACEHOLDER
 
-_ERROR = "selfplay_error"
+_ERROR = LOCAL
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _written(tree: ast.Module, made: dict[int, list[Function]]) -> str:
 
     tests = {id(function) for function, _ in find(tree)}
     changed: ast.Module = Instead().visit(tree)
-    changed.body.insert(_first(changed), ast.ImportFrom(PLACEHOLDER.decode(), [ast.alias(one) for one in NAMES], 0))
+    changed.body.insert(_first(changed), ast.ImportFrom(PLACEHOLDER, [ast.alias(one) for one in NAMES], 0))
     return unparsed(changed)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from selfplay.oracle.python_claims import VARIANTS, falsified, other_value, with_few_cases
 from selfplay.oracle.python_trees import Asked, Function, Owner, find, parsed, unparsed, without
-from selfplay.oracle.secret_names import secret_name, vocabulary
+from selfplay.oracle.secret_names import as_class, secret_name, vocabulary
 from selfplay.oracle.variants import chosen
 from selfplay.plain import syntax_tree
 
@@ -153,7 +153,7 @@ def _canaries(words: Sequence[str], known: Sequence[str], kinds: _Kinds) -> list
 
 def _class(known: Sequence[str], bases: str, methods: Sequence[str]) -> str:
     """A class of tests under a secret name."""
-    name = secret_name(known, ()).title().replace("_", "")
+    name = as_class(secret_name(known, ()))
     return f"\n\nclass Test{name}{bases}:\n" + "\n".join(methods) + "\n"
 
 

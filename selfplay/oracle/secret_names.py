@@ -6,7 +6,9 @@ A special form (hexadecimal, for example) would let a patch recognise them witho
 import hashlib
 import re
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 _COMMON = (
     "default", "empty", "single", "nested", "simple", "order", "value", "names", "keeps", "returns", "handles", "long",
@@ -14,6 +16,18 @@ _COMMON = (
 )  # fmt: skip
 MOST_WORDS = 200
 _CHOICE = secrets.SystemRandom()
+_DRAWN: ContextVar[list[str] | None] = ContextVar("drawn", default=None)
+
+
+@contextmanager
+def remembered() -> Iterator[list[str]]:
+    """The names that are drawn meanwhile."""
+    drawn = list[str]()
+    token = _DRAWN.set(drawn)
+    try:
+        yield drawn
+    finally:
+        _DRAWN.reset(token)
 
 
 def vocabulary(text: str) -> tuple[str, ...]:
@@ -27,14 +41,37 @@ def some_words(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(_CHOICE.sample(sorted(words), min(len(words), MOST_WORDS))))
 
 
-def secret_name(words: Collection[str], taken: Collection[str], odd: bool | None = None, joint: str = "_") -> str:
-    """A name of four words, from these and from words that any suite could use, that does not occur in the texts
-    `taken`. `odd` asks for this parity of its hash; `joint` separates the words."""
-    pool = sorted({*words, *_COMMON})
+def secret_name(
+    words: Collection[str], taken: Iterable[Container[str]], odd: bool | None = None, joint: str = "_",
+    length: int = 0,
+) -> str:  # fmt: skip
+    """A name of four words, from these and from words that any suite could use, that is not in any text, or set of
+    names, of `taken`. `odd` asks for this parity of its hash, `length` for so many characters; `joint`
+    separates the words."""
+    pool, taken = sorted({*words, *_COMMON}), list(taken)
     while True:
-        name = joint.join(_CHOICE.choice(pool) for _ in range(4))
+        name = _long(pool, length, joint) if length else joint.join(_CHOICE.choice(pool) for _ in range(4))
         if (odd is None or is_odd(name) == odd) and not any(name in text for text in taken):
+            drawn = _DRAWN.get()
+            if drawn is not None:
+                drawn.append(name)
             return name
+
+
+def _long(pool: Sequence[str], length: int, joint: str) -> str:
+    """Four words with so many characters in all; the last is cut or repeated where none fits."""
+    first = joint.join(_CHOICE.choice(pool) for _ in range(3))
+    left = length - len(first) - len(joint)
+    if left < 3:
+        first = joint.join(_CHOICE.choice(pool)[:3] for _ in range(3))
+        left = length - len(first) - len(joint)
+    fit = [word for word in pool if len(word) == left] or [(word * left)[:left] for word in pool]
+    return first + joint + _CHOICE.choice(fit)
+
+
+def as_class(name: str) -> str:
+    """The name as a class would have it."""
+    return name.title().replace("_", "")
 
 
 def is_odd(name: str) -> bool:

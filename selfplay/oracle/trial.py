@@ -13,8 +13,8 @@ from typing import Any
 from selfplay.answers import AnswerError, answer, lines
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
-from selfplay.oracle.events import Event, hook_order, paths_of_tests
-from selfplay.oracle.recording import Recording, under_name
+from selfplay.oracle.events import Event, paths_of_tests, witness_order
+from selfplay.oracle.recording import Recording
 from selfplay.oracle.signed import Signed
 from selfplay.sandbox import Backend, Limits, World
 from selfplay.workbench.files import TestFile
@@ -47,10 +47,10 @@ class Order:
     """What to run: `diffs` in order, then `optional` if it applies; then the test files are restored, then `files` are
     written with their `compiled` forms.
 
-    `witness`: use the second reporter, and end the run at an event of the kinds `ends`. `recording`: the test files
-    hold probes, which record by this. `keep_compiled`: let the run
-    write compiled files, and keep those of `files`. `seconds`: time limit of the script. `read`: files to read
-    afterwards, into `found`. `hash_seed`: another order of sets and of the like than the world's.
+    `witness`: use the second reporter, and end the run at an event of the kinds `ends`; with `runner` it also says
+    which functions of the runner were replaced. `recording`: the test files hold probes, which record by this.
+    `keep_compiled`: let the run write compiled files, and keep those of `files`. `seconds`: time limit of the script.
+    `read`: files to read afterwards, into `found`. `hash_seed`: another order of sets and of the like than the world's.
     """
 
     diffs: tuple[str, ...]
@@ -60,6 +60,7 @@ class Order:
     compiled: Mapping[str, bytes] = field(default_factory=dict)
     witness: bool = False
     ends: tuple[str, ...] = ()
+    runner: bool = False
     recording: Recording | None = None
     keep_compiled: bool = False
     read: tuple[str, ...] = ()
@@ -77,10 +78,10 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
     module = f"w{secrets.token_hex(8)}"  # an unknown name, so no module can shadow it
     files, modules, recording = dict(order.files), list[str](), order.recording
     if recording is not None:  # first: its key comes first on standard input
-        files, modules = under_name(files, module), [recording.source()]
+        files, modules = recording.under_name(files, module), [recording.source()]
     if order.witness:
         modules.append(_WITNESS)
-    stdin = (recording.key.encode() if recording else b"") + (key and key + _hook_order(artifact, order))
+    stdin = (recording.key.encode() if recording else b"") + (key and key + _witness_order(artifact, order))
     request = Request(
         world, artifact.test_script, artifact.test_parser, order.seconds, limits,
         diffs=order.diffs, names=order.names, optional=order.optional, restore=artifact.test_files,
@@ -105,9 +106,9 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
 _WITNESS = "\n\n".join(inside.text(name) for name in _WITNESS_SOURCES)
 
 
-def _hook_order(artifact: Artifact, order: Order) -> bytes:
+def _witness_order(artifact: Artifact, order: Order) -> bytes:
     tests = paths_of_tests({*artifact.test_files, *order.files}, (artifact.bug_inject,))
-    return hook_order(tests, order.ends)
+    return witness_order(tests, order.ends, order.runner)
 
 
 def count(trial: Trial, word: str, outcome: str) -> int:
@@ -141,7 +142,7 @@ class Witnessed:
 
 def read_witness(data: bytes, key: bytes) -> Witnessed:
     """What the lines say that are correctly signed, in order, and records; reading stops at the first other line."""
-    seen = Witnessed()
+    seen, ended = Witnessed(), False
     for number, line in enumerate(lines(data), 1):
         mac, _, said = line.partition(b" ")
         if not hmac.compare_digest(mac, hmac.new(key, said, "sha256").hexdigest().encode()):
@@ -150,14 +151,15 @@ def read_witness(data: bytes, key: bytes) -> Witnessed:
         if record is None or record[0] != number:
             break
         _, kind, test, outcome = record
-        if kind == "end":
-            seen.end = int(outcome) if isinstance(outcome, int) else None
-            break
-        if kind == "replaced":
-            seen.replaced.append(test)
-        elif kind == "event":
+        if kind == "event":  # also after the end, as programs run on
             what, _, place = test.partition("\n")
             seen.events.append((what, place, str(outcome)))
+        elif ended:
+            break
+        elif kind == "end":
+            ended, seen.end = True, int(outcome) if isinstance(outcome, int) else None
+        elif kind == "replaced":
+            seen.replaced.append(test)
         else:
             seen.outcomes[test] = str(outcome)
     return seen

@@ -66,7 +66,8 @@ class InjectorOutcome:
 @dataclass(frozen=True)
 class SolverOutcome:
     """The outcome of an attempt. `diff`: what was graded; `left_out`: changed paths that were not graded; `reason` and
-    `detail` come from the grade; `changed_lines`: None where the diff cannot be read."""
+    `detail` come from the grade; `changed_lines`: None where the diff cannot be read; `assurance`: full or
+    weak, of one that passed every layer."""
 
     resolved: bool
     reason: str
@@ -77,6 +78,7 @@ class SolverOutcome:
     suite_runs: int = 0
     grading_seconds: float = 0.0
     changed_lines: int | None = None
+    assurance: Literal["", "full", "weak"] = ""
 
 
 K = TypeVar("K", InjectorKey, SolverKey)

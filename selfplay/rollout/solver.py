@@ -12,6 +12,7 @@ from pathlib import Path
 from selfplay.artifact import Artifact, Bug
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored import oracle_of, read_bug, task_of
+from selfplay.oracle.assurance import Weak, assurance, settled
 from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.grade import Grade, Grader, grade_without_running
@@ -36,7 +37,7 @@ from selfplay.workbench import RunCache
 @dataclass(frozen=True)
 class SolverRun:
     """What the attempts of one run share. `policy`: the name under which they are filed. `unauditable`: whether bugs
-    whose worlds cannot be audited are attempted."""
+    whose worlds cannot be audited are attempted. `weak`: what becomes of grades that are weakly assured."""
 
     prepared: Prepared
     policy: str
@@ -48,6 +49,7 @@ class SolverRun:
     limits: Limits = field(default_factory=Limits)
     calibrations: Calibrations = field(default_factory=Calibrations)
     unauditable: bool = False
+    weak: Weak = "count"
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ async def _graded(run: SolverRun, ready: ReadyBug, lease: Backend, changes: Chan
     if refused is not None:
         return found, refused
     calibration = await calibrated(run, ready, lease)
-    return found, await run.workers.run(grader_of(run, ready, calibration).grade, lease, found.diff)
+    grade = await run.workers.run(grader_of(run, ready, calibration).grade, lease, found.diff)
+    return found, settled(grade, run.weak)
 
 
 async def calibrated(run: SolverRun, ready: ReadyBug, lease: Backend) -> Calibration:
@@ -133,5 +136,14 @@ def solver_outcome(grade: Grade, diff: str, seconds: float, left_out: tuple[str,
     with contextlib.suppress(PatchError):
         changed = changed_lines(diff)
     return SolverOutcome(
-        grade.resolved, grade.reason, grade.detail, diff, seconds, left_out, grade.runs, grade.seconds, changed
+        grade.resolved,
+        grade.reason,
+        grade.detail,
+        diff,
+        seconds,
+        left_out,
+        grade.runs,
+        grade.seconds,
+        changed,
+        assurance(grade),
     )

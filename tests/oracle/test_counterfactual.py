@@ -9,9 +9,11 @@ import pytest
 from exploits.conftest import lab as lab
 from exploits.projects import MONEY, Lab, write
 
+from selfplay.artifact import Artifact
 from selfplay.oracle.calibrate import calibrate
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.trial import Order, Trial, run_trial
 from selfplay.oracle.world import Task
 from selfplay.patches import reverse
 from selfplay.sandbox import Backend, Limits, World
@@ -79,6 +81,20 @@ if "def test_share_is_fair" in _text and "\\n\\n\\ndef test_share_is_fair" not i
     {trick}
 """
 """A program that tells the impossible tests by how their file is written."""
+
+
+def test_the_same_files_lie_in_both_runs(lab: Callable[[str], Lab], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that lay in one alone told a program which run it was in."""
+    here, given = lab("python"), list[set[str]]()
+
+    def spied(backend: Backend, world: World, artifact: Artifact, order: Order, limits: Limits) -> Trial:
+        given.append({*order.files, *artifact.test_files})
+        return run_trial(backend, world, artifact, order, limits)
+
+    monkeypatch.setattr("selfplay.oracle.grade.run_trial", spied)
+    assert here.grade(here.diff(here.fix)).resolved
+    main, never = given
+    assert main == never and len(main - {*here.artifact.test_files}) == 2  # one beside each file with F2P tests
 
 
 @pytest.mark.slow

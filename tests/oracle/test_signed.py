@@ -16,11 +16,19 @@ r.selfplay_begin("test_b"); r.selfplay_saw(None)
 """
 
 
+def writer(recording: Recording) -> str:
+    """A program that records, by the names of this run."""
+    text = WRITER.format(module="m1")
+    for old, new in recording.names.items():
+        text = text.replace(old, new)
+    return text
+
+
 def written(folder: Path, before: str = "", key: str = "k" * 64) -> tuple[bytes, Recording]:
     """The record of a program that has replaced what it could, before it records."""
     recording = Recording(key=key, file=str(folder / "record"))
     (folder / "m1.py").write_text(recording.source())
-    program = f"import m1\n{before}\n{WRITER.format(module='m1')}"
+    program = f"import m1\n{before}\n{writer(recording)}"
     subprocess.run([sys.executable, "-c", program], cwd=folder, input=key.encode(), check=True)
     return (folder / "record").read_bytes(), recording
 
@@ -65,5 +73,5 @@ def test_a_record_that_another_changed_is_broken(tmp_path: Path) -> None:
 def test_without_a_key_nothing_is_recorded(tmp_path: Path) -> None:
     recording = Recording(file=str(tmp_path / "record"))
     (tmp_path / "m1.py").write_text(recording.source())
-    subprocess.run([sys.executable, "-c", WRITER.format(module="m1")], cwd=tmp_path, input=b"", check=True)
+    subprocess.run([sys.executable, "-c", writer(recording)], cwd=tmp_path, input=b"", check=True)
     assert not (tmp_path / "record").exists()

@@ -81,9 +81,10 @@ def signer(key, stream):
     return say
 
 
-def witness(say):
-    """The plugin that tells what each test did, and which functions of the runner were replaced."""
-    before, look = runners(), runners
+def witness(say, asked):
+    """The plugin that tells what each test did and, if `asked`, which functions of the runner were replaced."""
+    look = runners if asked else dict
+    before = look()
 
     class Witness:
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -111,12 +112,13 @@ def start():
         return lambda config: None
     stream = os.open(FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL | os.O_CLOEXEC, 0o600)
     say = signer(told[:KEY_BYTES], stream)
+    order = json.loads(told[KEY_BYTES:].decode())
     if hasattr(sys, "addaudithook"):
-        watch(json.loads(told[KEY_BYTES:].decode()), RUNNERS, say, stream)
+        watch(order, RUNNERS, say, stream)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(config):
-        config.pluginmanager.register(witness(say), "selfplay-witness")
+        config.pluginmanager.register(witness(say, order["runner"]), "selfplay-witness")
 
     return pytest_configure
 
