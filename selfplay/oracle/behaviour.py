@@ -1,84 +1,107 @@
 """What the original does on inputs that nobody was shown: values that can be stored, and how they are compared.
 
 The record is made once per bug (`observe.py`) and stays outside; the probes in it hold inputs, but no expected value. A
-probe counts if two runs of the original agree on it and the buggy program does something else. A prediction that does
-on them what the *buggy* program does is no repair, whatever tests it passes: it knows their cases. One that differs
-from both did something that nothing specifies; it is refused only if it seldom does what the original does. Deviation
-from the paper: there a prediction is judged by the tests alone.
+probe counts if two runs of the original agree on it and the buggy program does something else. A repair does on nearly
+all of them what the original does, and on few what the *buggy* program does: a program that knows the tests' cases, or
+half of the repair, does not. Deviation from the paper: there a prediction is judged by the tests alone.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Literal
 
-from selfplay.answers import AnswerError, answer, lines
+from selfplay.oracle.calling import Calls
 from selfplay.oracle.events import Event
 from selfplay.workbench.files import TestFile
 
-MOST_RECORDS, MOST_FIELDS = 200_000, 100_000
-"""Lines of a record that are read; values of one, most of them inside its text."""
-KEPT = 12
-"""Probes that each prediction runs."""
-GONE = '"selfplay: gone"'
-"""The first outcome of a probe that calls what is not there."""
+KEPT, KEPT_CALLS = 12, 40
+"""Probes that each prediction runs: tests with other inputs, and calls of the program."""
 ENOUGH = 4
 """Fewer probes show too little: a prediction is not judged by them, and its grade is weakly assured."""
+GONE, SLOW = '"selfplay: gone"', '"selfplay: slow"'
+"""Outcomes of a call of what is not there, and of one that was stopped."""
 Outcomes = Mapping[str, Mapping[str, str]]
 """Probe -> its outcomes by their place; each is plain JSON, or a digest of it."""
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """`files`: the probes, in place of the tests. `right`: what the original does where the buggy program does
-    something else; `wrong`: what that one does. `runs`: what it took to find out; `events`: what the programs did to
-    their interpreter meanwhile; these are not stored with it."""
+    """`files`: the probes in place of the tests; `calls`: those that are calls. `right`: what the original does where
+    the buggy program does something else; `wrong`: what that one does. `runs`: what it took to find out; `events`: what
+    the programs did to their interpreter meanwhile; these are not stored with it."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
+    calls: Calls = field(default_factory=Calls)
     right: Outcomes = field(default_factory=dict)
     wrong: Outcomes = field(default_factory=dict)
     runs: int = field(default=0, compare=False)
     events: tuple[Event, ...] = field(default=(), compare=False)
 
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The probes that are tests."""
+        return tuple(probe for probe in self.right if probe not in self.calls.sources)
 
-def verdict(
-    right: Mapping[str, str], wrong: Mapping[str, str], seen: Mapping[str, str]
-) -> Literal["right", "wrong", "other", "gone"]:
-    """`right`, `wrong` or `other`: what the outcomes of one probe are like, where the two programs differ; `gone` when
-    it calls what only they have."""
-    if GONE in seen.values() and GONE not in right.values():
-        return "gone"
+
+@dataclass(frozen=True)
+class Compared:
+    """What a prediction did on the probes that count, each probe with the same weight. `right`, `wrong`: how many
+    probes' worth of outcomes are the original's, and the buggy program's."""
+
+    counted: int
+    right: float
+    wrong: float
+
+
+def compared(right: Outcomes, wrong: Outcomes, seen: Outcomes) -> Compared:
+    """Outcome by outcome. A call of what the prediction has no more does not count."""
+    counted = [probe for probe in right if not _gone(right[probe], seen.get(probe, {}))]
+    both = [_shares(right[probe], wrong[probe], seen.get(probe, {})) for probe in counted]
+    return Compared(len(counted), sum(one for one, _ in both), sum(other for _, other in both))
+
+
+def _gone(right: Mapping[str, str], seen: Mapping[str, str]) -> bool:
+    return GONE in seen.values() and GONE not in right.values()
+
+
+def _shares(right: Mapping[str, str], wrong: Mapping[str, str], seen: Mapping[str, str]) -> tuple[float, float]:
     here = {place: seen.get(place, "") for place in right}
-    return "right" if here == dict(right) else "wrong" if here == dict(wrong) else "other"
-
-
-def outcomes(data: bytes) -> dict[str, dict[str, str]]:
-    """What the probes recorded. The first record of a place counts; lines that are no records do not."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
-    for line in islice(lines(data), MOST_RECORDS):
-        with suppress(AnswerError):
-            place, text = answer(tuple[str, str], line, values=MOST_FIELDS)
-            found[place.partition("/")[0]].setdefault(place, text)
-    return dict(found)
+    same = sum(here[place] == right[place] for place in right)
+    buggy = sum(here[place] == wrong[place] for place in right)
+    return same / len(right), buggy / len(right)
 
 
 def choose(
-    names: Sequence[Mapping[str, str]], first: Outcomes, second: Outcomes, buggy: Outcomes, most: int
+    groups: Mapping[str, str], first: Outcomes, second: Outcomes, buggy: Outcomes, most: int
 ) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    """At most `most` probes that tell the two programs apart, spread over the tests, with both outcomes."""
-    by_test: dict[str, list[str]] = defaultdict(list)
+    """At most `most` probes that tell the two programs apart, with both outcomes. `groups`: each probe with what it was
+    made of; by turns of these."""
+    by_group: dict[str, list[str]] = defaultdict(list)
     telling: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
-    for name, test in ((name, test) for one in names for name, test in one.items()):
+    for name, group in groups.items():
         now, again, wrong = (dict(run.get(name, {})) for run in (first, second, buggy))
+        if not now or {GONE, SLOW} & {*now.values(), *again.values()}:
+            continue
         places = [place for place in now if now[place] == again.get(place) and now[place] != wrong.get(place, "")]
         if places:
             telling[name] = {place: now[place] for place in places}, {place: wrong.get(place, "") for place in places}
-            by_test[test].append(name)
+            by_group[group].append(name)
     kept: list[str] = []
     while len(kept) < min(most, len(telling)):
-        for probes in by_test.values():
+        for probes in by_group.values():
             if probes and len(kept) < most:
                 kept.append(probes.pop(0))
     return {name: telling[name] for name in kept}
+
+
+def raising(outcomes: Mapping[str, str]) -> str:
+    """The kind of exception with which a call ended; empty when it ended without one."""
+    last = next(iter(outcomes.values()), "")
+    return last if last.startswith('["raised"') else ""
+
+
+def without_accidents(made: Mapping[str, str], outcomes: Outcomes, seen: Collection[str]) -> dict[str, str]:
+    """The calls that end as calls of the tests may: an exception that none of those raises is what happens on an input
+    that nothing is specified for."""
+    known = {raising(outcomes.get(name, {})) for name in seen}
+    return {name: group for name, group in made.items() if raising(outcomes.get(name, {})) in known | {""}}

@@ -17,7 +17,7 @@ from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 4
+FORMAT = 6
 """Version of a stored calibration: one with another number is made again."""
 
 
@@ -102,8 +102,8 @@ class Calibration:
                 "tests": sorted(never.tests), "names": [*never.names],
             },
             "behaviour": shown and {
-                "files": stored.files(shown.files), "right": stored.plain_outcomes(shown.right),
-                "wrong": stored.plain_outcomes(shown.wrong),
+                "files": stored.files(shown.files), "calls": stored.calls(shown.calls),
+                "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
             },
         }  # fmt: skip
 
@@ -188,6 +188,7 @@ def _calibration(value: dict[str, Any]) -> Calibration:
             frozenset(stored.texts(never["tests"])), stored.texts(never["names"]),
         ),
         behaviour=None if shown is None else Behaviour(
-            stored.files_of(shown["files"]), stored.outcomes_of(shown["right"]), stored.outcomes_of(shown["wrong"]),
+            stored.files_of(shown["files"]), stored.calls_of(shown["calls"]), stored.outcomes_of(shown["right"]),
+            stored.outcomes_of(shown["wrong"]),
         ),
     )  # fmt: skip

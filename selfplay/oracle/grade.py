@@ -18,9 +18,9 @@ from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.events import Event, new_events, sentence
 from selfplay.oracle.layers import Layer
-from selfplay.oracle.observe import look
 from selfplay.oracle.renewal import renewed
 from selfplay.oracle.screen import Submission, newly_used, nothing_left, refused_inside, submission
+from selfplay.oracle.second_look import look
 from selfplay.oracle.trial import Order, Trial, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits, SandboxError

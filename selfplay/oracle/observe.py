@@ -3,48 +3,38 @@
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
-from selfplay.oracle import python_probes, recorded
-from selfplay.oracle.behaviour import ENOUGH, KEPT, Behaviour, Outcomes, choose, outcomes, verdict
+from selfplay.oracle import python_probes
+from selfplay.oracle.behaviour import (
+    KEPT,
+    KEPT_CALLS,
+    Behaviour,
+    Outcomes,
+    choose,
+    without_accidents,
+)  # fmt: skip
 from selfplay.oracle.calibration import Oracle
+from selfplay.oracle.call_probes import by_novelty, shape_of, varied_calls
+from selfplay.oracle.calling import Calls, make_calls
+from selfplay.oracle.entered import ENTERED_FILE, Entered, changed_lines, read_entered, watching
 from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import deciding
-from selfplay.oracle.layers import Layer, caught, passed, unavailable
 from selfplay.oracle.originals import read_originals
-from selfplay.oracle.trial import Order, Trial, run_trial
+from selfplay.oracle.recording import Recording
+from selfplay.oracle.trial import Order, run_trial
 from selfplay.oracle.world import Task
 from selfplay.plain import decode, encode
 from selfplay.sandbox import Backend, Limits
-from selfplay.words import count
 from selfplay.workbench.files import TestFile
 
-RECORD = "/tmp/selfplay-record"
-TRIED, CONSIDERED = 64, 20
+TRIED, CONSIDERED = 64, 24
 """Probes that are tried on the original and on the buggy program, and those that the original runs again."""
-WRONG, RIGHT = 0.5, 0.34
-"""A prediction may do what the buggy program does in less than this share of the probes, and must do what the original
-does in at least that."""
+SEEN, TRIED_CALLS, CONSIDERED_CALLS = 400, 200, 120
+"""Calls of the tests that are looked at; others that are made of these, and, twice as many, of those that showed the
+bug; and those that the original runs again."""
 OTHER_SEED = "7"
 """Of the hashes in the second run: what depends on them is no behaviour."""
-
-
-def observe(
-    backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits(), *, witness: bool = False
-) -> Behaviour:
-    """Try probes on the original, twice, and on the buggy program; the result has none where the suite cannot be
-    probed. `witness`: with what the programs do to their interpreter. Raises `SandboxError` when no sandbox is
-    available."""
-    bench = _Bench(backend, task, oracle, limits, witness, _python_tests(task, oracle))
-    originals = {path: decode(file.content) for path, file in bench.files.items()}
-    seed, wanted = secrets.randbits(64), sorted(oracle.fail_to_pass)
-    made = {path: python_probes.probed(path, text, wanted, TRIED, seed) for path, text in originals.items()}
-    shown = _tried(bench, {path: probes for path, probes in made.items() if probes is not None and probes.names})
-    if len(shown.right) < ENOUGH and bench.files:
-        path = max(sorted(bench.files), key=lambda one: sum(one in test for test in wanted))
-        calls = recorded.of_calls(path, bench.calls(), TRIED, seed)
-        other = _tried(bench, {path: calls}) if calls is not None else Behaviour()
-        shown = max(shown, other, key=lambda one: len(one.right))
-    return replace(shown, runs=bench.runs, events=tuple(bench.events))
 
 
 @dataclass
@@ -56,79 +46,135 @@ class _Bench:
     oracle: Oracle
     limits: Limits
     witness: bool
-    files: dict[str, TestFile]
+    files: Mapping[str, TestFile]
     runs: int = 0
     events: list[Event] = field(default_factory=list)
 
-    def outcomes(self, texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "") -> Outcomes:
-        """What the probes in these files record, and nothing of the other files."""
-        rest = {path: python_probes.emptied(decode(file.content)) for path, file in self.files.items()}
+    def run(
+        self, texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "", watched: bool = False
+    ) -> tuple[Outcomes, Entered]:
+        """What the probes in these files record, and, when it is `watched`, how they enter the program."""
+        texts = {path: watching(self.task, text) for path, text in texts.items()} if watched else texts
         order = Order(
-            tuple(diffs), self.oracle.seconds, files=_with(self.files, {**rest, **texts}), hash_seed=hash_seed,
-            witness=self.witness,
-        )  # fmt: skip
-        trial = _run(self.backend, self.task, order, self.limits)
-        self.runs += 1
-        self.events += trial.events
-        return outcomes(_record(trial))
-
-    def calls(self) -> recorded.Calls:
-        """The calls that one run of the original's tests makes."""
-        order = Order(
-            (), self.oracle.seconds, plugin=recorded.plugin(self.task, sorted(self.oracle.fail_to_pass)),
-            read=(recorded.CALLS_FILE,),
+            tuple(diffs), self.oracle.seconds, files=_with(self.files, texts), hash_seed=hash_seed,
+            witness=self.witness and not watched, recording=Recording(), read=(ENTERED_FILE,),
         )  # fmt: skip
         trial = run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
         self.runs += 1
-        return recorded.read_calls(trial.found.get(recorded.CALLS_FILE, b""))
+        self.events += trial.events
+        return trial.recorded or {}, read_entered(trial.found.get(ENTERED_FILE, b""))
+
+    def call(
+        self, calls: Calls, diffs: Sequence[str] = (), hash_seed: str = "0",
+        traced: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    ) -> Outcomes:  # fmt: skip
+        """What the calls do."""
+        limit = self.oracle.seconds
+        return make_calls(self.backend, self.task, calls, diffs, limit, self.limits, hash_seed, traced)[0]
 
 
-def _tried(bench: _Bench, found: Mapping[str, python_probes.Probed]) -> Behaviour:
-    """The probes that tell the original from the buggy program."""
-    if not found:
+def observe(
+    backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits(), *, witness: bool = False
+) -> Behaviour:
+    """Try probes on the original, twice, and on the buggy program; the result has none where the suite cannot be
+    probed. `witness`: with what the programs do to their interpreter. Raises `SandboxError` when no sandbox is
+    available."""
+    bench = _Bench(backend, task, oracle, limits, witness, _python_tests(task, oracle))
+    if not bench.files:
         return Behaviour()
+    originals = {path: decode(file.content) for path, file in bench.files.items()}
+    shown = bench.run(originals, watched=True)[1]
+    tests, calls = _tests(bench, originals, shown), _calls(bench, shown)
+    return replace(
+        tests, calls=calls.calls, right={**tests.right, **calls.right}, wrong={**tests.wrong, **calls.wrong},
+        runs=bench.runs, events=tuple(bench.events),
+    )  # fmt: skip
+
+
+def _tests(bench: _Bench, originals: Mapping[str, str], shown: Entered) -> Behaviour:
+    """The F2P tests with other inputs. A probe whose inputs do not reach the program, or do so in a test, too, shows
+    nothing that was not shown."""
+    seed, wanted = secrets.randbits(64), sorted(bench.oracle.fail_to_pass)
+    made = {path: python_probes.probed(path, text, wanted, TRIED, seed) for path, text in originals.items()}
+    found = {path: probes for path, probes in made.items() if probes is not None and probes.names}
+    if not found or not shown.digests:
+        return Behaviour()
+    rest = {path: python_probes.emptied(text) for path, text in originals.items() if path not in found}
 
     def holding(probes: Collection[str]) -> dict[str, str]:
-        return {path: python_probes.only(one.text, probes) for path, one in found.items()}
+        return rest | {path: python_probes.only(one.text, probes) for path, one in found.items()}
 
-    names = [one.names for one in found.values()]
-    every = {path: one.text for path, one in found.items()}
-    first, buggy = bench.outcomes(every), bench.outcomes(every, bench.task.diffs)
-    likely = choose(names, first, first, buggy, CONSIDERED)
+    every = rest | {path: one.text for path, one in found.items()}
+    first, entered = bench.run(every, watched=True)
+    groups = {
+        name: test for one in found.values() for name, test in one.names.items()
+        if set(entered.reached.get(name, ())) - shown.digests
+    }  # fmt: skip
+    if not groups:
+        return Behaviour()
+    buggy = bench.run(holding(groups), bench.task.diffs)[0]
+    likely = choose(groups, first, first, buggy, CONSIDERED)
     if not likely:
         return Behaviour()
-    again = bench.outcomes(holding(likely), hash_seed=OTHER_SEED)
-    chosen = choose(names, first, again, buggy, KEPT)
-    right, wrong = ({name: both[side] for name, both in chosen.items()} for side in (0, 1))
-    rest = {path: python_probes.emptied(decode(file.content)) for path, file in bench.files.items()}
-    return Behaviour(_with(bench.files, {**rest, **holding(chosen)}), right, wrong)
+    again = bench.run(holding(likely), hash_seed=OTHER_SEED)[0]
+    chosen = choose(groups, first, again, buggy, KEPT)
+    return replace(_behaviour(chosen), files=_with(bench.files, holding(chosen)))
 
 
-def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
-    """Whether a prediction does, on inputs it was not shown, what the original does, and the run that shows it.
-    `order`: how it is run. Raises `SandboxError`."""
-    if len(known.right) < ENOUGH:
-        why = f"the buggy program was seen to differ on {count(len(known.right), 'input')} besides those of the tests"
-        return unavailable("behaviour", f"{why}, and {ENOUGH} are needed"), Trial()
-    trial = _run(backend, task, replace(order, files=known.files), limits)
-    return judge(known, outcomes(_record(trial))), trial
-
-
-def judge(known: Behaviour, seen: Outcomes) -> Layer:
-    """The layer's result for what a prediction recorded."""
-    name = "behaviour"
+def _calls(bench: _Bench, shown: Entered) -> Behaviour:
+    """Calls of the program, far from those of the tests: made of these, and then of those that show the bug."""
+    seed = secrets.randbits(64)
+    seen = shown.ordered(SEEN, bench.oracle.fail_to_pass, seed)
     if not seen:
-        return caught(name, "the program leaves no record of what it does on other inputs", 1)
-    told = [verdict(known.right[probe], known.wrong[probe], seen.get(probe, {})) for probe in known.right]
-    said = [one for one in told if one != "gone"]
-    right, wrong, every = said.count("right"), said.count("wrong"), len(said)
-    if every < ENOUGH:
-        return unavailable(name, f"what {count(len(told) - every, 'probe')} of {len(told)} call is no longer there")
-    if wrong >= WRONG * every:
-        return caught(name, f"on {wrong} of {every} inputs that no test holds it does what the buggy program does", 1)
-    if right < RIGHT * every:
-        return caught(name, f"on {every - right} of {every} inputs that no test holds it differs from the original", 1)
-    return passed(name, f"does what the original does on {right} of {every} inputs that no test holds", 1)
+        return Behaviour()
+    tried = _Tried(bench, Calls(shown.python, shown.paths, shown.modules), changed_lines(bench.task))
+    tried.add((*seen, *varied_calls(seen, (), TRIED_CALLS, seed)))
+    names, of_tests = tried.names, tuple(tried.names)[: len(seen)]
+    telling = choose(names, tried.first, tried.first, tried.buggy, len(names))
+    tried.add(varied_calls([names[name] for name in telling], tuple(names.values()), 2 * TRIED_CALLS, seed + 1))
+    made = {name: source for name, source in names.items() if name not in of_tests}
+    groups = {name: f"{tried.lines.get(name)} {shape_of(made[name])}" for name in by_novelty(made, seen)}
+    groups = without_accidents(groups, tried.first, of_tests)
+    likely = choose(groups, tried.first, tried.first, tried.buggy, CONSIDERED_CALLS)
+    if not likely:
+        return Behaviour()
+    every = replace(tried.calls, sources=names)
+    again = bench.call(_only(every, likely), hash_seed=OTHER_SEED)
+    chosen = choose(groups, tried.first, again, tried.buggy, KEPT_CALLS)
+    return replace(_behaviour(chosen), calls=_only(every, chosen))
+
+
+@dataclass
+class _Tried:
+    """Calls that the original and the buggy program made. `lines`: which lines of what the bug changes ran."""
+
+    bench: _Bench
+    calls: Calls
+    traced: Mapping[str, Sequence[int]]
+    names: dict[str, str] = field(default_factory=dict)
+    first: dict[str, dict[str, str]] = field(default_factory=dict)
+    buggy: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    lines: dict[str, str] = field(default_factory=dict)
+
+    def add(self, sources: Sequence[str]) -> None:
+        fresh = {f"c{at}": source for at, source in enumerate(sources, len(self.names))}
+        if not fresh:
+            return
+        self.names.update(fresh)
+        calls = replace(self.calls, sources=fresh)
+        self.buggy.update(self.bench.call(calls, self.bench.task.diffs))
+        for name, found in self.bench.call(calls, traced=self.traced).items():
+            self.lines[name] = found.get(f"{name}/lines", "")
+            self.first[name] = {place: text for place, text in found.items() if place != f"{name}/lines"}
+
+
+def _behaviour(chosen: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> Behaviour:
+    right, wrong = ({name: both[side] for name, both in chosen.items()} for side in (0, 1))
+    return Behaviour(right=right, wrong=wrong)
+
+
+def _only(calls: Calls, names: Collection[str]) -> Calls:
+    return replace(calls, sources={name: calls.sources[name] for name in names})
 
 
 def _python_tests(task: Task, oracle: Oracle) -> dict[str, TestFile]:
@@ -140,11 +186,3 @@ def _python_tests(task: Task, oracle: Oracle) -> dict[str, TestFile]:
 def _with(files: Mapping[str, TestFile], texts: Mapping[str, str]) -> dict[str, TestFile]:
     """The test files with these texts."""
     return {path: replace(files[path], content=encode(text)) for path, text in texts.items()}
-
-
-def _record(trial: Trial) -> bytes:
-    return trial.found.get(RECORD, b"")
-
-
-def _run(backend: Backend, task: Task, order: Order, limits: Limits) -> Trial:
-    return run_trial(backend, task.world, task.artifact, replace(order, read=(RECORD,)), limits)

@@ -10,13 +10,12 @@ import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from selfplay.oracle import inside
 from selfplay.oracle.literals import strings, varied
 from selfplay.oracle.python_claims import RAISES
 from selfplay.oracle.python_trees import Asked, Function, find, parsed, unparsed, without
+from selfplay.oracle.recording import LOCAL, NAMES, PLACEHOLDER
 
-_RECORD = "selfplay_record.py"
-_ERROR = "selfplay_error"
+_ERROR = LOCAL
 
 
 @dataclass(frozen=True)
@@ -27,12 +26,10 @@ class Probed:
     names: dict[str, str]
 
 
-def probed(
-    path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int, *, kept: bool = False
-) -> Probed | None:
+def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int) -> Probed | None:
     """The file with at most `most` probes of its F2P tests; None where there is none, or the text is not Python.
 
-    `kept`: a test itself is a probe, too. The same arguments give the same probes."""
+    The same arguments give the same probes."""
     tree = parsed(text)
     if tree is None:
         return None
@@ -43,8 +40,7 @@ def probed(
     names, made = dict[str, str](), dict[int, list[Function]]()
     pool = strings(tree)
     for number, (function, _) in enumerate(chance.sample(wanted, min(len(wanted), most))):
-        others = _different(function, max(1, most // len(wanted)), chance, pool)
-        for variant, one in enumerate((*others, function) if kept else others):
+        for variant, one in enumerate(_different(function, max(1, most // len(wanted)), chance, pool)):
             name = f"test_p{number}_{variant}"
             names[name] = function.name
             made.setdefault(id(function), []).append(_probe(one, name))
@@ -92,7 +88,17 @@ def _written(tree: ast.Module, made: dict[int, list[Function]]) -> str:
         visit_AsyncFunctionDef = visit_FunctionDef
 
     tests = {id(function) for function, _ in find(tree)}
-    return f"{unparsed(Instead().visit(tree))}\n\n{inside.text(_RECORD)}"
+    changed: ast.Module = Instead().visit(tree)
+    changed.body.insert(_first(changed), ast.ImportFrom(PLACEHOLDER, [ast.alias(one) for one in NAMES], 0))
+    return unparsed(changed)
+
+
+def _first(tree: ast.Module) -> int:
+    """Where the first statement that may stand anywhere has its place: before whatever loads the program."""
+    at = int(ast.get_docstring(tree) is not None)
+    while at < len(tree.body) and getattr(tree.body[at], "module", None) == "__future__":
+        at += 1
+    return at
 
 
 def _probe(function: Function, name: str) -> Function:

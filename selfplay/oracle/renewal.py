@@ -17,7 +17,6 @@ from selfplay.plain import decode, encode
 from selfplay.workbench.files import TestFile
 
 _PROBE = re.compile(rb"\btest_p\d+_\d+\b")
-_OURS = re.compile(rb"(?<![\w/-])(?:selfplay_(?!m\d)|Selfplay)\w+|\bRECORD_(?:MOST|ITEMS)\b")
 
 
 def renewed(known: Calibration) -> Calibration:
@@ -85,20 +84,18 @@ class _Names:
 
 
 def _probes(shown: Behaviour) -> Behaviour:
-    """The probes under other names, and the program that records beside them."""
-    found = {name for file in shown.files.values() for form in (_PROBE, _OURS) for name in form.findall(file.content)}
+    """The probes under other names."""
+    found = {name for file in shown.files.values() for name in _PROBE.findall(file.content)}
     whole = "\n".join(decode(file.content) for file in shown.files.values())
     words, taken = some_words(re.findall(r"\btest\w*", whole)), set[str]()
     fresh = dict[bytes, bytes]()
     for name in sorted(found):
         drawn = secret_name(words, (whole, taken))
         taken.add(drawn)
-        fresh[name] = encode(f"test_{drawn}" if _PROBE.fullmatch(name) else drawn)
+        fresh[name] = encode(f"test_{drawn}")
 
     def named(content: bytes) -> bytes:
-        for form in (_PROBE, _OURS):
-            content = form.sub(lambda found: fresh.get(found[0], found[0]), content)
-        return content
+        return _PROBE.sub(lambda found: fresh.get(found[0], found[0]), content)
 
     def text(name: str) -> str:
         return decode(named(encode(name)))

@@ -5,7 +5,9 @@ import base64
 from collections.abc import Mapping
 from typing import Any
 
+from selfplay.answers import shaped
 from selfplay.oracle.behaviour import Outcomes
+from selfplay.oracle.calling import Calls
 from selfplay.oracle.events import Event
 from selfplay.workbench.files import TestFile
 
@@ -31,6 +33,18 @@ def files_of(value: Any) -> dict[str, TestFile]:
         path: TestFile(base64.b64decode(text(content), validate=True), flag(executable), count(mtime))
         for path, (content, executable, mtime) in value.items()
     }
+
+
+def calls(known: Calls) -> dict[str, Any]:
+    return {
+        "python": known.python, "paths": [*known.paths], "modules": dict(known.modules), "sources": dict(known.sources),
+    }  # fmt: skip
+
+
+def calls_of(value: Any) -> Calls:
+    """Raises `AnswerError`, a `ValueError`, for anything that is no calls."""
+    found: Calls = shaped(Calls, value)
+    return found
 
 
 def plain_outcomes(outcomes: Outcomes) -> dict[str, dict[str, str]]:

@@ -14,6 +14,8 @@ from selfplay.answers import AnswerError, answer, lines
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
 from selfplay.oracle.events import Event, paths_of_tests, witness_order
+from selfplay.oracle.recording import Recording
+from selfplay.oracle.signed import Signed
 from selfplay.sandbox import Backend, Limits, World
 from selfplay.workbench.files import TestFile
 from selfplay.workbench.running import ORACLE, Request, Run, run_tests
@@ -30,13 +32,14 @@ class Trial(Run):
 
     `witness`: id -> outcome, None when it was not asked for; `witness_end`: the exit status it saw, None when it did
     not reach the end; `replaced`: functions of the test runner that had been replaced at the end; `events`: what the
-    program did to its interpreter.
+    program did to its interpreter; `recorded`: what its probes recorded, None when that record is broken.
     """
 
     witness: Mapping[str, str] | None = None
     witness_end: int | None = None
     replaced: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
+    recorded: Signed | None = None
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,9 @@ class Order:
     written with their `compiled` forms.
 
     `witness`: use the second reporter, and end the run at an event of the kinds `ends`; with `runner` it also says
-    which functions of the runner were replaced. `keep_compiled`: let the run
-    write compiled files, and keep those of `files`. `seconds`: time limit of the script. `plugin`: source of a
-    plugin of pytest, instead of the witness. `read`: files to read afterwards, into `found`. `hash_seed`: another order
-    of sets and of the like than the world's.
+    which functions of the runner were replaced. `recording`: the test files hold probes, which record by this.
+    `keep_compiled`: let the run write compiled files, and keep those of `files`. `seconds`: time limit of the script.
+    `read`: files to read afterwards, into `found`. `hash_seed`: another order of sets and of the like than the world's.
     """
 
     diffs: tuple[str, ...]
@@ -59,7 +61,7 @@ class Order:
     witness: bool = False
     ends: tuple[str, ...] = ()
     runner: bool = False
-    plugin: str = ""
+    recording: Recording | None = None
     keep_compiled: bool = False
     read: tuple[str, ...] = ()
     hash_seed: str = ""
@@ -74,22 +76,30 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
     """Carry out `order` in a fresh sandbox. Raises `SandboxError` only when none can be started, or it is lost."""
     key = secrets.token_hex(32).encode() if order.witness else b""
     module = f"w{secrets.token_hex(8)}"  # an unknown name, so no module can shadow it
+    files, modules, recording = dict(order.files), list[str](), order.recording
+    if recording is not None:  # first: its key comes first on standard input
+        files, modules = recording.under_name(files, module), [recording.source()]
+    if order.witness:
+        modules.append(_WITNESS)
+    stdin = (recording.key.encode() if recording else b"") + (key and key + _witness_order(artifact, order))
     request = Request(
         world, artifact.test_script, artifact.test_parser, order.seconds, limits,
         diffs=order.diffs, names=order.names, optional=order.optional, restore=artifact.test_files,
-        files=order.files, compiled=order.compiled,
-        beside={f"witness/{module}.py": order.plugin or _WITNESS} if order.witness or order.plugin else {},
-        environment=_environment(world, order, module), stdin=key and key + _witness_order(artifact, order),
+        files=files, compiled=order.compiled,
+        beside={f"witness/{module}.py": "\n\n".join(modules)} if modules else {},
+        environment=_environment(world, order, module), stdin=stdin,
         watch=sorted({*artifact.test_files, *order.files}),
-        read=(*order.read, *((WITNESS_FILE,) if order.witness else ())), keep_compiled=order.keep_compiled,
+        read=(*order.read, *((WITNESS_FILE,) if order.witness else ()), *((recording.file,) if recording else ())),
+        keep_compiled=order.keep_compiled,
     )  # fmt: skip
     run = run_tests(backend, request)
+    recorded = recording.read(run.found) if recording else None
     if not order.witness or run.stage in ("apply", "script"):
-        return Trial(**vars(run))
+        return Trial(**vars(run), recorded=recorded)
     seen = read_witness(run.found.get(WITNESS_FILE, b""), key)
     return Trial(
         **vars(run), witness=seen.outcomes, witness_end=seen.end, replaced=tuple(seen.replaced),
-        events=tuple(seen.events),
+        events=tuple(seen.events), recorded=recorded,
     )  # fmt: skip
 
 
@@ -112,9 +122,9 @@ def _environment(world: World, order: Order, module: str) -> dict[str, str]:
     extra = {"PYTHONDONTWRITEBYTECODE": ""} if order.keep_compiled else {}  # Python treats empty as unset
     if order.hash_seed:
         extra["PYTHONHASHSEED"] = order.hash_seed
-    if order.witness or order.plugin:
+    if order.witness or order.recording:
         path = world.env.get("PYTHONPATH")
-        extra["SELFPLAY_WITNESS"] = "1"
+        extra |= {"SELFPLAY_WITNESS": "1"} if order.witness else {}
         extra["PYTEST_PLUGINS"] = module
         extra["PYTHONPATH"] = f"{ORACLE}/witness" + (f":{path}" if path else "")
     return extra

@@ -8,7 +8,7 @@ from exploits.conftest import lab as lab
 from exploits.projects import BROKEN_MONEY, MONEY, Lab, write
 
 from selfplay.oracle import python_probes
-from selfplay.oracle.behaviour import ENOUGH, KEPT, outcomes, verdict
+from selfplay.oracle.behaviour import ENOUGH, GONE, KEPT, KEPT_CALLS, choose, compared, without_accidents
 from selfplay.oracle.instrument import deciding
 from selfplay.oracle.literals import another, varied
 from selfplay.oracle.python_trees import find, parsed
@@ -86,7 +86,8 @@ def layer(lab: Lab, text: str) -> tuple[str, str]:
 
 def test_the_original_is_recorded_where_the_bug_shows(ledger: Lab) -> None:
     known = ledger._grader.calibration.behaviour
-    assert known is not None and ENOUGH <= len(known.right) <= KEPT
+    assert known is not None and ENOUGH <= len(known.right) <= KEPT + KEPT_CALLS
+    assert 0 < len(known.tests) <= KEPT and 0 < len(known.calls.sources) <= KEPT_CALLS
     assert known.right.keys() == known.wrong.keys()
     assert all(known.right[one] != known.wrong[one] for one in known.right)
 
@@ -112,7 +113,7 @@ def test_probes_hold_no_expected_value() -> None:
     text = "def test_a():\n    x = f(12)\n    assert x == 'answer'\n    assert 'answer two' in g(x)\n"
     made = python_probes.probed("test_a.py", text, ["test_a.py::test_a"], 4, seed=1)
     assert made is not None and len(made.names) == 4
-    probes = made.text.partition("RECORD_MOST")[0]
+    probes = made.text
     assert "assert" not in probes and "'answer'" not in probes.replace('"', "'")
 
 
@@ -138,7 +139,8 @@ def test_every_form_of_a_claim_becomes_a_record(claim: str) -> None:
     text = f"import unittest, pytest\nclass T(unittest.TestCase):\n    def test_a(self):\n        {claim}\n"
     made = python_probes.probed("t.py", text, ["t.py::T::test_a"], 2, seed=3)
     assert made is not None
-    probes = made.text.partition("RECORD_MOST")[0]
+    probes = made.text.partition("import unittest")[2]  # behind the import of the recorder
+    assert "selfplay_saw(" in probes or "selfplay_raised(" in probes
     assert "selfplay_saw" in probes and "assert" not in probes.replace("await_less", "").lower()
     compile(made.text, "t.py", "exec")
 
@@ -161,25 +163,34 @@ def test_another_value_is_another_value_of_the_same_kind(value: object) -> None:
     assert all(len(one) <= 5000 + len(" pool") for one in found if isinstance(one, str))
 
 
-def test_what_is_no_record_does_not_count() -> None:
-    lines = [
-        b'["a/1/0", "first"]',
-        b'["a/1/0", "second"]',
-        b"[",
-        b"5",
-        b'[["a"], "b"]',
-        b'["b/1/0", 3]',
-        b"\xff",
-        b"[" * 9999,
-    ]
-    assert outcomes(b"\n".join(lines)) == {"a": {"a/1/0": "first"}}
+def test_every_probe_has_the_same_weight_and_each_outcome_counts() -> None:
+    """Probe a: one of two outcomes is the original's and the other the buggy program's; b: right; c: recorded nothing,
+    and the buggy program left nothing there either, so that it is wrong. 0.5 + 1 + 0, and 0.5 + 0 + 1."""
+    right = {"a": {"a/0": "1", "a/1": "2"}, "b": {"b/0": "3"}, "c": {"c/0": "4"}}
+    wrong = {"a": {"a/0": "8", "a/1": "9"}, "b": {"b/0": "7"}, "c": {"c/0": ""}}
+    said = compared(right, wrong, {"a": {"a/0": "1", "a/1": "9"}, "b": {"b/0": "3", "b/1": "more"}})
+    assert (said.counted, said.right, said.wrong) == (3, 1.5, 1.5)
 
 
-def test_a_probe_is_right_or_wrong_only_as_a_whole() -> None:
-    right, wrong = {"p/1/0": "a", "p/1/1": "b"}, {"p/1/0": "x", "p/1/1": ""}
-    assert verdict(right, wrong, {**right, "p/1/2": "more"}) == "right"
-    assert verdict(right, wrong, {"p/1/0": "x"}) == "wrong"  # it ended as early as the buggy program
-    assert verdict(right, wrong, {"p/1/0": "a"}) == verdict(right, wrong, {}) == "other"
+def test_what_a_prediction_has_no_more_does_not_count() -> None:
+    right, wrong = {"a": {"a/0": "1"}, "b": {"b/0": "3"}}, {"a": {"a/0": GONE}, "b": {"b/0": "4"}}
+    said = compared(right, wrong, {"a": {"a/0": GONE}, "b": {"b/0": "3"}})
+    assert (said.counted, said.right, said.wrong) == (1, 1, 0)
+
+
+def test_probes_that_tell_the_programs_apart_are_chosen_by_turns_of_their_groups() -> None:
+    """a, b and d tell, e does the same in both and f is not stable; a and b are of one group, so d comes second."""
+    groups = {"a": "one", "b": "one", "d": "two", "e": "three", "f": "three"}
+    first = {name: {f"{name}/0": "x"} for name in groups}
+    again, buggy = {**first, "f": {"f/0": "z"}}, {name: {f"{name}/0": "y"} for name in groups} | {"e": first["e"]}
+    assert list(choose(groups, first, again, buggy, 2)) == ["a", "d"]
+    assert list(choose(groups, first, again, buggy, 9)) == ["a", "d", "b"]
+
+
+def test_an_exception_that_no_test_sees_is_an_accident() -> None:
+    seen = {"s": {"s/0": '["raised", "ValueError"]'}}
+    made = {"a": {"a/0": '["raised", "ValueError"]'}, "b": {"b/0": '["raised", "TypeError"]'}, "c": {"c/0": "null"}}
+    assert list(without_accidents(dict.fromkeys("abc", ""), {**seen, **made}, ["s"])) == ["a", "c"]
 
 
 def test_a_grade_says_how_well_it_is_assured(lab: Callable[[str], Lab], ledger: Lab) -> None:

@@ -16,8 +16,8 @@ NAMED = {
     "frames": "operator.attrgetter('_get' + 'frame')(sys)(1)",
     "code": "operator.attrgetter('ev' + 'al')(operator.attrgetter('mod' + 'ules')(sys)['built' + 'ins'])('1 + 1')",
     "a process": "operator.attrgetter('sys' + 'tem')(os)('true')",
-    "a test": "open(os.path.join('te' + 'sts', 'te' + 'st_money.py')).read()",
-    "a folder of tests": "os.listdir('te' + 'sts')",
+    "a test": "open(os.path.join(_ROOT, 'te' + 'sts', 'te' + 'st_money.py')).read()",
+    "a folder of tests": "os.listdir(os.path.join(_ROOT, 'te' + 'sts'))",
     "insides": "operator.attrgetter('__co' + 'de__')(_share)",
 }
 """Powers reached without a name that their text would show."""

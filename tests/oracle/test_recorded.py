@@ -5,9 +5,8 @@ import json
 import pytest
 from exploits.projects import BROKEN_MONEY, MONEY, PROJECTS, PYTHON, Lab, Project, write
 
-from selfplay.oracle.behaviour import ENOUGH, GONE, Behaviour, verdict
-from selfplay.oracle.observe import judge
-from selfplay.oracle.recorded import Calls, changed_functions, of_calls, read_calls
+from selfplay.oracle.behaviour import ENOUGH
+from selfplay.oracle.entered import changed_lines
 from selfplay.repository.pytest_suite import PARSER, render_script
 from selfplay.sandbox import Backend
 
@@ -69,26 +68,6 @@ def test_a_repair_is_resolved_and_fully_assured_by_behaviour(data: Lab) -> None:
 
 
 def test_the_functions_that_a_bug_changes_are_known(data: Lab) -> None:
-    assert changed_functions(data.task) == [("ledger/money.py", "share")]
-
-
-def test_a_call_becomes_a_probe_that_asks_for_its_name_first() -> None:
-    found = Calls({"shop.cart": "selfplay_m0", "shop": "selfplay_m1"}, [("selfplay_m0.Cart(1).add('a')", "t")])
-    made = of_calls("tests/test_a.py", found, 4, seed=1)
-    assert made is not None and len(made.names) == 5  # four with other inputs, and the call itself
-    assert "selfplay_needs(lambda: selfplay_m0.Cart)" in made.text and "import shop as" not in made.text
-
-
-def test_what_is_no_call_is_not_read() -> None:
-    said = {"modules": {"a b": "selfplay_m0", "shop": "os"}, "calls": [["x = 1", "t"], ["f(", "t"], ["f(1)", "t"]]}
-    assert read_calls(json.dumps(said).encode()) == Calls({}, [("f(1)", "t")])
-    assert read_calls(b"[") == Calls({}, []) == read_calls(b"")
-
-
-def test_a_probe_of_what_is_no_longer_there_does_not_count() -> None:
-    right, wrong = {"p/1/0": "a"}, {"p/1/0": "b"}
-    assert verdict(right, wrong, {"p/1/0": GONE}) == "gone"
-    known = Behaviour({}, {f"p{n}": right for n in range(6)}, {f"p{n}": wrong for n in range(6)})
-    some = {f"p{n}": {"p/1/0": GONE if n < 2 else "a"} for n in range(6)}
-    assert judge(known, some).state == "passed"
-    assert judge(known, {**some, "p2": {"p/1/0": GONE}}).state == "unavailable"  # three are left, four are needed
+    """By the line at which they begin."""
+    lines = PYTHON["ledger/money.py"].split("\n")
+    assert changed_lines(data.task) == {"ledger/money.py": [lines.index("def share(amount, parts):") + 1]}

@@ -8,6 +8,7 @@ from exploits.conftest import lab as lab
 from exploits.projects import Lab
 
 from selfplay.oracle.calibration import Calibration
+from selfplay.oracle.recording import Recording
 from selfplay.oracle.renewal import renewed
 from selfplay.oracle.secret_names import is_odd
 from selfplay.plain import decode
@@ -16,7 +17,8 @@ from selfplay.plain import decode
 def content(known: Calibration) -> str:
     """Everything that a run is given."""
     assert known.impossible is not None and known.behaviour is not None
-    given = [known.made.files, known.impossible.files, known.behaviour.files]
+    probes = Recording().under_name(known.behaviour.files, "w0")
+    given = [known.made.files, known.impossible.files, probes]
     texts = [f"{path}\n{decode(file.content)}" for files in given for path, file in files.items()]
     blobs = {**known.compiled, **known.impossible.compiled}
     return "\n".join([*texts, *(f"{path}\n{data.decode('latin-1')}" for path, data in blobs.items())])
@@ -61,11 +63,12 @@ def test_probes_keep_what_is_known_of_them(ledger: Lab) -> None:
     fresh = renewed(ledger._grader.calibration).behaviour
     assert known is not None and fresh is not None
     assert [*fresh.right.values()] != [*known.right.values()] and len(fresh.right) == len(known.right)
+    assert fresh.calls == known.calls  # no program sees what these are called
     said = [sorted(places.values()) for places in fresh.right.values()]
     assert said == [sorted(places.values()) for places in known.right.values()]
     assert all(place.startswith(f"{probe}/") for probe, places in fresh.right.items() for place in places)
     text = "".join(decode(file.content) for file in fresh.files.values())
-    assert all(f"def {probe}" in text for probe in fresh.right)
+    assert all(f"def {probe}" in text for probe in fresh.tests)
 
 
 @pytest.mark.slow

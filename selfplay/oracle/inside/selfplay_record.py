@@ -1,52 +1,64 @@
-"""Appended to a test file: records what a probe saw, as plain values, one line of JSON each.
+"""What probes record of what they see: outcomes as plain values, each written and signed at once.
 
-Nothing here decides: what is recorded is compared outside, where no code of the repository runs. Code under test may
-change this code or its file; that helps only a program that knows what the original does.
+It runs before any code of the repository is loaded: as a plugin of pytest, or else by the first line of a test file.
+The key comes by standard input. Nothing here decides: what is recorded is compared outside.
 """
 
-RECORD_MOST = 400
-RECORD_ITEMS = 100
+
+def selfplay_key():
+    """The first bytes on standard input, this program's alone; none in a process that they were not meant for."""
+    import os
+
+    data = b""
+    while len(data) < 64:
+        block = os.read(0, 64 - len(data))
+        if not block:
+            return b""
+        data += block
+    return data
 
 
-class SelfplayRecord:
-    """The probe that runs, and how many outcomes it has."""
-
-    probe, calls, index = "", {}, 0
-
-
-def selfplay_begin(probe):
-    SelfplayRecord.calls[probe] = SelfplayRecord.calls.get(probe, 0) + 1
-    SelfplayRecord.probe, SelfplayRecord.index = "%s/%d" % (probe, SelfplayRecord.calls[probe]), 0
-
-
-def selfplay_saw(value):
-    """The next outcome of the running probe; returns the value."""
+def selfplay_recorder(key, file, plain, items):
+    """(begin, saw, raised): what a probe calls. Without a key they record nothing."""
     import hashlib
-    import json
+    import os
+    from _thread import allocate_lock
 
-    text = json.dumps(selfplay_plain(value, 5))
-    if len(text) > RECORD_MOST:
-        text = hashlib.sha256(text.encode()).hexdigest()
-    line = json.dumps(["%s/%d" % (SelfplayRecord.probe, SelfplayRecord.index), text])
-    SelfplayRecord.index += 1
-    if SelfplayRecord.index <= RECORD_ITEMS:
-        with open("/tmp/selfplay-record", "a") as stream:
-            stream.write(line + "\n")
-    return value
+    calls, running, lock = {}, ["", 0], allocate_lock()
+
+    def nothing(place, value):
+        return None
+
+    say = nothing
+    if key:
+        stream = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        say = selfplay_signer(key, stream, hashlib.sha256, os.write, os.getpid)
+
+    def begin(probe):
+        calls[probe] = calls.get(probe, 0) + 1
+        running[:] = ["%s/%d" % (probe, calls[probe]), 0]
+
+    def put(value):
+        with lock:
+            running[1] += 1
+            if running[1] <= items:
+                say("%s/%d" % (running[0], running[1] - 1), value)
+
+    def saw(value):
+        """The next outcome of the running probe; returns the value."""
+        put(plain(value, 5))
+        return value
+
+    def raised(error):
+        """An exception as an outcome: its kind alone, since what it says is seldom specified."""
+        put(["raised", type(error).__name__])
+
+    return begin, saw, raised
 
 
-def selfplay_raised(error):
-    """An exception as an outcome: its kind and its arguments."""
-    selfplay_saw(("raised", type(error).__name__, error.args))
-
-
-def selfplay_needs(named):
-    """What a probe calls by its name. Where there is nothing of that name, the probe says so, and ends."""
-    try:
-        named()
-    except Exception:
-        selfplay_saw("selfplay: gone")
-        raise
+selfplay_begin, selfplay_saw, selfplay_raised = selfplay_recorder(
+    selfplay_key(), SELFPLAY_FILE, selfplay_plain, RECORD_ITEMS
+)
 
 
 class SelfplayCaught:
@@ -59,43 +71,3 @@ class SelfplayCaught:
     def match(self, pattern):
         selfplay_saw(str(self.value))
         return True
-
-
-def selfplay_plain(value, depth):
-    """The value as JSON can hold it: exact kinds of the language taken apart, anything else by its class and fields."""
-    import re
-    import types
-
-    kind = type(value)
-    if value is None or kind in (bool, int, str):
-        return value if kind is not int else [str(value)]
-    if kind in (float, complex, bytes, bytearray):
-        return [kind.__name__, repr(value)]
-    name = "%s.%s" % (kind.__module__, kind.__qualname__)
-    if depth == 0:
-        return [name]
-    if kind in (list, tuple):
-        return [kind.__name__, *(selfplay_plain(one, depth - 1) for one in value[:RECORD_ITEMS]), len(value)]
-    if kind in (set, frozenset):
-        return [kind.__name__, *sorted(str(selfplay_plain(one, depth - 1)) for one in value)]
-    if kind is dict:
-        pairs = list(value.items())[:RECORD_ITEMS]
-        return ["dict", *([selfplay_plain(one, depth - 1), selfplay_plain(two, depth - 1)] for one, two in pairs)]
-    if isinstance(value, type) or kind in (types.FunctionType, types.BuiltinFunctionType, types.ModuleType):
-        return [name, getattr(value, "__qualname__", None) or value.__name__]
-    if isinstance(value, BaseException):
-        return [name, selfplay_plain(value.args, depth - 1)]
-    if kind is types.GeneratorType or (hasattr(value, "__next__") and hasattr(value, "__iter__")):
-        items = []
-        for one in value:
-            items.append(selfplay_plain(one, depth - 1))
-            if len(items) == RECORD_ITEMS:
-                break
-        return [name, *items]
-    fields = getattr(value, "__dict__", None)
-    if isinstance(value, (int, str, bytes, float, list, tuple, dict)):
-        base = next(one for one in (int, str, bytes, float, list, tuple, dict) if isinstance(value, one))
-        return [name, selfplay_plain(base(value), depth - 1)]
-    if isinstance(fields, dict) and fields:
-        return [name, *([str(key), selfplay_plain(one, depth - 1)] for key, one in sorted(fields.items(), key=str))]
-    return [name, re.sub(r"0x[0-9a-f]+", "0x", repr(value))[:RECORD_MOST]]

@@ -1,0 +1,211 @@
+"""Appended to test files for runs of the original alone: writes down how tests enter the program.
+
+`calls`: calls that tests make to the program and that reach what the bug changes, as source that makes the same call
+again; an argument is a literal, an object whose making was seen, or a name of a module. Any other call is left out.
+`reached`: test -> digests of the arguments with which it reaches what the bug changes; a probe whose digests all
+belong to tests has inputs that everybody was shown.
+"""
+
+import atexit
+import json
+import os
+import re
+import sys
+from hashlib import sha256
+
+ENTERED_FILE = "/tmp/selfplay-entered"
+CALLS_MOST, TEXT_MOST, ITEMS_MOST, SOURCE_MOST, DIGESTS_MOST, KEPT_MOST = 3000, 4000, 50, 6000, 400, 20000
+SAME_CALLS = 500
+ADDRESS = re.compile("0x[0-9a-f]+")
+
+
+class SelfplayEntered(SelfplayWritten):
+    """What was seen. `outer`: the frame that a test
+    entered the program by, and `source` what it was called as."""
+
+    def __init__(self, order):
+        self.root, self.tests, self.changed = order["root"].rstrip("/") + "/", set(order["tests"]), order["changed"]
+        SelfplayWritten.__init__(self)
+        self.functions, self.calls, self.counts = {}, {}, {}
+        self.reached, self.kinds, self.begun = {}, {}, {}
+        self.test, self.outer, self.source, self.touched, self.given = "", None, None, False, ""
+
+    def kind(self, code):
+        """0: not the program's; 1: the program's; 2: what the bug changes; 3: of a test file."""
+        found = self.kinds.get(code)
+        if found is None:
+            name = code.co_filename
+            path = name[len(self.root) :] if name.startswith(self.root) else ""
+            lines = self.changed.get(path)
+            changed = lines is not None and (not lines or code.co_firstlineno in lines)
+            found = self.kinds[code] = 0 if not path else 3 if path in self.tests else 2 if changed else 1
+        return found
+
+    def begin(self, test):
+        """What each test says first."""
+        self.test, self.outer = test, None
+        sys.setprofile(self.profile)
+
+    def profile(self, frame, event, value):
+        try:  # an error here ends the profile, as does a recursion that leaves no room for this
+            self.look(frame, event, value)
+        except Exception:
+            self.outer = None
+
+    def look(self, frame, event, value):
+        if event == "call":
+            kind = self.kind(frame.f_code)
+            if kind in (1, 2):
+                if self.outer is None:
+                    self.enter(frame)
+                if kind == 2:
+                    self.touch(frame)
+        elif event == "return" and frame is self.outer:
+            self.leave(frame, value)
+
+    def enter(self, frame):
+        self.outer, self.touched, self.given = frame, False, None
+        if frame in self.begun:  # a generator that goes on
+            self.source = self.begun[frame]
+            return
+        try:
+            self.source = self.call(frame)
+        except Exception:
+            self.source = None
+        if frame.f_code.co_flags & 0x2A0 and len(self.begun) < KEPT_MOST:
+            self.begun[frame] = self.source
+
+    def touch(self, frame):
+        """What the bug changes is entered."""
+        self.touched = True
+        found = self.reached.setdefault(self.test, set())
+        if len(found) < DIGESTS_MOST:
+            if self.given is None:
+                self.given = self.arguments(self.outer)
+            text = self.given + self.arguments(frame)
+            found.add(sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16])
+
+    def arguments(self, frame):
+        code, here = frame.f_code, frame.f_locals
+        most = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+        return "%s(%s)" % (code.co_name, ", ".join(self.short(here.get(name), 3) for name in code.co_varnames[:most]))
+
+    def short(self, value, depth):
+        """The value as text, without what differs from run to run; nothing is consumed."""
+        kind = type(value)
+        if value is None or kind in (bool, int, float, str, bytes):
+            return repr(value[:TEXT_MOST] if kind in (str, bytes) else value)
+        if depth and kind in (list, tuple, set, frozenset, dict):
+            items = [*value, *value.values()] if kind is dict else list(value)
+            texts = [self.short(one, depth - 1) for one in items[:ITEMS_MOST]]
+            return "%s%s" % (kind.__name__, sorted(texts) if kind in (set, frozenset) else texts)
+        if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+            return kind.__qualname__
+        try:
+            return ADDRESS.sub("", "%s %s" % (kind.__qualname__, str(value)[:TEXT_MOST]))
+        except Exception:
+            return kind.__qualname__
+
+    def leave(self, frame, value):
+        source, self.outer = self.source, None
+        if source is None or len(source) > SOURCE_MOST:
+            return
+        if self.touched:
+            target = source.partition("(")[0]
+            if source not in self.calls and self.counts.get(target, 0) < SAME_CALLS and len(self.calls) < CALLS_MOST:
+                self.counts[target] = self.counts.get(target, 0) + 1
+                self.calls[source] = self.test
+        if frame.f_code.co_name != "__init__":
+            self.keep(value, source)
+            if type(value) in (list, tuple):
+                for at, one in enumerate(value[:5]):
+                    self.keep(one, "%s[%d]" % (source, at))
+
+    def keep(self, value, source):
+        if value is not None and len(self.made) < KEPT_MOST and self.literal(value, 2) is None:
+            self.made[id(value)] = source, value
+            if getattr(value, "__code__", None) is not None:
+                self.functions[value.__code__] = source
+
+    def call(self, frame):
+        """The call as source; None where it cannot be written."""
+        code, here = frame.f_code, frame.f_locals
+        names = code.co_varnames
+        plain = list(names[: code.co_argcount])
+        only = names[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        at = code.co_argcount + code.co_kwonlyargcount
+        rest = here.get(names[at], ()) if code.co_flags & 4 else ()
+        more = here.get(names[at + bool(code.co_flags & 4)], {}) if code.co_flags & 8 else {}
+        target, bound, function = self.target(frame, here.get(plain[0]) if plain else None)
+        if target is None:
+            return None
+        defaults = getattr(function, "__defaults__", None) or ()
+        implied = dict(zip(plain[len(plain) - len(defaults) :], defaults))
+        implied.update(getattr(function, "__kwdefaults__", None) or {})
+        given = [(name, here.get(name)) for name in plain[bound:]]
+        words, named = [], []
+        for name, value in given:
+            if not rest and name in implied and value is implied[name]:
+                named.append(None)  # from here on by name
+            elif named:
+                named.append((name, self.literal(value, 5)))
+            else:
+                words.append(self.literal(value, 5))
+        words += [self.literal(value, 5) for value in rest]
+        named += [(name, self.literal(here.get(name), 5)) for name in only
+                  if name not in implied or here.get(name) is not implied[name]]  # fmt: skip
+        named += [(name, self.literal(value, 5)) for name, value in more.items()]
+        named = [pair for pair in named if pair is not None]
+        if None in words or any(word is None or not name.isidentifier() for name, word in named):
+            return None
+        source = "%s(%s)" % (target, ", ".join(words + ["%s=%s" % pair for pair in named]))
+        if code.co_name == "__init__":
+            self.keep(here[plain[0]], source)
+        return source
+
+    def target(self, frame, first):
+        """(what is called, as source; how many arguments it has bound; the function), or (None, 0, None)."""
+        name, module, code = frame.f_code.co_name, frame.f_globals.get("__name__", ""), frame.f_code
+        found = self.with_code(frame.f_globals.get(name), code)
+        if found:
+            return self.reference(module, name), 0, found
+        if code in self.functions:
+            return self.functions[code], 0, None
+        kind = first if isinstance(first, type) else type(first)
+        for owner in kind.__mro__:
+            found = self.with_code(vars(owner).get(name), code)
+            if found:
+                break
+        else:
+            return None, 0, None
+        if name in ("__init__", "__new__") and getattr(kind, name) in (getattr(owner, name), found):
+            return self.reference(kind.__module__, kind.__qualname__), 1, found
+        base = self.literal(first, 1)
+        if base is None or name in ("__init__", "__new__"):
+            return None, 0, None
+        return (base if name == "__call__" else "%s.%s" % (base, name)), 1, found
+
+    @staticmethod
+    def with_code(value, code):
+        while value is not None:
+            value = getattr(value, "__func__", value)
+            if getattr(value, "__code__", None) is code:
+                return value
+            value = getattr(value, "__wrapped__", None)
+        return None
+
+    def write(self):
+        sys.setprofile(None)
+        paths = [path for path in sys.path if (path + "/").startswith(self.root)] or [os.getcwd()]
+        said = {
+            "python": sys.executable, "paths": paths, "modules": self.modules, "calls": list(self.calls.items()),
+            "reached": {test: sorted(found) for test, found in self.reached.items()},
+        }  # fmt: skip
+        with open(ENTERED_FILE, "w") as stream:
+            stream.write(json.dumps(said))
+
+
+if not hasattr(sys, "selfplay_entered"):
+    sys.selfplay_entered = SelfplayEntered(json.loads(SELFPLAY_ORDER))
+    atexit.register(sys.selfplay_entered.write)
+selfplay_enter = sys.selfplay_entered.begin

@@ -1,0 +1,71 @@
+"""Values as source that makes them again: the first part of what watches tests enter the program.
+
+A value is a literal, an object whose making was seen, or a name of a module.
+"""
+
+import io
+import sys
+
+WRITTEN_TEXT, WRITTEN_ITEMS = 4000, 50
+
+
+class SelfplayWritten:
+    """`made`: id -> (source, object), for objects whose making is known; `modules`: their names in what is written."""
+
+    root, tests = "/", frozenset()
+
+    def __init__(self):
+        self.made, self.modules = {}, {}
+
+    def reference(self, module, name):
+        """The name of a module's object, if it is one; the module is imported under a name of its own."""
+        value = sys.modules.get(module)
+        for part in name.split("."):
+            value = getattr(value, part, None)
+        if value is None or module == "__main__" or self.path_of(module) in self.tests:
+            return None
+        return "%s.%s" % (self.modules.setdefault(module, "selfplay_m%d" % len(self.modules)), name)
+
+    def path_of(self, module):
+        name = getattr(sys.modules.get(module), "__file__", None) or ""
+        return name[len(self.root) :] if name.startswith(self.root) else ""
+
+    def literal(self, value, depth):
+        """The value as source; None where it cannot be written."""
+        kind = type(value)
+        if value is None or kind in (bool, int) or (kind is float and value == value and abs(value) != float("inf")):
+            return repr(value)
+        if kind in (str, bytes):
+            return repr(value) if len(value) <= WRITTEN_TEXT else None
+        if id(value) in self.made and self.made[id(value)][1] is value:
+            return self.made[id(value)][0]
+        if kind in (list, tuple, set, frozenset, dict):
+            return self.container(value, kind, depth)
+        if kind is io.StringIO and not value.closed:
+            return "selfplay_file(%r)" % value.getvalue()[:WRITTEN_TEXT]
+        if isinstance(value, type) or hasattr(value, "__code__") or kind is type(len):
+            name = getattr(value, "__qualname__", "<")
+            return self.reference(getattr(value, "__module__", None) or "", name) if "<" not in name else None
+        return self.global_name(value)
+
+    def container(self, value, kind, depth):
+        if depth == 0 or len(value) > WRITTEN_ITEMS:
+            return None
+        items = [self.literal(one, depth - 1) for one in (value if kind is not dict else [*value, *value.values()])]
+        if None in items:
+            return None
+        if kind is dict:
+            half = len(items) // 2
+            return "{%s}" % ", ".join("%s: %s" % pair for pair in zip(items[:half], items[half:]))
+        forms = {list: "[%s]", tuple: "(%s)", set: "set([%s])", frozenset: "frozenset([%s])"}
+        return forms[kind] % (", ".join(items) + ("," if kind is tuple and items else ""))
+
+    def global_name(self, value):
+        """An object that a module of the program made when it was imported."""
+        for name, module in list(sys.modules.items()):
+            path = self.path_of(name)
+            if path and path not in self.tests:
+                for key, other in list(vars(module).items()):
+                    if other is value and key.isidentifier():
+                        return self.reference(name, key)
+        return None
