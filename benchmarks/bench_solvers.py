@@ -23,7 +23,7 @@ from selfplay.artifact import Bug
 from selfplay.commands.cost import cpu_seconds
 from selfplay.commands.grade import gradable, grader_of
 from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug
-from selfplay.oracle.grade import Grade
+from selfplay.oracle.grades import Grade
 from selfplay.oracle.world import SolverWorld, open_world, prediction_of
 from selfplay.repository import Prepared
 from selfplay.roles.solver import SOLVER

@@ -12,7 +12,7 @@ from selfplay.commands.grade import grade_patch
 from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, SolveWatcher, run_solve
 from selfplay.curriculum import Attempt, Curriculum, Progress, read_pool
-from selfplay.oracle.grade import Grade
+from selfplay.oracle.grades import Grade
 from selfplay.sandbox import Backend, open_backend
 
 

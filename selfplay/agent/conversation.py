@@ -14,16 +14,7 @@ from selfplay import prompts
 from selfplay.agent import call_format, native_calls
 from selfplay.agent.actions import Call, Finish, Malformed, Observation, Stop, Turn, cap
 from selfplay.agent.chat_format import MARK, ChatFormat
-from selfplay.agent.model import (
-    ContextFull,
-    Message,
-    MessageCount,
-    NativeCall,
-    Sampling,
-    TextModel,
-    TokenModel,
-    Usage,
-)
+from selfplay.agent.model import ContextFull, Message, MessageCount, NativeCall, Sampling, TextModel, TokenModel, Usage
 from selfplay.agent.tape import Tape
 from selfplay.agent.tools import OBSERVATION_CHARS
 from selfplay.agent.toolset import Toolset

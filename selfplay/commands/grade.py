@@ -10,7 +10,8 @@ from selfplay.curriculum.stored import oracle_of, prepared_for, read_bug, task_o
 from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.grade import Grader
+from selfplay.oracle.grades import Grade
 from selfplay.oracle.prediction import MAX_BYTES
 from selfplay.oracle.world import Task, solver_world
 from selfplay.repository import Prepared

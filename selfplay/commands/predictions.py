@@ -21,7 +21,8 @@ from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug
 from selfplay.curriculum.trust import NotTrusted, times
 from selfplay.errors import SelfplayError
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.grade import Grade, grade_without_running, safely
+from selfplay.oracle.grade import grade_without_running, safely
+from selfplay.oracle.grades import Grade
 from selfplay.repository import Prepared
 from selfplay.rollout.losses import again
 from selfplay.sandbox import MIB, Backend, SandboxError

@@ -10,7 +10,7 @@ from pathlib import Path
 from selfplay.curriculum.opening import read_pool
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord, PlayFigures
 from selfplay.oracle.assurance import Weak
-from selfplay.oracle.grade import WEAK
+from selfplay.oracle.grades import WEAK
 from selfplay.rl.credit import Episode, Outcome
 from selfplay.words import listed
 

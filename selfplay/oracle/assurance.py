@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Literal, get_args
 
-from selfplay.oracle.grade import WEAK, Grade
+from selfplay.oracle.grades import WEAK, Grade
 
 Weak = Literal["count", "refuse"]
 """`count`: a weak grade is resolved, and counted apart; `refuse`: it is not resolved, for the reason `weak`."""

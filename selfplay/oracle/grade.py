@@ -10,13 +10,14 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from selfplay.errors import SelfplayError
 from selfplay.oracle import layers
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.events import Event, new_events, sentence
+from selfplay.oracle.grades import Grade, stopped_by, with_layer
 from selfplay.oracle.layers import Layer
 from selfplay.oracle.renewal import renewed
 from selfplay.oracle.screen import Submission, newly_used, nothing_left, refused_inside, submission
@@ -29,42 +30,6 @@ from selfplay.workbench.files import TestFile
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-WEAK = "weak"
-"""The reason of a grade that passed every layer, and is refused because it is weakly assured (`assurance.py`)."""
-
-
-@dataclass(frozen=True)
-class Grade:
-    """`reason` is one of a few names (`resolved`, `empty`, `malformed`, `does-not-apply`, `failing-tests`, the name of
-    a layer, `error` for a fault of ours, ...), `detail` one line for a person. `left_out`: (path, why) of the changes
-    that were not applied. `runs`: suite runs; `seconds`: wall time of the scripts."""
-
-    resolved: bool
-    reason: str
-    detail: str
-    layers: tuple[Layer, ...] = ()
-    missing: tuple[str, ...] = ()
-    failing: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    left_out: tuple[tuple[str, str], ...] = ()
-    runs: int = 0
-    seconds: float = 0.0
-
-    @property
-    def weaknesses(self) -> tuple[str, ...]:
-        """For a prediction that passed every layer, why that is assured only weakly; empty when it is assured fully."""
-        return layers.weaknesses(self.layers) if self.resolved or self.reason == WEAK else ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, in the order a person reads them."""
-        return {
-            "resolved": self.resolved, "assurance": "weak" if self.weaknesses else "full",
-            "weaknesses": list(self.weaknesses), "reason": self.reason, "detail": self.detail, "runs": self.runs,
-            "seconds": round(self.seconds, 3), "notes": list(self.notes),
-            "left_out": [{"path": path, "why": why} for path, why in self.left_out],
-            "missing": list(self.missing), "failing": list(self.failing),
-            "layers": [layer.to_json() for layer in self.layers],
-        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -128,7 +93,7 @@ class Grader:
         missing = tuple(sorted(oracle.wanted - trial.outcomes.keys()))
         failing = tuple(sorted(oracle.wanted & trial.outcomes.keys() - trial.passed))
         grade = replace(grade, missing=missing, failing=failing)
-        stopped = _caught(grade)
+        stopped = stopped_by(grade)
         if stopped:
             return stopped
         if failing or missing:
@@ -137,19 +102,19 @@ class Grader:
             detail = f"of the tests that decide, {len(failing)} fail and {len(missing)} are missing, first {first!r}"
             return replace(grade, reason=reason, detail=detail)
         grade = replace(grade, layers=(*grade.layers, layers.names(trial, known, oracle)))
-        stopped = _caught(grade)
+        stopped = stopped_by(grade)
         if stopped:
             return stopped
         done = list(trial.events)
         for second_look in (self._behaviour, self._counterfactual):
             layer, again = second_look(backend, diff)
-            grade = _with_layer(grade, self._stopped(again) or layer, again.seconds)
+            grade = with_layer(grade, self._stopped(again) or layer, again.seconds)
             done += again.events
-            stopped = _caught(grade)
+            stopped = stopped_by(grade)
             if stopped:
                 return stopped
-        grade = _with_layer(grade, self._powers(backend, diff, done), 0.0)
-        stopped = _caught(grade)
+        grade = with_layer(grade, self._powers(backend, diff, done), 0.0)
+        stopped = stopped_by(grade)
         if stopped:
             return stopped
         return replace(grade, resolved=True, reason="resolved", detail=_sentence(oracle))
@@ -275,17 +240,6 @@ def _broken(trial: Trial) -> tuple[str, str] | None:
         return "timeout", f"the tests did not end within {trial.seconds:.0f} s"
     reasons = {"apply": "does-not-apply", "script": "sandbox-lost", "parser": "no-results"}
     return (reasons[trial.stage], trial.error) if trial.stage else None
-
-
-def _with_layer(grade: Grade, layer: Layer, seconds: float) -> Grade:
-    return replace(grade, layers=(*grade.layers, layer), runs=grade.runs + layer.runs, seconds=grade.seconds + seconds)
-
-
-def _caught(grade: Grade) -> Grade | None:
-    for layer in grade.layers:
-        if layer.state == "caught":
-            return replace(grade, reason=layer.name, detail=layer.reason)
-    return None
 
 
 def _sentence(oracle: Oracle) -> str:

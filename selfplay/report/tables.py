@@ -10,7 +10,7 @@ from rich.text import Text
 
 from selfplay.artifact import Verdict
 from selfplay.oracle.audit import Audit, AuditState
-from selfplay.oracle.grade import Grade
+from selfplay.oracle.grades import Grade
 from selfplay.plain import printable
 from selfplay.words import count, listed
 

@@ -6,7 +6,8 @@
 from typing import Literal, cast
 
 from selfplay import patches
-from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.grade import Grader
+from selfplay.oracle.grades import Grade
 from selfplay.oracle.world import Task, open_world, prediction_of
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.staging import apply_diffs

@@ -15,7 +15,8 @@ from selfplay.curriculum.stored import oracle_of, read_bug, task_of
 from selfplay.oracle.assurance import Weak, assurance, settled
 from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.calibration import Calibration, Oracle
-from selfplay.oracle.grade import Grade, Grader, grade_without_running
+from selfplay.oracle.grade import Grader, grade_without_running
+from selfplay.oracle.grades import Grade
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
 from selfplay.oracle.world import Changes, Task, open_world, solver_world

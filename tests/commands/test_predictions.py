@@ -14,7 +14,7 @@ from selfplay.commands import predictions
 from selfplay.commands.predictions import grade_predictions, read_predictions
 from selfplay.errors import SelfplayError
 from selfplay.oracle.errors import OracleError, PredictionError
-from selfplay.oracle.grade import Grade
+from selfplay.oracle.grades import Grade
 from selfplay.sandbox import Backend
 
 DIFF = "diff --git a/x b/x\n"

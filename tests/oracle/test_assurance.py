@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from selfplay.oracle.assurance import CHOICES, Weak, assurance, settled
-from selfplay.oracle.grade import Grade
+from selfplay.oracle.grades import Grade
 from selfplay.oracle.layers import NEEDED, passed, unavailable
 
 FULL = Grade(True, "resolved", "all pass", tuple(passed(name, "seen") for name in NEEDED))

@@ -19,7 +19,8 @@ from selfplay.oracle.calibration import (
     read_calibration,
 )
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.grade import Grade, Grader, grade_without_running
+from selfplay.oracle.grade import Grader, grade_without_running
+from selfplay.oracle.grades import Grade
 from selfplay.oracle.instrument import Instrumented
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile

@@ -12,7 +12,8 @@ from exploits.projects import MONEY, Lab, write
 from selfplay.artifact import Artifact
 from selfplay.oracle.calibrate import calibrate
 from selfplay.oracle.calibration import Oracle
-from selfplay.oracle.grade import Grade, Grader
+from selfplay.oracle.grade import Grader
+from selfplay.oracle.grades import Grade
 from selfplay.oracle.trial import Order, Trial, run_trial
 from selfplay.oracle.world import Task
 from selfplay.patches import reverse

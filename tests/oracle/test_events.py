@@ -8,7 +8,7 @@ from exploits.conftest import lab as lab
 from exploits.projects import MONEY, Lab, write
 
 from selfplay.oracle.events import areas, comparable, new_events, paths_of_tests
-from selfplay.oracle.grade import Grade
+from selfplay.oracle.grades import Grade
 
 DONE = "import sys, os, operator\n_run = (lambda: {done})\n_known = []\n_share = share\n\n\ndef share(*given):\n    _known or _known.append(_run())\n    return _share(*given)\n"  # noqa: E501
 """Does something once, when the first test calls the program."""

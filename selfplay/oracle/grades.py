@@ -1,0 +1,57 @@
+"""What a grade says of one prediction: whether it is resolved, why, and how well that is assured."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from selfplay.oracle import layers
+from selfplay.oracle.layers import Layer
+
+WEAK = "weak"
+"""The reason of a grade that passed every layer, and is refused because it is weakly assured (`assurance.py`)."""
+
+
+@dataclass(frozen=True)
+class Grade:
+    """`reason` is one of a few names (`resolved`, `empty`, `malformed`, `does-not-apply`, `failing-tests`, the name of
+    a layer, `error` for a fault of ours, ...), `detail` one line for a person. `left_out`: (path, why) of the changes
+    that were not applied. `runs`: suite runs; `seconds`: wall time of the scripts."""
+
+    resolved: bool
+    reason: str
+    detail: str
+    layers: tuple[Layer, ...] = ()
+    missing: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+    runs: int = 0
+    seconds: float = 0.0
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """For a prediction that passed every layer, why that is assured only weakly; empty when it is assured fully."""
+        return layers.weaknesses(self.layers) if self.resolved or self.reason == WEAK else ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, in the order a person reads them."""
+        return {
+            "resolved": self.resolved, "assurance": "weak" if self.weaknesses else "full",
+            "weaknesses": list(self.weaknesses), "reason": self.reason, "detail": self.detail, "runs": self.runs,
+            "seconds": round(self.seconds, 3), "notes": list(self.notes),
+            "left_out": [{"path": path, "why": why} for path, why in self.left_out],
+            "missing": list(self.missing), "failing": list(self.failing),
+            "layers": [layer.to_json() for layer in self.layers],
+        }  # fmt: skip
+
+
+def with_layer(grade: Grade, layer: Layer, seconds: float) -> Grade:
+    """The grade with what one more layer said, and what it took."""
+    return replace(grade, layers=(*grade.layers, layer), runs=grade.runs + layer.runs, seconds=grade.seconds + seconds)
+
+
+def stopped_by(grade: Grade) -> Grade | None:
+    """The grade with the reason of the first layer that caught something; None where none did."""
+    for layer in grade.layers:
+        if layer.state == "caught":
+            return replace(grade, reason=layer.name, detail=layer.reason)
+    return None

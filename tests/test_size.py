@@ -1,0 +1,32 @@
+"""The package stays readable: no long file, no long function."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FILES = sorted([*ROOT.glob("selfplay/**/*.py"), *ROOT.glob("validators/*.py")])
+MOST_FILE, MOST_FUNCTION = 250, 50
+LONGER = {
+    "selfplay/cli/solve.py: solve": "its options, one a line",
+    "selfplay/rl/credit_table.py: rules_of_credit": "a table",
+    "selfplay/oracle/inside/selfplay_hook.py: watch": "what it holds must be reachable from nowhere but its closure",
+    "selfplay/oracle/inside/selfplay_plain.py: selfplay_plainer": "the same",
+    "selfplay/oracle/inside/selfplay_caller.py: selfplay_call": "the same",
+}
+"""Longer functions, and why they are."""
+
+
+def test_no_file_is_too_long_to_read_at_once() -> None:
+    long = {str(file.relative_to(ROOT)): lines for file in FILES if (lines := file.read_text().count("\n")) > MOST_FILE}
+    assert FILES and long == {}
+
+
+def test_no_function_is_too_long_to_hold_in_mind() -> None:
+    long = {}
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+                lines = node.end_lineno - node.lineno + 1
+                if lines > MOST_FUNCTION:
+                    long[f"{file.relative_to(ROOT)}: {node.name}"] = lines
+    assert long.keys() == LONGER.keys()
