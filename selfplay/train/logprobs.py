@@ -73,9 +73,7 @@ class _TokenLogprobs(torch.autograd.Function):
         return to_hidden, next(given), None, next(given), None
 
 
-def _slope(
-    logs: Tensor, wanted: Tensor, of_logprob: Tensor, of_entropy: Tensor | None, entropy: Tensor
-) -> Tensor:
+def _slope(logs: Tensor, wanted: Tensor, of_logprob: Tensor, of_entropy: Tensor | None, entropy: Tensor) -> Tensor:
     """The gradient with respect to the logits, from the log-probabilities `logs`, which are overwritten."""
     chances = logs.exp()
     if of_entropy is None:

@@ -1,7 +1,7 @@
 """A Hugging Face causal model as one module that scores rows: log-probability and entropy of tokens already there.
 
-Weights are kept in float32. With bf16 compute they are cast where they are used: by autocast on one process, which needs
-no wrapper at all, and by FSDP2's own mixed precision where `torch.distributed` has more than one rank. Only the
+Weights are kept in float32. With bf16 compute they are cast where they are used: by autocast on one process, which
+needs no wrapper at all, and by FSDP2's own mixed precision where `torch.distributed` has more than one rank. Only the
 positions before trained tokens reach the output head.
 """
 
@@ -12,9 +12,9 @@ from typing import Any, Literal
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
-from transformers import AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from selfplay.train.attention import PACKED
 from selfplay.train.errors import TrainError
@@ -29,8 +29,8 @@ APART = 1e-3
 @dataclass(frozen=True)
 class ModelOptions:
     """`attention`: `packed`, or a name transformers knows (`sdpa`, `eager`, `flash_attention_2`), which masks a packed
-    row by its positions. `checkpointing`: forget activations inside layers and compute them again. `chunk`: tokens whose
-    logits exist at once."""
+    row by its positions. `checkpointing`: forget activations inside layers and compute them again. `chunk`: tokens
+    whose logits exist at once."""
 
     precision: Precision = "bf16"
     attention: str = "packed"
@@ -48,7 +48,7 @@ class Scorer(nn.Module):
         self.device = next(model.parameters()).device
         if options.checkpointing:
             model.gradient_checkpointing_enable({"use_reentrant": False})
-        model.train()
+        _drop_nothing(model.train())
 
     def forward(self, row: Row) -> tuple[Tensor, Tensor]:
         """(log-probabilities, entropies) in float32, `[tokens]`: of the tokens inside the mask, 0 elsewhere."""
@@ -78,9 +78,19 @@ class Scorer(nn.Module):
         return hidden
 
 
+def _drop_nothing(model: nn.Module) -> None:
+    """Turn dropout off: log-probabilities are to be those an engine samples with."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        for name in ("attention_dropout", "dropout_p"):
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, 0.0)
+
+
 def sharded() -> bool:
     """Whether more than one rank trains."""
-    return dist.is_initialized() and dist.get_world_size() > 1
+    return bool(dist.is_initialized()) and dist.get_world_size() > 1
 
 
 def load_scorer(path: str | Path, options: ModelOptions = ModelOptions()) -> Scorer:
@@ -91,7 +101,9 @@ def load_scorer(path: str | Path, options: ModelOptions = ModelOptions()) -> Sco
     try:
         model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=how)
     except (OSError, ValueError, ImportError, RuntimeError) as error:
-        raise TrainError(f"{path} cannot be loaded: {str(error)[:400]}", "Name the folder of a causal model.") from error
+        raise TrainError(
+            f"{path} cannot be loaded: {str(error)[:400]}", "Name the folder of a causal model."
+        ) from error
     return scorer_of(model, options)
 
 
@@ -120,7 +132,7 @@ def _check_head(scorer: Scorer) -> None:
     apart = float((own.gather(1, ids[1:, None]).squeeze(1) - ours).abs().max())
     if not apart <= APART:
         raise TrainError(
-            f"{type(model).__name__} does more to its logits than its output head: log-probabilities are {apart:.3g} apart",
+            f"{type(model).__name__} does more to its logits than its output head: {apart:.3g} apart",
             "Such models (a cap or a scale of the logits) cannot be trained here.",
         )
 
@@ -130,25 +142,47 @@ def _shard(scorer: Scorer) -> None:
     divided by a normaliser of the whole batch."""
     half = torch.bfloat16 if scorer.options.precision == "bf16" else None
     policy = MixedPrecisionPolicy(param_dtype=half, reduce_dtype=torch.float32)
-    groups = [module for module in scorer.modules() if isinstance(module, nn.ModuleList)]
-    if not groups:
-        raise TrainError(f"{type(scorer.model).__name__} has no list of layers to shard")
-    for layer in max(groups, key=len):
+    names = set(scorer.model._no_split_modules or ())
+    layers = [module for module in scorer.modules() if type(module).__name__ in names]
+    if not layers:
+        raise TrainError(f"{type(scorer.model).__name__} does not name its layers, so it cannot be sharded")
+    for layer in layers:
         fully_shard(layer, mp_policy=policy)
     fully_shard(scorer, mp_policy=policy)
     for module in scorer.modules():
-        if hasattr(module, "set_gradient_divide_factor"):
+        if isinstance(module, FSDPModule):
             module.set_gradient_divide_factor(1.0)
+            module.set_force_sum_reduction_for_comms(True)  # gloo knows no product with a factor
 
 
-def save_model(scorer: Scorer, folder: Path, tokenizer: Any = None, dtype: torch.dtype = torch.bfloat16) -> None:
+def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16) -> None:
     """Write the weights as a Hugging Face folder; every rank calls it, the first one writes."""
-    weights = {name: _whole(value).to("cpu", dtype) for name, value in scorer.model.state_dict().items()}
+    once = {name for named in (scorer.model.named_parameters(), scorer.model.named_buffers()) for name, _ in named}
+    whole = {name: _whole(value).to("cpu", dtype) for name, value in scorer.model.state_dict().items()}
+    weights = {name: value for name, value in whole.items() if name in once}  # a tied head is the embedding
     if dist.is_initialized() and dist.get_rank():
         return
     scorer.model.save_pretrained(folder, state_dict=weights)
-    if tokenizer is not None:
-        tokenizer.save_pretrained(folder)
+    config = AutoConfig.from_pretrained(folder)
+    config.dtype = dtype  # engines load with what stands here, and it would be that of the masters
+    config.save_pretrained(folder)
+
+
+def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.dtype = torch.bfloat16) -> None:
+    """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens. The settings come last,
+    so that a folder in which a kill left half of the model is not taken for one."""
+    made = folder / ".new-model"
+    save_model(scorer, made, dtype)
+    if not (dist.is_initialized() and dist.get_rank()):
+        AutoTokenizer.from_pretrained(source).save_pretrained(made)
+        for path in sorted(made.iterdir(), key=lambda path: path.name == "config.json"):
+            path.replace(folder / path.name)
+        made.rmdir()
+
+
+def stored_dtype(source: str | Path) -> torch.dtype:
+    """The dtype a model is stored in."""
+    return getattr(torch, str(AutoConfig.from_pretrained(source).dtype or torch.bfloat16).removeprefix("torch."))
 
 
 def _whole(value: Tensor) -> Tensor:

@@ -14,8 +14,8 @@ from selfplay.train.errors import TrainError
 
 @dataclass(frozen=True)
 class Example:
-    """One sequence of tokens. `mask`: 1 where the token is trained on; `numbers`: named values, one for each token, which
-    a loss reads (advantages, the engine's log-probabilities). Raises `TrainError` for lengths that differ, an id below
+    """One sequence of tokens. `mask`: 1 where the token is trained on; `numbers`: named values, one for each token,
+    which a loss reads (advantages, the engine's log-probabilities). Raises `TrainError` for lengths that differ, an id below
     0, and a first token that is trained on: nothing stands before it."""
 
     name: str
@@ -47,8 +47,8 @@ TooLong = Literal["refuse", "cut", "leave-out"]
 
 
 def fitting(examples: Iterable[Example], budget: int, too_long: TooLong = "refuse") -> list[Example]:
-    """The examples that fit into `budget` tokens and teach something. A longer one is refused by name, left out, or cut:
-    its first `budget` tokens are kept, since what comes later makes no sense without them.
+    """The examples that fit into `budget` tokens and teach something. A longer one is refused by name, left out, or
+    cut: its first `budget` tokens are kept, since what comes later makes no sense without them.
 
     Raises `TrainError`."""
     kept = []

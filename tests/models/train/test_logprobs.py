@@ -71,7 +71,10 @@ def test_half_precision_is_as_near_as_the_naive_way_in_half_precision() -> None:
         (logprobs.float().sum() + entropies.float().sum()).backward()
         results[name] = [part.detach().float() for part in (logprobs, entropies, hidden.grad, head.grad)]
     apart = {
-        name: [float((mine - exact).norm() / exact.norm()) for mine, exact in zip(results[name], results["exact"])]
+        name: [
+            float((mine - exact).norm() / exact.norm())
+            for mine, exact in zip(results[name], results["exact"], strict=True)
+        ]
         for name in ("naive", "ours")
     }
     assert float((results["ours"][0] - results["exact"][0]).abs().max()) < 1 / 64

@@ -25,7 +25,9 @@ def padded_logprobs(model: LlamaForCausalLM, examples: list[Example]) -> list[Te
     seen = torch.tensor([[1] * len(e.ids) + [0] * (width - len(e.ids)) for e in examples])
     logs = model(input_ids=ids, attention_mask=seen).logits[:, :-1].log_softmax(-1)
     found = logs.gather(2, ids[:, 1:, None]).squeeze(2)
-    return [values[: len(e.ids) - 1][torch.tensor(e.mask[1:]).bool()] for values, e in zip(found, examples)]
+    return [
+        values[: len(e.ids) - 1][torch.tensor(e.mask[1:]).bool()] for values, e in zip(found, examples, strict=True)
+    ]
 
 
 def smollm2_shape() -> LlamaForCausalLM:
