@@ -38,7 +38,10 @@ def save(trainer: Trainer, folder: Path, position: Mapping[str, Any], keep: int 
         _on_first(lambda: _complete(trainer, made, target, position))
     except (OSError, dcp.api.CheckpointException) as error:
         _on_first(lambda: shutil.rmtree(made, ignore_errors=True))
-        raise TrainError(f"no checkpoint can be written to {folder}: {_reason(error)}", "Is the disk full?") from error
+        free = shutil.disk_usage(folder).free / 1e9
+        raise TrainError(
+            f"no checkpoint can be written to {folder}: {_reason(error)}", f"Is the disk full? {free:.1f} GB are free."
+        ) from error
     _on_first(lambda: _remove(checkpoints(folder)[:-keep]))
     return target
 

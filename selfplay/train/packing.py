@@ -15,8 +15,8 @@ from selfplay.train.errors import TrainError
 @dataclass(frozen=True)
 class Example:
     """One sequence of tokens. `mask`: 1 where the token is trained on; `numbers`: named values, one for each token,
-    which a loss reads (advantages, the engine's log-probabilities). Raises `TrainError` for lengths that differ, an id below
-    0, and a first token that is trained on: nothing stands before it."""
+    which a loss reads (advantages, the engine's log-probabilities). Raises `TrainError` for lengths that differ, an id
+    below 0, and a first token that is trained on: nothing stands before it."""
 
     name: str
     ids: Sequence[int]
