@@ -1,9 +1,10 @@
 """Training a 135M model on this machine's CPU, ours and TRL's side by side: tokens a second and memory of an update.
 
-`python -m benchmarks.bench_train [--json] [--threads N] [--rounds N] [--updates N]`, in the environment of `make models`. The same
-random weights of SmolLM2-135M's shape, the same tokens, float32 and checkpointed activations on both sides, each update
-in a process of its own, in turns; the best of the rounds counts. TRL is installed into an environment of its own in
-the cache, the first time. Core seconds are those of the process: on a busy machine they say more than the clock.
+`python -m benchmarks.bench_train [--json] [--threads N] [--rounds N] [--updates N]`, in the environment of `make
+models`. The same random weights of SmolLM2-135M's shape, the same tokens, float32 and checkpointed activations on both
+sides, each update in a process of its own, in turns; the best of the rounds counts. TRL is installed into an environment
+of its own in the cache, the first time. Core seconds are those of the process: on a busy machine they say more than the
+clock.
 """
 
 import argparse
@@ -46,9 +47,7 @@ def sheets(threads: int, rounds: int, updates: int) -> Iterator[Sheet]:
             yield sheet(kind, arguments, peer, rounds, speed, memory)
 
 
-def sheet(
-    kind: str, arguments: list[Any], peer: Path, rounds: int, speed: float, memory: float | None
-) -> Sheet:
+def sheet(kind: str, arguments: list[Any], peer: Path, rounds: int, speed: float, memory: float | None) -> Sheet:
     """One table: an update of ours, of ours without checkpointed activations, and of TRL's, and their ratios."""
     own = [sys.executable, "-m", "benchmarks.own_update", *arguments]
     commands = {
@@ -64,7 +63,8 @@ def sheet(
     lines = [line for name, run in best.items() for line in of(name, run)]
     lines += ratios("ours", best["ours"], best["TRL"], speed, memory)
     lines += ratios("ours, activations kept", best["ours, activations kept"], best["TRL"], None, None)
-    note = f"SmolLM2-135M's shape, fp32, {arguments[-2]} threads, update {arguments[-1]} of a process, 2048 tokens a row, TRL {TRL}"
+    how = f"{arguments[-2]} threads, update {arguments[-1]} of a process, 2048 tokens a row"
+    note = f"SmolLM2-135M's shape, fp32, {how}, TRL {TRL}"
     return Sheet(f"one {kind.upper()} update, {best['ours']['tokens']:.0f} tokens", tuple(lines), note)
 
 
@@ -106,7 +106,11 @@ def install() -> Path:
     folder = default_cache() / "peers" / f"trl-{TRL}"
     python = folder / "bin" / "python"
     if not (folder / "complete").exists():
-        pins = [f"trl=={TRL}", f"torch=={torch.__version__.partition('+')[0]}", "transformers==" + transformers.__version__]
+        pins = [
+            f"trl=={TRL}",
+            f"torch=={torch.__version__.partition('+')[0]}",
+            "transformers==" + transformers.__version__,
+        ]
         uv = Path(sys.executable).with_name("uv")
         subprocess.run([uv, "venv", "--clear", "--quiet", "--python", sys.executable, folder], check=True)
         env = {"UV_TORCH_BACKEND": "cpu", **os.environ}

@@ -1,4 +1,7 @@
-"""Our update on the examples of `training_load`: `python -m benchmarks.own_update KIND MODEL EXAMPLES FOLDER THREADS UPDATES`."""
+"""Our update on the examples of `training_load`.
+
+`python -m benchmarks.own_update KIND MODEL EXAMPLES FOLDER THREADS UPDATES [keep]`; `keep`: activations are kept.
+"""
 
 import json
 import sys

@@ -1,4 +1,6 @@
-"""TRL's own update on the examples of `training_load`: `python trl_update.py KIND MODEL EXAMPLES FOLDER THREADS UPDATES`.
+"""TRL's own update on the examples of `training_load`.
+
+`python trl_update.py KIND MODEL EXAMPLES FOLDER THREADS UPDATES`
 
 Its trainers are used as they are, in float32 and with their defaults (they checkpoint activations); only the generation
 of GRPO is replaced by the rollouts given, so that what is timed is forward, loss, backward and step.
@@ -36,18 +38,20 @@ class Timed(TrainerCallback):
 
 
 def sft(model, examples, folder, clock, updates):
-    rows = [{"input_ids": e["ids"], "labels": [i if on else -100 for i, on in zip(e["ids"], e["mask"])]} for e in examples]
+    rows = [
+        {"input_ids": e["ids"], "labels": [i if on else -100 for i, on in zip(e["ids"], e["mask"], strict=True)]}
+        for e in examples
+    ]
     config = SFTConfig(
-        folder, max_steps=updates, packing=True, max_length=2048, gradient_accumulation_steps=2, dataset_kwargs={"skip_prepare_dataset": False},
-        **SHARED,
+        folder, max_steps=updates, packing=True, max_length=2048, gradient_accumulation_steps=2, **SHARED,
     )  # fmt: skip
     return SFTTrainer(model, args=config, train_dataset=Dataset.from_list(rows * updates), callbacks=[Timed(clock)])
 
 
 def grpo(model, examples, folder, clock, updates):
     config = GRPOConfig(
-        folder, max_steps=updates, num_generations=len(examples), gradient_accumulation_steps=len(examples), max_completion_length=1536,
-        beta=0.0, temperature=1.0, **SHARED,
+        folder, max_steps=updates, num_generations=len(examples), gradient_accumulation_steps=len(examples),
+        max_completion_length=1536, beta=0.0, temperature=1.0, **SHARED,
     )  # fmt: skip
     told = Dataset.from_list([{"prompt": "1 2 3"}] * len(examples) * updates)
     trainer = GRPOTrainer(model, reward_funcs=lambda completions, **_: [0.0] * len(completions), args=config,

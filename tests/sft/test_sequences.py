@@ -98,7 +98,7 @@ def test_a_tape_of_another_template_or_tokenizer_is_refused_by_name(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     template = played(Record((TALK,), (segment("[sS][uU][abad][uwhy][agood]", "bad] good]"),)))
-    with pytest.raises(ForeignTape, match="000000-solver was taped with another .*: it begins otherwise"):
+    with pytest.raises(ForeignTape, match=r"000000-solver was taped with another .*: it begins otherwise"):
         learned(monkeypatch, tmp_path, template)
     tokenizer = played(Record((TALK,), (segment(TAPE.replace("good", "gxxd"), "bad> gxxd>"),)))
     with pytest.raises(ForeignTape, match="an answer reads otherwise"):

@@ -43,7 +43,9 @@ def test_bugs_are_held_out_and_not_lessons() -> None:
     assert (len(training), len(held)) == (16, 4)
     bugs = [{example.name[-1] for example in part} for part in (training, held)]
     assert len(bugs[1]) == 2 and not bugs[0] & bugs[1]
-    assert split(found("jihgfedcba"), order)[1] and {e.name[-1] for e in split(found("jihgfedcba"), order)[1]} == bugs[1]
+    assert (
+        split(found("jihgfedcba"), order)[1] and {e.name[-1] for e in split(found("jihgfedcba"), order)[1]} == bugs[1]
+    )
 
 
 def test_one_bug_cannot_be_split() -> None:
