@@ -2,9 +2,9 @@
 
 `python -m benchmarks.bench_train [--json] [--threads N] [--rounds N] [--updates N]`, in the environment of `make
 models`. The same random weights of SmolLM2-135M's shape, the same tokens, float32 and checkpointed activations on both
-sides, each update in a process of its own, in turns; the best of the rounds counts. TRL is installed into an environment
-of its own in the cache, the first time. Core seconds are those of the process: on a busy machine they say more than the
-clock.
+sides, each update in a process of its own, in turns; the best of the rounds counts. TRL is installed into an
+environment of its own in the cache, the first time. Core seconds are those of the process: on a busy machine they say
+more than the clock.
 """
 
 import argparse

@@ -5,6 +5,7 @@ needs no wrapper at all, and by FSDP2's own mixed precision where `torch.distrib
 positions before trained tokens reach the output head.
 """
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -45,6 +46,7 @@ class Scorer(nn.Module):
         super().__init__()
         self.model, self.options = model, options
         self.vocabulary: int = model.get_input_embeddings().num_embeddings
+        self.context: int = getattr(model.config.get_text_config(), "max_position_embeddings", sys.maxsize)
         self.device = next(model.parameters()).device
         if options.checkpointing:
             model.gradient_checkpointing_enable({"use_reentrant": False})

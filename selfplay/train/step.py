@@ -89,6 +89,7 @@ class Trainer:
         """Take one step. Every rank gives the same examples. Raises `StepRefused` for a loss or gradient that is not
         finite, `TrainError` for examples that this model cannot read."""
         started, mine = time.monotonic(), self._rows(examples, normaliser)
+        self.optimizer.zero_grad()  # of a step whose loss raised
         sums = torch.zeros(2, device=self.scorer.device, dtype=torch.float64)  # loss, entropy
         for row in mine:
             tokens = self._tokens(row)
@@ -152,6 +153,10 @@ class Trainer:
         if len({example.name for example in examples}) < len(examples):
             raise TrainError("two examples of the batch have one name")
         for example in examples:
+            if len(example.ids) > self.scorer.context:
+                raise TrainError(
+                    f"{example.name} has {len(example.ids)} tokens, the model's context ends at {self.scorer.context}"
+                )
             if max(example.ids) >= self.scorer.vocabulary:
                 raise TrainError(
                     f"{example.name} has id {max(example.ids)}, the vocabulary ends at {self.scorer.vocabulary}",

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -60,7 +61,7 @@ def test_no_lesson_says_what_took_each(monkeypatch: pytest.MonkeyPatch, tmp_path
         return iter(())
 
     monkeypatch.setattr(command, "lectures", nothing)
-    monkeypatch.setattr(command, "read_pool", lambda run: __import__("contextlib").nullcontext())
+    monkeypatch.setattr(command, "read_pool", lambda run: nullcontext())
     with pytest.raises(TrainError, match=r"no lesson to learn from in run \(the call format cannot say it: 3\)"):
         sft(SftOrder((Path("run"),), str(smollm2), tmp_path / "out"), SILENT)
 

@@ -100,6 +100,22 @@ def test_what_is_not_a_number_is_refused_and_the_batch_kept(broken: str, tmp_pat
     assert math.isfinite(again.gradient) and trainer.steps == 2
 
 
+def test_a_loss_that_raises_leaves_nothing_behind() -> None:
+    """It raises in the second of three rows; the next step is that of a trainer that never saw it."""
+    trainer, fresh, rows = learner(budget=23), learner(budget=23), []
+
+    def raising(tokens: Tokens) -> Tensor:
+        rows.append(tokens)
+        if len(rows) == 2:
+            raise ValueError("a mask of another shape")
+        return cross_entropy(tokens)
+
+    with pytest.raises(ValueError, match="another shape"):
+        trainer.step(uneven(), raising, 20)
+    assert trainer.step(uneven(), cross_entropy, 20).gradient == fresh.step(uneven(), cross_entropy, 20).gradient
+    assert all(map(torch.equal, weights(trainer), weights(fresh)))
+
+
 def test_batches_that_cannot_be_trained_on_are_refused_by_name() -> None:
     trainer, good = learner(budget=30), uneven()
     strange = Example("attempt-7", [1, VOCABULARY, 2], [0, 1, 1])
@@ -108,6 +124,7 @@ def test_batches_that_cannot_be_trained_on_are_refused_by_name() -> None:
         ([replace(good[0], mask=[0] * 9)], 5, "no token of the batch is trained on"),
         ([good[0], good[0]], 5, "two examples of the batch have one name"),
         (good, 0, "divided by a number above 0, not 0"),
+        (uneven((257,)), 5, "example 0 has 257 tokens, the model's context ends at 256"),
         (uneven((31,)), 5, "31 tokens does not fit into a row of 30"),
     ):
         with pytest.raises(TrainError, match=why):
