@@ -15,12 +15,10 @@ from selfplay.errors import SelfplayError
 from selfplay.oracle import audit, behaviour, trial, world
 from selfplay.repository import checking, pytest_suite, reading
 from selfplay.roles.injector import staged
-from selfplay.sandbox import World
 from selfplay.scripted import tools
 from selfplay.scripted.injector import steps, traced
 from selfplay.scripted.policy import Stuck
 from selfplay.workbench import ParserError, read_outcomes
-from selfplay.workbench.own import own_programs
 
 OURS = (SelfplayError, ValueError, Stuck, ParserError, reading.Malformed)
 
@@ -92,15 +90,3 @@ def test_a_record_is_taken_as_it_is_or_not_at_all() -> None:
     for data in (b"1.5", b"true", b'"1"'):
         with pytest.raises(AnswerError):
             answer(int, data)
-
-
-def test_programs_of_ours_are_not_taken_from_the_environment_of_the_repository() -> None:
-    from pathlib import Path
-    from types import SimpleNamespace
-
-    from selfplay.sandbox import Mount
-
-    seen = World(mounts=(Mount(Path("/x"), "/env"),), env={"PATH": "/env/bin:/usr/local/bin:/usr/bin"})
-    backend: Any = SimpleNamespace(python="/usr/bin/python3.11")
-    own = own_programs(backend, seen, None)  # type: ignore[arg-type]
-    assert own.python == "/usr/bin/python3.11" and own.env == {"PATH": "/usr/local/bin:/usr/bin"}

@@ -86,7 +86,8 @@ def test_the_contract_about_the_training_stack_names_every_room_but_policies_and
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     (named,) = (one["source_modules"] for one in contracts if "torch" in one.get("forbidden_modules", ()))
     rooms = {f"selfplay.{module.name}" for module in pkgutil.iter_modules(selfplay.__path__)}
-    assert set(named) == rooms - {"selfplay.policies", "selfplay.train", "selfplay.__main__"}
+    found = {".".join(name.split(".")[:2]) for name in named}  # of rl, those modules that need no tensors
+    assert found == rooms - {"selfplay.policies", "selfplay.train", "selfplay.__main__"}
 
 
 @pytest.mark.slow

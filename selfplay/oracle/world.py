@@ -94,7 +94,7 @@ class SolverWorld:
     @property
     def env(self) -> Mapping[str, str]:
         """What programs of ours are started with."""
-        return self.own.env
+        return self.own.sandbox.own_env
 
     @property
     def tree_hash(self) -> str:
@@ -129,7 +129,7 @@ def prediction_of(backend: Backend, task: Task, changes: Changes, limits: Limits
     if not changes.gone and not changes.packed:
         return Prediction("", changes.left_out)
     with backend.open(task.world, limits) as fresh:
-        own = own_programs(backend, task.world, fresh)
+        own = own_programs(backend, fresh)
         _stage(own, task)
         _bash(own, "diff.sh", "base")
         _python(own, "unpack", _null(changes.gone) + b"\0\0" + changes.packed)
@@ -151,7 +151,7 @@ def open_world(backend: Backend, task: Task, limits: Limits = Limits()) -> Itera
     Raises `WorldError` when the bug's diffs do not apply, `SandboxError` when no sandbox is available.
     """
     with backend.open(task.world, limits) as sandbox:
-        own = own_programs(backend, task.world, sandbox)
+        own = own_programs(backend, sandbox)
         removed, git = _stage(own, task)
         start = _manifest(own)
         _bash(own, "commit.sh")

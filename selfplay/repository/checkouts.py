@@ -2,10 +2,10 @@
 
 import contextlib
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from selfplay import host
 from selfplay.repository.archive import unpack
 from selfplay.repository.errors import SourceError
 from selfplay.repository.gitdir import GitDir, GitError, failure, require_commit
@@ -141,7 +141,7 @@ def _tags(store: GitDir, source: GitDir) -> list[str]:
 
 def remove(folder: Path) -> None:
     """Delete a folder of ours: its disk is needed for the next one."""
-    subprocess.run(["rm", "-rf", "--", folder], check=False)
+    host.run(["rm", "-rf", "--", folder.absolute()])
 
 
 def _subfolder_history(store: GitDir, head: str, inside: str) -> str | None:

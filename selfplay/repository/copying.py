@@ -5,7 +5,6 @@ The copy is made on the host, so it has the bounds that the sandbox has for what
 
 import os
 import stat
-import subprocess
 import sys
 import threading
 import time
@@ -14,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, cast
 
+from selfplay import host
 from selfplay.repository.beneath import PAGE
 from selfplay.repository.errors import BadStream, SourceError, TooLarge
 from selfplay.repository.inside import pack
@@ -80,8 +80,8 @@ def measure(folders: Iterator[Path], bounds: Bounds, deadline: float) -> None:
 def _copy(source: Path, target: Path, bounds: Bounds, owner: tuple[int, int], deadline: float) -> Unpacked:
     """One folder's copy, read by descriptors in a program of its own, which ends at the deadline."""
     target.mkdir()
-    command = [sys.executable, "-I", "-S", "-B", str(pack.__file__), os.fspath(source)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+    command = [sys.executable, "-I", "-S", "-B", str(pack.__file__), os.fspath(source.absolute())]
+    with host.start(command, stdout=host.PIPE) as process:
         alarm = threading.Timer(max(0.0, deadline - time.monotonic()), process.kill)
         alarm.start()
         try:

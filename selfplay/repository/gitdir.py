@@ -7,6 +7,7 @@ same on every machine.
 """
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,11 @@ SETTINGS = {
 AUTHOR = ("selfplay", "selfplay@localhost")
 UNASKED = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_ATTR_NOSYSTEM": "1", "LC_ALL": "C",
                  "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}  # fmt: skip
+KEPT = re.compile(
+    r"GIT_(SSH(_COMMAND|_VARIANT)?|(PROXY_)?SSL_\w+|EXEC_PATH|HTTP_USER_AGENT|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))"
+)
+"""The user's variables for git that say how to get there. The others (`GIT_DIR`, say, which git sets for what it starts
+itself) name another repository."""
 EPOCH = 946_684_800  # 2000-01-01T00:00:00Z: commits made here are dated from it, one day apart, so ids repeat
 
 
@@ -54,6 +60,10 @@ def settings_env(settings: Mapping[str, str]) -> dict[str, str]:
     for number, (key, value) in enumerate(settings.items()):
         env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return env
+
+
+def _of_another(name: str) -> bool:
+    return name.startswith("GIT_") and KEPT.fullmatch(name) is None
 
 
 class GitError(Exception):
@@ -106,7 +116,8 @@ class GitDir:
         own configuration (credentials, proxies) for fetches. Raises `GitError` unless `strict` is False, also for a
         command that leaves its `bounds`, and `OSError` for a disk that is full or read-only.
         """
-        variables: dict[str, str | None] = {**UNASKED, **settings_env({**SETTINGS, **(settings or {})})}
+        variables: dict[str, str | None] = {name: None for name in os.environ if _of_another(name)}
+        variables |= {**UNASKED, **settings_env({**SETTINGS, **(settings or {})})}
         if not user_config:
             variables |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
         elif "GIT_SSH_COMMAND" not in os.environ:

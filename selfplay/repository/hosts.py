@@ -7,8 +7,6 @@ sandbox, and the hosts of its links are allowed too.
 import contextlib
 import ipaddress
 import re
-import shutil
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -23,6 +21,7 @@ from pypi_simple import (
 )
 from pypi_simple.html import RepositoryPage
 
+from selfplay import host
 from selfplay.repository.errors import SourceError
 from selfplay.repository.indexes import CERTIFICATES, Indexes
 
@@ -201,9 +200,9 @@ def _reason(error: Exception) -> str:
 
 def npm_registry() -> str | None:
     """The registry that npm is configured for on this machine; None without npm."""
-    npm = shutil.which("npm")
+    npm = host.find("npm")
     if npm is None:
         return None
-    asked = subprocess.run([npm, "config", "get", "registry"], capture_output=True, text=True, cwd="/", timeout=30)
-    url = asked.stdout.strip()
+    asked = host.run([npm, "config", "get", "registry"], timeout=30)
+    url = asked.stdout.decode("utf-8", "replace").strip()
     return url if asked.returncode == 0 and address_of(url) else None

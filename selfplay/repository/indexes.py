@@ -7,13 +7,12 @@ of the user's own proxies stay outside: `upstream.py` reads them.
 """
 
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from selfplay import host
 from selfplay.sandbox import Mount
 
 CERTIFICATES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -45,12 +44,9 @@ def configured(environ: Mapping[str, str] | None = None) -> Indexes:
 
 def _pip_files() -> dict[str, str]:
     """The options of pip's configuration files, as `pip config` merges them; {} without pip."""
-    listing = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list", "--disable-pip-version-check"],
-        capture_output=True, text=True, timeout=30,
-    )  # fmt: skip
+    listing = host.run([*host.PYTHON, "-m", "pip", "config", "list", "--disable-pip-version-check"], timeout=30)
     values = {}
-    for line in listing.stdout.splitlines():
+    for line in listing.stdout.decode("utf-8", "replace").splitlines():
         name, _, value = line.partition("=")
         section, _, option = name.partition(".")
         if section in ("global", "install"):

@@ -6,7 +6,6 @@ A Python under /usr is preferred: every sandbox sees it, and every user of the m
 import contextlib
 import functools
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from selfplay import host
 from selfplay.answers import answer
 from selfplay.repository.errors import NoInterpreter
 from selfplay.sandbox import Backend, World
@@ -78,7 +78,11 @@ def _numbers(version: str) -> list[str]:
 
 def _candidates() -> Iterator[Path]:
     yield Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
-    on_path = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder and "shims" not in folder]
+    on_path = [
+        folder
+        for folder in os.environ.get("PATH", "").split(os.pathsep)
+        if folder.startswith("/") and "shims" not in folder
+    ]
     for folder in dict.fromkeys([*FOLDERS, *on_path]):
         yield from sorted(Path(folder).glob("python3.[0-9]*[0-9]"))
     for pattern in MANAGED:
@@ -88,11 +92,9 @@ def _candidates() -> Iterator[Path]:
 def query(path: Path) -> Interpreter | None:
     """The interpreter at `path`, described by itself; None when it does not run."""
     try:
-        said = subprocess.run(
-            [path, "-I", "-S", "-c", QUERY], capture_output=True, timeout=10, check=True, stdin=subprocess.DEVNULL
-        )
+        said = host.run([path, "-I", "-S", "-c", QUERY], timeout=10, check=True)
         version, prefix, executable = answer(tuple[str, str, str], said.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
+    except (OSError, host.Failed, ValueError):
         return None
     base = Path(prefix).resolve()
     real = Path(executable).resolve()

@@ -130,7 +130,7 @@ def program() -> bytes:
 
     room, libraries = Path(__file__).parent, Path(version.__file__).parent
     parts = {f"selfplay/repository/{name}": room / f"{name}.py" for name in MODULES}
-    parts |= {f"selfplay/{name}": room.parent / f"{name}.py" for name in ("answers", "plain", "errors")}
+    parts |= {f"selfplay/{name}": room.parent / f"{name}.py" for name in ("answers", "plain", "errors", "host")}
     parts |= {f"packaging/{path.stem}": path for path in libraries.glob("*.py")}
     parts |= {"__main__": room / "inside" / "read_source.py"}
     buffer = io.BytesIO()

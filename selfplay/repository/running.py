@@ -1,17 +1,18 @@
 """Runs one program with bounds: its time, what is kept of its output, and, where asked, its memory and file size.
 
-Used for git alone, on the host and inside a sandbox, so it imports nothing but the standard library.
+Used for git alone, on the host and inside a sandbox, so it imports nothing but the standard library and `host`.
 """
 
 import os
 import selectors
 import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from selfplay import host
 
 SHELL_LIMITS = 'ulimit -v "$1" && ulimit -f "$2" && shift 2 && exec "$@"'
 MAX_ERRORS = 64 * 1024
@@ -48,10 +49,9 @@ def execute(
     with tempfile.TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
-        process = subprocess.Popen(
-            words, cwd=cwd, env=given_env, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True,
-        )  # fmt: skip
+        process = host.start(
+            words, cwd=cwd, env=given_env, stdin=given, stdout=host.PIPE, stderr=host.PIPE, new_session=True
+        )
     try:
         out, errors = _output(process, bounds)
         return process.wait(), out, errors.decode("utf-8", "replace")
@@ -59,7 +59,7 @@ def execute(
         _end(process)
 
 
-def _output(process: "subprocess.Popen[bytes]", bounds: Bounds) -> tuple[bytes, bytes]:
+def _output(process: host.Process, bounds: Bounds) -> tuple[bytes, bytes]:
     """All of stdout and the end of stderr, once both are closed."""
     assert process.stdout is not None and process.stderr is not None
     kept = {process.stdout: bytearray(), process.stderr: bytearray()}
@@ -82,7 +82,7 @@ def _output(process: "subprocess.Popen[bytes]", bounds: Bounds) -> tuple[bytes, 
     return bytes(kept[process.stdout]), bytes(kept[process.stderr])
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: host.Process) -> None:
     """Kill what is left of the program and its children, and close its streams."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)

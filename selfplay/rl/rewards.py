@@ -1,21 +1,67 @@
-"""The reward of an episode (SSR section 4), from its outcome."""
+"""The reward of an episode, from its outcome (SSR section 4, arXiv 2512.18552, and other shapes worth a comparison).
+
+s = solved / attempts is the share of a bug's solver attempts that fully fix it. The functions of `solved` and
+`attempts` give the reward of a *valid* bug and raise `ValueError` for counts that cannot be; what an invalid proposal
+and a duplicate earn is a number of `credit.Rules`.
+"""
+
+from collections.abc import Callable
+
+ValidBugReward = Callable[[int, int], float]
+"""(solved, attempts) -> the injector's reward for a valid bug."""
+
+
+def solve_rate(solved: int, attempts: int) -> float:
+    """s. Raises `ValueError` for no attempts and for impossible counts."""
+    if attempts < 1 or not 0 <= solved <= attempts:
+        raise ValueError(f"{solved} of {attempts} attempts")
+    return solved / attempts
+
+
+def ssr(solved: int, attempts: int, alpha: float = 0.8) -> float:
+    """-alpha where nobody or everybody solves it, else 1 - (1 + alpha) s. SSR's own, `alpha` too."""
+    s = solve_rate(solved, attempts)
+    return 1.0 - (1.0 + alpha) * s if 0.0 < s < 1.0 else -alpha
+
+
+def consistency(solved: int = 0, attempts: int = 0) -> float:
+    """SSR's ablation: a valid bug earns 1, however hard it is. It needs no attempts."""
+    return 1.0
+
+
+def absolute_zero(solved: int, attempts: int) -> float:
+    """1 - s, and 0 where nobody or everybody solves it (Absolute Zero, arXiv 2505.03335)."""
+    s = solve_rate(solved, attempts)
+    return 1.0 - s if 0.0 < s < 1.0 else 0.0
+
+
+def beta(solved: int, attempts: int, a: float = 1.0, b: float = 1.0) -> float:
+    """s^a (1 - s)^b, highest at s = a / (a + b), 0 at both ends. Not scaled: at most 0.25 for a = b = 1.
+
+    Raises `ValueError` for exponents that are not above 0, with which an end would earn 0^0 = 1.
+    """
+    if a <= 0 or b <= 0:
+        raise ValueError(f"exponents above 0, not {a} and {b}")
+    s = solve_rate(solved, attempts)
+    return float(s**a * (1.0 - s) ** b)
 
 
 def injector_reward(valid: bool, solved: int = 0, attempts: int = 0, alpha: float = 0.8) -> float:
-    """The injector's reward for an artifact: -1 when it is not valid. For a bug that `solved` of `attempts` attempts
-    fully fix, with s = solved / attempts: -alpha at s = 0 and s = 1, else 1 - (1 + alpha) s.
+    """The paper's reward in one function: -1 for an artifact that is not valid, else `ssr`."""
+    return ssr(solved, attempts, alpha) if valid else -1.0
 
-    Raises `ValueError` for a valid bug without attempts, which has no reward, and for impossible counts.
+
+def solver_reward(resolved: bool, cheated: bool = False) -> float:
+    """+1 if every F2P and P2P test is there and passes, else -1. A patch that cheats has failed, whatever passes."""
+    return 1.0 if resolved and not cheated else -1.0
+
+
+def length_penalty(tokens: int, free: int, longest: int, most: float = 1.0) -> float:
+    """What is added to a reward for length: 0 up to `free` sampled tokens, then falling in a straight line to -`most`
+    at `longest` and beyond (DAPO's soft overlong punishment, arXiv 2503.14476).
+
+    Raises `ValueError` unless 0 <= free < longest and most >= 0.
     """
-    if not valid:
-        return -1.0
-    if attempts < 1 or not 0 <= solved <= attempts:
-        raise ValueError(f"{solved} of {attempts} attempts")
-    if solved in (0, attempts):
-        return -alpha
-    return 1.0 - (1.0 + alpha) * solved / attempts
-
-
-def solver_reward(resolved: bool) -> float:
-    """The solver's reward for an attempt: +1 if every F2P and P2P test is there and passes, else -1."""
-    return 1.0 if resolved else -1.0
+    if not 0 <= free < longest or most < 0:
+        raise ValueError(f"free {free}, longest {longest}, most {most}")
+    return -most * min(max(tokens - free, 0) / (longest - free), 1.0)

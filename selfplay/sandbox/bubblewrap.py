@@ -132,7 +132,7 @@ class BubblewrapBackend:
         try:
             link, hello = self._launcher.launch(request)
             self.shared_uid |= hello.uid == self.identity.uid
-            return BubblewrapSandbox(link, hello, inside.environment(world), limits, group, freed)
+            return BubblewrapSandbox(link, hello, inside.environment(world), limits, group, freed, world.own_env)
         except BaseException:
             freed()
             raise

@@ -8,7 +8,6 @@ import marshal
 import os
 import socket
 import struct
-import subprocess
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from selfplay import host
 from selfplay.sandbox import agent, beginning, inside, launcher, messages, mounting, outflow, resting, seccomp, streams
 from selfplay.sandbox.programs import Programs
 from selfplay.sandbox.protocol import Cause, SandboxError, SandboxLost
@@ -46,7 +46,7 @@ class Launcher:
     def __init__(self, programs: Programs) -> None:
         self._programs = programs
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: host.Process | None = None
         self._requests: socket.socket | None = None
         self._late = 0
         self._errors = os.memfd_create("launcher-errors", os.MFD_CLOEXEC)
@@ -85,7 +85,7 @@ class Launcher:
             if self._process is not None:
                 try:
                     self._process.wait(START_SECONDS)
-                except subprocess.TimeoutExpired:
+                except host.TimedOut:
                     self._process.kill()
                     self._process.wait()
             self._process = self._requests = None
@@ -116,14 +116,12 @@ class Launcher:
         program = launcher.filled("launcher", compiled(launcher, (mounting,)))
         command = [str(self._programs.python), *("-I", "-S", "-B"), f"/proc/self/fd/{program}"]
         with theirs, os.fdopen(program, "rb"):
-            self._process = subprocess.Popen(
+            self._process = host.start(
                 [*command, str(theirs.fileno()), str(os.getpid())],
                 pass_fds=[theirs.fileno(), program],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
                 stderr=self._errors,
                 env={},
-                start_new_session=True,
+                new_session=True,
             )
         with contextlib.suppress(OSError):
             self._requests.sendall(json.dumps(system).encode())
@@ -160,7 +158,7 @@ class Launcher:
             process = self._process
         if process is None:
             return True
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        with contextlib.suppress(host.TimedOut):
             process.wait(DEATH_SECONDS)
         return process.poll() is not None
 

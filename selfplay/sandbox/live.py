@@ -41,8 +41,11 @@ class Link(Protocol):
 class LiveSandbox:
     """A started sandbox: its agent listens on `link`. Any thread may call any method; commands queue."""
 
-    def __init__(self, link: Link, env: Mapping[str, str], limits: Limits) -> None:
+    def __init__(
+        self, link: Link, env: Mapping[str, str], limits: Limits, own_env: Mapping[str, str] | None = None
+    ) -> None:
         self._link, self._env, self._limits = link, env, limits
+        self.own_env: Mapping[str, str] = own_env or {}
         self._asking, self._ending = threading.RLock(), threading.Lock()
         self._ended = self._flowing = False
         self._lost: SandboxLost | None = None
@@ -197,9 +200,10 @@ class BubblewrapSandbox(LiveSandbox):
         limits: Limits,
         group: Group | None = None,
         freed: Callable[[], None] = lambda: None,
+        own_env: Mapping[str, str] | None = None,
     ) -> None:
         """`freed` is called once everything inside is dead."""
-        super().__init__(link, env, limits)
+        super().__init__(link, env, limits, own_env)
         self.hello = hello
         self.group, self._freed = group, freed
         self._process = os.pidfd_open(hello.pid)

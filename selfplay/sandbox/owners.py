@@ -6,11 +6,12 @@ No later process has the same name, so the next supervisor finds what a killed o
 import contextlib
 import functools
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from selfplay import host
 
 PREFIX = "selfplay-"
 
@@ -60,12 +61,7 @@ def remove(folder: Path) -> bool:
             return True
         options = ["-rf", "--one-file-system", "--"] if command == ["rm"] else []
         with contextlib.suppress(OSError):
-            subprocess.run(
-                [*command, *options, os.path.abspath(folder)],  # noqa: PTH100 - `resolve` would follow a link
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
+            host.run([*command, *options, os.path.abspath(folder)])  # noqa: PTH100 - `resolve` would follow a link
     return not os.path.lexists(folder)
 
 

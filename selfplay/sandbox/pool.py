@@ -123,7 +123,7 @@ class _Held:
 
     def __init__(self, sandbox: Sandbox, freed: Callable[[], None]) -> None:
         self.run, self.read_file, self.write_file = sandbox.run, sandbox.read_file, sandbox.write_file
-        self.stream = sandbox.stream
+        self.stream, self.own_env = sandbox.stream, sandbox.own_env
         self._close, self._freed = sandbox.close, freed
 
     def close(self) -> None:

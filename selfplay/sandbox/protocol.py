@@ -119,6 +119,15 @@ class World:
     env: Mapping[str, str] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
 
+    @property
+    def own_env(self) -> dict[str, str]:
+        """What differs in the environment of programs of ours: they are looked for where the sandbox has its own, never
+        in the tree or below a mount, which a repository's build may have filled."""
+        theirs = (f"{WORKDIR}/", *(f"{mount.target}/" for mount in self.mounts))
+        folders = self.env.get("PATH", "").split(":")
+        own = [one for one in folders if one.startswith("/") and not f"{one}/".startswith(theirs)]
+        return {"PATH": ":".join(own)} if own else {}
+
 
 @dataclass(frozen=True)
 class Completed:
@@ -149,8 +158,11 @@ class Sandbox(Protocol):
 
     Relative paths start at `/testbed`. Any thread may call any method; `close` ends a command running in another.
 
-    Processes a command leaves in the background are killed when it returns.
+    Processes a command leaves in the background are killed when it returns. `own_env`: its world's, for programs of
+    ours.
     """
+
+    own_env: Mapping[str, str]
 
     def run(
         self,

@@ -1,6 +1,7 @@
 """Makes a variant of the original inside a sandbox: diffs applied, files put back as in the original.
 
-Everything here runs before any code of the repository does, and uses only programs of the system.
+Everything here is done by programs of the sandbox itself (`World.own_env`): what a build installed comes first on the
+path of the tests, and would otherwise apply the diffs.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +37,8 @@ def apply_diffs(sandbox: Sandbox, diffs: Sequence[str], name: Callable[[str], st
 def missing_files(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
     """Those of `paths` that are not regular files. Raises `SandboxError` when the tree cannot be looked at."""
     stdin = b"".join(encode(path) + b"\0" for path in paths)
-    done = unless_killed(sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin), "bash")
+    env = {**GIT_ENV, **sandbox.own_env}
+    done = unless_killed(sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin, env=env), "bash")
     if done.exit_code != 0 or done.timed_out:
         raise SandboxError("the files of the original cannot be looked at", done.text[-300:])
     absent = set(done.stdout.split(b"\0"))
@@ -47,7 +49,8 @@ def prepare(sandbox: Sandbox, command: list[str], stdin: bytes = b"") -> Complet
     """Run a step before the script; if a diff filled the sandbox, that counts as the diff's failure. Raises
     `SandboxLost`."""
     try:
-        return unless_killed(sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=GIT_ENV), command[0])
+        env = {**GIT_ENV, **sandbox.own_env}
+        return unless_killed(sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=env), command[0])
     except SandboxGone:
         raise
     except SandboxError as error:

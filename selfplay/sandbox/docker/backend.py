@@ -174,7 +174,7 @@ class DockerBackend:
             self.users.give_back(uid)
 
         env = inside.environment(World(env={**self.image.env, "HOME": inside.HOME, **world.env}))
-        sandbox = DockerSandbox(self.engine, id, link, env, limits, end)
+        sandbox = DockerSandbox(self.engine, id, link, env, limits, end, world.own_env)
         with self._lock:
             self._open.add(sandbox)
         return sandbox

@@ -20,9 +20,16 @@ class DockerSandbox(LiveSandbox):
     """A container and the stream to its agent."""
 
     def __init__(
-        self, engine: Engine, id: str, link: Link, env: Mapping[str, str], limits: Limits, end: Callable[[str], None]
+        self,
+        engine: Engine,
+        id: str,
+        link: Link,
+        env: Mapping[str, str],
+        limits: Limits,
+        end: Callable[[str], None],
+        own_env: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(link, env, limits)
+        super().__init__(link, env, limits, own_env)
         self.id = id
         self._engine, self._remove = engine, end
         self._began = 0.0

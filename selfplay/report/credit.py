@@ -1,0 +1,40 @@
+"""The page of a run's credit: each group with its episodes, and what gives no gradient."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from selfplay.report.tables import safe
+from selfplay.rl.credit import Credit, untrained
+from selfplay.rl.credit_table import CREDIT_COLUMNS, credit_row
+from selfplay.words import count, tally
+
+SHOWN = ("episode", "outcome", "s", "tokens", "reward", "advantage", "no gradient")
+NUMBERS = ("s", "tokens", "reward", "advantage")
+
+
+def credit_page(credits: Sequence[Credit]) -> RenderableType:
+    """What `selfplay credit` shows."""
+    groups = groupby(credits, lambda earned: (earned.episode.role, earned.episode.group))
+    tables = [_table(role, group, list(members)) for (role, group), members in groups]
+    trained = sum(earned.reason is None for earned in credits)
+    said = f"{trained} of {count(len(credits), 'episode')} would be trained on"
+    without = tally(untrained(credits))
+    return Group(*tables, safe(f"{said}; without a gradient: {without}" if without else said))
+
+
+def _table(role: str, group: str, members: Sequence[Credit]) -> Table:
+    """The episodes of one group, which are compared with each other."""
+    table = Table(
+        title=safe(f"{role}: {group}"), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+    )
+    for name in SHOWN:
+        table.add_column(name, justify="right" if name in NUMBERS else "left", overflow="fold")
+    for earned in members:
+        cells = dict(zip(CREDIT_COLUMNS, credit_row(earned), strict=True))
+        cells["episode"] = cells["episode"].removeprefix(f"{group} ")
+        table.add_row(*(safe(cells[name]) for name in SHOWN))
+    return table

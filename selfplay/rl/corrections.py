@@ -1,0 +1,50 @@
+"""The trainer's probabilities against the engine's. Both hold the same weights and disagree by rounding, so that a
+batch is never quite on-policy. A correction weighs each token by trained / sampled, held within bounds.
+
+`trained`: log-probabilities that the trainer computes for the sampled tokens; `sampled`: those the engine drew them
+with. Weights are 0 outside the mask, carry no gradient, and multiply the losses of tokens.
+"""
+
+import torch
+from torch import Tensor
+
+from selfplay.rl.masking import inside, per_sequence
+from selfplay.rl.ratios import bounded_exp, log_ratio
+
+
+def truncated_by_token(trained: Tensor, sampled: Tensor, mask: Tensor, cap: float = 2.0) -> Tensor:
+    """min(trained / sampled, cap) by token: truncated importance sampling (Yao et al. 2025, "Your efficient RL
+    framework secretly brings you off-policy RL training"). The cap bounds the variance and brings a bias.
+
+    Raises `ValueError` for a cap that is not above 0."""
+    return inside(_capped(bounded_exp(log_ratio(trained.detach(), sampled, mask)), cap), mask)
+
+
+def truncated_by_sequence(trained: Tensor, sampled: Tensor, mask: Tensor, sequence: Tensor, cap: float = 2.0) -> Tensor:
+    """min(product of the token ratios, cap) of the token's whole sequence: unbiased but for the cap, and for long
+    sequences nearly always 0 or the cap."""
+    total = per_sequence(log_ratio(trained.detach(), sampled, mask), mask, sequence)
+    return inside(_capped(bounded_exp(total), cap)[sequence], mask)
+
+
+def icepop(trained: Tensor, sampled: Tensor, mask: Tensor, low: float = 0.5, high: float = 5.0) -> Tensor:
+    """trained / sampled where it lies in [low, high], else 0: a token about which the two disagree too much teaches
+    nothing (IcePop, arXiv 2510.18855). Raises `ValueError` unless 0 < low <= high."""
+    if not 0 < low <= high:
+        raise ValueError(f"bounds 0 < low <= high, not {low} and {high}")
+    ratio = bounded_exp(log_ratio(trained.detach(), sampled, mask))
+    return inside(torch.where((ratio >= low) & (ratio <= high), ratio, torch.zeros_like(ratio)), mask)
+
+
+def effective_sample_size(weights: Tensor, mask: Tensor) -> Tensor:
+    """(sum w)^2 / (n sum w^2) over the n tokens of the mask (Kish): the share of the batch that the weights leave, 1
+    for equal ones, 1 / n where one token has all. 0 where there is no weight at all."""
+    kept = inside(weights, mask).float()
+    squares = mask.sum() * kept.square().sum()
+    return torch.where(squares > 0, kept.sum().square() / squares.clamp(min=torch.finfo(torch.float32).tiny), 0.0)
+
+
+def _capped(ratio: Tensor, cap: float) -> Tensor:
+    if cap <= 0:
+        raise ValueError(f"a cap above 0, not {cap}")
+    return ratio.clamp(max=cap)

@@ -1,0 +1,203 @@
+"""The rules of credit: from finished episodes of both roles to a reward and an advantage each, or to the reason why an
+episode gives no gradient. Where the paper is silent, this module decides; `credit_table.RULES` says each rule in words,
+`docs/credit.md` shows them.
+
+The caller hands over the episodes of a batch whose solver groups are done. An injector episode waits until the attempts
+at its bug are: its reward depends on them.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Literal
+
+from selfplay.rl import rewards
+from selfplay.rl.advantages import Estimator, length_weighted
+from selfplay.rl.filters import Sampled, zero_advantage
+
+Role = Literal["injector", "solver"]
+Outcome = Literal["valid", "invalid", "duplicate", "resolved", "failed", "cheated"]
+OUTCOMES: dict[Role, frozenset[str]] = {
+    "injector": frozenset({"valid", "invalid", "duplicate"}),
+    "solver": frozenset({"resolved", "failed", "cheated"}),
+}
+
+
+class Reason(StrEnum):
+    """Why an episode gives no gradient."""
+
+    LOST = "lost"
+    NEVER_ATTEMPTED = "never attempted"
+    TOO_FEW_ATTEMPTS = "too few attempts"
+    NO_TOKENS = "no tokens"
+    ALONE = "alone"
+    ZERO_ADVANTAGE = "zero advantage"
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One episode, as credit sees it. `group`: the episodes it is compared with. `outcome`: one of its role's
+    `OUTCOMES`, ignored where `lost`: the machine lost it, so that it says nothing of the policy.
+
+    `bug`: the one that a valid injection made, or that an attempt is at. `order`: of that bug, 2 for an attempt at one
+    that holds a failed patch. `tokens`: how many the policy sampled that can be trained on. `prompt`: anything that
+    tells two prompts apart, for instance a hash.
+    """
+
+    role: Role
+    group: str
+    outcome: Outcome = "failed"
+    bug: str = ""
+    order: int = 1
+    tokens: int = 1
+    lost: bool = False
+    prompt: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a recipe may choose. `attempts`: how many are planned for each bug; 0: as many as are handed over.
+
+    `valid`: the reward of a valid bug from (solved, attempts); `needs_attempts` False: it depends on neither, as in the
+    consistency-only ablation. `length_penalty`: added to every reward, from the sampled tokens.
+    """
+
+    attempts: int = 0
+    valid: rewards.ValidBugReward = rewards.ssr
+    needs_attempts: bool = True
+    invalid: float = -1.0
+    duplicate: float = -0.8
+    resolved: float = 1.0
+    failed: float = -1.0
+    cheated: float = -1.0
+    length_penalty: Callable[[int], float] | None = None
+    injector_advantages: Estimator = length_weighted
+    solver_advantages: Estimator = length_weighted
+
+
+@dataclass(frozen=True)
+class Credit:
+    """What an episode earned. `reward` is None where it has none; `advantage` is 0 where there is a `reason`, and the
+    same for all its tokens otherwise. `solved` of `attempts`: the counted attempts at its bug, which make s."""
+
+    episode: Episode
+    reward: float | None
+    advantage: float = 0.0
+    reason: Reason | None = None
+    solved: int = 0
+    attempts: int = 0
+
+
+@dataclass(frozen=True)
+class _Tally:
+    """The attempts at one bug: those that resolved it, those that count, and those that were planned."""
+
+    solved: int
+    counted: int
+    planned: int
+
+    @property
+    def too_few(self) -> bool:
+        return 2 * self.counted < self.planned
+
+
+def credit(episodes: Sequence[Episode], rules: Rules = Rules()) -> list[Credit]:
+    """The credit of each episode, in their order.
+
+    Raises `ValueError` for episodes that break an invariant: an outcome that is not its role's, a valid injection or an
+    attempt without a bug, a solver group of two bugs, an injector group of two prompts.
+    """
+    for episode in episodes:
+        _check(episode)
+    _check_groups(episodes)
+    tallies = _tallies(episodes, rules.attempts)
+    found = [_rewarded(episode, tallies, rules) for episode in episodes]
+    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for place, earned in enumerate(found):
+        if earned.reason is None:
+            groups[earned.episode.role, earned.episode.group].append(place)
+    for (role, _), places in groups.items():
+        estimator = rules.injector_advantages if role == "injector" else rules.solver_advantages
+        members = [found[place] for place in places]
+        for place, earned in zip(places, _compared(members, estimator), strict=True):
+            found[place] = earned
+    return found
+
+
+def untrained(credits: Iterable[Credit]) -> dict[str, int]:
+    """How many episodes give no gradient, by reason."""
+    return dict(Counter(str(earned.reason) for earned in credits if earned.reason))
+
+
+def _tallies(episodes: Sequence[Episode], planned: int) -> dict[tuple[str, int], _Tally]:
+    """(bug, order) -> its attempts. A cheat counts as a failure; a lost attempt does not count."""
+    attempts: dict[tuple[str, int], list[Episode]] = defaultdict(list)
+    for episode in episodes:
+        if episode.role == "solver":
+            attempts[episode.bug, episode.order].append(episode)
+    tallies = {}
+    for key, members in attempts.items():
+        counted = [episode for episode in members if not episode.lost]
+        solved = sum(episode.outcome == "resolved" for episode in counted)
+        tallies[key] = _Tally(solved, len(counted), max(planned, len(members)))
+    return tallies
+
+
+def _rewarded(episode: Episode, tallies: dict[tuple[str, int], _Tally], rules: Rules) -> Credit:
+    """Its reward, or why it has none. An injector's depends on attempts of order 1, at the bug itself."""
+    tally = tallies.get((episode.bug, episode.order), _Tally(0, 0, 0))
+    earned = Credit(episode, None, solved=tally.solved, attempts=tally.counted)
+    if episode.lost:
+        return replace(earned, reason=Reason.LOST)
+    if episode.role == "solver" or (episode.outcome == "valid" and rules.needs_attempts):
+        if tally.planned == 0:
+            return replace(earned, reason=Reason.NEVER_ATTEMPTED)
+        if tally.too_few:
+            return replace(earned, reason=Reason.TOO_FEW_ATTEMPTS)
+    fixed = {
+        "invalid": rules.invalid, "duplicate": rules.duplicate,
+        "resolved": rules.resolved, "failed": rules.failed, "cheated": rules.cheated,
+    }  # fmt: skip
+    valid = episode.outcome == "valid"
+    reward = rules.valid(tally.solved, tally.counted) if valid else fixed[episode.outcome]
+    if rules.length_penalty is not None:
+        reward += rules.length_penalty(episode.tokens)
+    return replace(earned, reward=reward, reason=None if episode.tokens else Reason.NO_TOKENS)
+
+
+def _compared(members: Sequence[Credit], estimator: Estimator) -> list[Credit]:
+    """The members of one group with their advantages."""
+    if len(members) == 1:
+        return [replace(members[0], reason=Reason.ALONE)]
+    earned = [member.reward for member in members if member.reward is not None]
+    advantages = estimator(earned, [member.episode.tokens for member in members])
+    return [
+        replace(member, reason=Reason.ZERO_ADVANTAGE)
+        if zero_advantage(Sampled(advantage))
+        else replace(member, advantage=advantage)
+        for member, advantage in zip(members, advantages, strict=True)
+    ]
+
+
+def _check(episode: Episode) -> None:
+    said = f"{episode.role} episode {episode.name or episode.group}"
+    if not episode.lost and episode.outcome not in OUTCOMES[episode.role]:
+        raise ValueError(f"{said} cannot be {episode.outcome}")
+    if not episode.bug and (episode.role == "solver" or (episode.outcome == "valid" and not episode.lost)):
+        raise ValueError(f"{said} names no bug")
+    ordered = episode.order == 1 if episode.role == "injector" else episode.order >= 1
+    if episode.tokens < 0 or not ordered:
+        raise ValueError(f"{said} has {episode.tokens} tokens and order {episode.order}")
+
+
+def _check_groups(episodes: Sequence[Episode]) -> None:
+    """Members of a group answered the same question."""
+    asked: dict[tuple[str, str], tuple[object, ...]] = {}
+    for episode in episodes:
+        solver = episode.role == "solver"
+        question = (episode.bug, episode.order, episode.prompt) if solver else (episode.prompt,)
+        if asked.setdefault((episode.role, episode.group), question) != question:
+            what = "two bugs or prompts" if solver else "two prompts"
+            raise ValueError(f"the {episode.role} group {episode.group} has {what}")

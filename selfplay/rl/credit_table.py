@@ -1,0 +1,121 @@
+"""The rules of credit in words, one row a rule, and a batch with its credit as a table. `docs/credit.md` shows both;
+each rule has a test by its name.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass
+
+from selfplay.rl.credit import Credit, Rules
+
+PAPER, OURS = "paper", "ours"
+CREDIT_COLUMNS = ("episode", "role", "group", "outcome", "s", "tokens", "reward", "advantage", "no gradient")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`reward` and `gradient`: what the episode gets in this case. `counts`: what it does to s, the solve rate of its
+    bug, and to others' baselines. `source`: stated by the paper, or decided here because it is not."""
+
+    name: str
+    case: str
+    reward: str
+    gradient: str
+    counts: str
+    source: str
+
+
+def rules_of_credit(rules: Rules = Rules()) -> tuple[Rule, ...]:
+    """The rules, with these numbers in them."""
+    return (
+        Rule(
+            "invalid", "injector: a check fails, nothing was submitted, or what was is no artifact",
+            f"{rules.invalid:g}", "yes", "in the baseline", PAPER,
+        ),
+        Rule(
+            "valid", "injector: valid, 0 < s < 1", "1 - (1 + alpha) s", "yes", "in the baseline", PAPER,
+        ),
+        Rule(
+            "nobody or everybody", "injector: valid, s = 0 or s = 1", "-alpha", "yes", "in the baseline", PAPER,
+        ),
+        Rule(
+            "duplicate", "injector: the same buggy tree as an earlier bug",
+            f"{rules.duplicate:g}", "yes", "in the baseline", OURS,
+        ),
+        Rule(
+            "never attempted", "injector: valid, but its world leaks, its calibration fails or its run ended first",
+            "none", "no, counted", "not in the baseline", OURS,
+        ),
+        Rule(
+            "resolved", "solver: every F2P and P2P test is there and passes",
+            f"{rules.resolved:+g}", "yes", "a success in s", PAPER,
+        ),
+        Rule(
+            "failed", "solver: any other patch, or none", f"{rules.failed:g}", "yes", "a failure in s", PAPER,
+        ),
+        Rule(
+            "cheated", "solver: a patch that the grader caught cheating, whatever passes",
+            f"{rules.cheated:g}", "yes", "a failure in s", OURS,
+        ),
+        Rule(
+            "lost", "either role: the machine lost it (sandbox, engine, grader)",
+            "none", "no, counted", "neither in s nor in the baseline", OURS,
+        ),
+        Rule(
+            "too few attempts", "fewer than half of the attempts planned at a bug count",
+            "none", "no, counted: neither those attempts nor the injection", "not in the baseline", OURS,
+        ),
+        Rule(
+            "second order", "solver: an attempt at a bug that holds a failed patch",
+            "as any attempt", "yes, in a group of its own", "in the s of no injection", OURS,
+        ),
+        Rule(
+            "two roles", "an injector group and a solver group", "each its own", "each centred on its own mean",
+            "never in one baseline", OURS,
+        ),
+        Rule(
+            "one prompt", "injector group: repository, strategy and seed location",
+            "as above", "refused when its members saw two prompts", "in one baseline", OURS,
+        ),
+        Rule(
+            "no tokens", "either role: the policy sampled nothing that can be trained on",
+            "as above", "no, counted", "in s, not in the baseline", OURS,
+        ),
+        Rule(
+            "alone", "nobody else in its group has a reward", "as above", "no, counted", "in s", OURS,
+        ),
+        Rule(
+            "zero advantage", "its reward is the baseline", "as above", "no, counted", "in s, in the baseline", PAPER,
+        ),
+        Rule(
+            "filtered", "a filter takes it: stale, gibberish, truncated, timed out, out of turns",
+            "as above", "no, counted", "in s, in the baseline", OURS,
+        ),
+    )  # fmt: skip
+
+
+def markdown_rules(rules: Rules = Rules()) -> str:
+    """The rules as a Markdown table."""
+    said = [astuple(rule) for rule in rules_of_credit(rules)]
+    return _markdown(("rule", "case", "reward", "gradient", "counts", "from"), said)
+
+
+def credit_row(earned: Credit) -> tuple[str, ...]:
+    """What an episode earned, as the cells of `CREDIT_COLUMNS`."""
+    episode = earned.episode
+    injection = episode.role == "injector" and earned.attempts
+    rate = f"{earned.solved}/{earned.attempts}" if injection else ""
+    reward = "" if earned.reward is None else f"{earned.reward:+.3f}"
+    advantage = "" if earned.reason else f"{earned.advantage:+.3f}"
+    outcome = "lost" if episode.lost else episode.outcome
+    named = (episode.name, episode.role, episode.group, outcome)
+    return (*named, rate, str(episode.tokens), reward, advantage, str(earned.reason or ""))
+
+
+def markdown_credits(credits: Iterable[Credit]) -> str:
+    """A batch with what each of its episodes earned, as a Markdown table."""
+    return _markdown(CREDIT_COLUMNS, map(credit_row, credits))
+
+
+def _markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

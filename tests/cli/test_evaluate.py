@@ -1,0 +1,29 @@
+"""`selfplay eval`: its table, its JSON, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+from run_fixtures import Command
+
+
+def test_stored_attempts_as_a_table_and_as_json(selfplay: Command, attempted: Path) -> None:
+    asked = ("eval", attempted, "--policy", "searcher", "--stored", "--attempts", 3)
+    page = selfplay(*asked, "--against", "gold")
+    assert page.code == 0, page.err
+    assert "1 of 3" in page.out and "pass@1" in page.out and "33.3%" in page.out
+    assert "against gold, the same 1 bug: 33.3% and 100.0%, difference -66.7%" in page.out
+    found = selfplay(*asked, "--json").json
+    assert found["rows"][0]["resolved"] == 1 and found["rows"][0]["pass_at"]["1"]["mean"] == pytest.approx(1 / 3)
+    assert found == selfplay(*asked, "--json").json
+
+
+def test_a_name_without_attempts_exits_2_and_says_whose_there_are(selfplay: Command, attempted: Path) -> None:
+    done = selfplay("eval", attempted, "--policy", "nobody", "--stored")
+    assert done.code == 2 and "no attempt of nobody" in done.err and "attempts of gold, searcher" in done.err
+
+
+@pytest.mark.slow
+def test_missing_attempts_are_made(selfplay: Command, run: Path) -> None:
+    done = selfplay("eval", run, "--policy", "gold", "--attempts", 1, "--json")
+    assert done.code == 0, done.err
+    assert done.json["rows"][0]["pass_at"]["1"]["mean"] == 1.0 and done.json["incomplete"] == []

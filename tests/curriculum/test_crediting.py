@@ -1,0 +1,99 @@
+"""Stored episodes as credit sees them: outcomes, lost ones, groups, tokens."""
+
+from pathlib import Path
+
+import hand_made
+import pytest
+
+from selfplay.artifact import Artifact, Bug
+from selfplay.curriculum import (
+    Attempt,
+    AttemptFigures,
+    CurriculumError,
+    EpisodeFigures,
+    EpisodeRecord,
+    open_curriculum,
+)
+from selfplay.curriculum.crediting import CHEATS, episodes_of
+from selfplay.rl.credit import Reason, Rules, credit
+from selfplay.rollout.rollout import InjectorKey
+
+
+def injection(number: int, status: str, finish: str = "submitted") -> EpisodeRecord:
+    figures = EpisodeFigures(finish=finish, usage={"completion_tokens": 100 + number})
+    group = InjectorKey("s", "removal", 0, number).group
+    if status != "valid":
+        return EpisodeRecord(number, "removal", status, "", figures, repository="s", group=group)  # type: ignore[arg-type]
+    artifact = Artifact(**{**vars(hand_made.artifact("python")), "test_script": f"echo {number}\n"})
+    bug = Bug(
+        id=f"b.{number}", strategy="removal", seed=0, source="s", revision="r", commit="c", tree_hash="t",
+        content_hash=artifact.content_hash(), fail_to_pass=("x",), pass_to_pass=("y",), policy="p",
+    )  # fmt: skip
+    record = EpisodeRecord(number, "removal", "valid", "", figures, tree_key=str(number), artifact=artifact, bug=bug)
+    return EpisodeRecord(**{**vars(record), "repository": "s", "group": group})
+
+
+def attempt(number: int, reason: str, bug: str = "b.0", policy: str = "scripted", finish: str = "submitted") -> Attempt:
+    figures = AttemptFigures(finish=finish, usage={"completion_tokens": 10})
+    return Attempt(bug, policy, number, reason == "resolved", reason, "", "", figures)
+
+
+def stored(folder: Path, injections: list[EpisodeRecord], attempts: list[Attempt]) -> Path:
+    with open_curriculum(folder) as pool:
+        for one in injections:
+            pool.episodes.stage(one)
+        pool.episodes.take(9, repository="s")
+        for made in attempts:
+            pool.attempts.add(made)
+    return folder
+
+
+def test_a_batch_of_both_roles_by_hand(tmp_path: Path) -> None:
+    injections = [injection(0, "valid"), injection(1, "invalid"), injection(2, "gave_up"), injection(3, "valid")]
+    attempts = [attempt(0, "resolved"), attempt(1, "failing-tests"), attempt(2, "canaries"), attempt(3, "suspect")]
+    found = credit(episodes_of(stored(tmp_path, injections, attempts)))
+    b0, b1, b2, b3, a0, a1, a2, a3 = found
+    assert b0.reward == pytest.approx(1 - 1.8 / 3)  # one of three counted attempts: the suspect one is left out of s
+    assert (b1.reward, b2.reward) == (-1, -1) and (b3.reward, b3.reason) == (None, Reason.NEVER_ATTEMPTED)
+    assert [one.reward for one in (a0, a1, a2)] == [1, -1, -1] and a3.reason is Reason.LOST
+    assert [one.episode.tokens for one in found] == [100, 101, 102, 103, 10, 10, 10, 10]
+    mean = (0.4 * 100 - 101 - 102) / (100 + 101 + 102)  # the injector's group, weighted by tokens
+    assert b0.advantage == pytest.approx(0.4 - mean) and b1.advantage == pytest.approx(-1 - mean)
+
+
+@pytest.mark.parametrize("finish", ["policy_error", "sandbox_lost"])
+def test_what_the_machine_did_is_lost(tmp_path: Path, finish: str) -> None:
+    run = stored(
+        tmp_path, [injection(0, "valid"), injection(1, "failed", finish)],
+        [attempt(0, "nothing-handed-in", finish=finish), attempt(1, "error"), attempt(2, "resolved")],
+    )  # fmt: skip
+    found = episodes_of(run)
+    assert [one.lost for one in found] == [False, True, True, True, False]
+
+
+def test_a_policy_that_broke_off_by_itself_is_not_lost(tmp_path: Path) -> None:
+    run = stored(tmp_path, [injection(0, "valid"), injection(1, "failed", "malformed")], [])
+    assert [(one.outcome, one.lost) for one in episodes_of(run)] == [("valid", False), ("invalid", False)]
+
+
+def test_every_layer_of_the_defence_but_behaviour_names_a_cheat(tmp_path: Path) -> None:
+    from selfplay.oracle import layers
+
+    assert {judge.__name__.replace("_", "-") for judge in layers.OF_A_RUN} <= set(CHEATS)
+    run = stored(tmp_path, [injection(0, "valid")], [attempt(n, reason) for n, reason in enumerate(CHEATS)])
+    assert {one.outcome for one in episodes_of(run) if one.role == "solver"} == {"cheated"}
+
+
+def test_one_policy_s_attempts_count(tmp_path: Path) -> None:
+    run = stored(
+        tmp_path, [injection(0, "valid")], [attempt(0, "resolved", policy="one"), attempt(0, "x", policy="two")]
+    )
+    assert [one.outcome for one in episodes_of(run, "two")] == ["valid", "failed"]
+    with pytest.raises(CurriculumError, match=r"(?s)no attempt of scripted.*one, two"):
+        episodes_of(run)
+
+
+def test_planned_attempts_that_never_came_are_missed(tmp_path: Path) -> None:
+    run = stored(tmp_path, [injection(0, "valid")], [attempt(0, "resolved")])
+    first, second = credit(episodes_of(run), Rules(attempts=4))
+    assert first.reason is second.reason is Reason.TOO_FEW_ATTEMPTS

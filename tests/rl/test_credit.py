@@ -1,0 +1,233 @@
+"""The rules of credit, one test a rule of the table, by the rule's name."""
+
+import re
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from selfplay.rl import advantages, rewards
+from selfplay.rl.credit import Credit, Episode, Outcome, Reason, Rules, credit, untrained
+from selfplay.rl.credit_table import rules_of_credit
+from selfplay.rl.filters import FILTERS, Sampled, taken_by
+
+INJECTION = Episode("injector", "shop/removal", "valid", bug="b1", tokens=100)
+INVALID = replace(INJECTION, outcome="invalid", bug="")
+LOST = Episode("solver", "b1", bug="b1", lost=True)
+
+
+def attempts(resolved: int, failed: int, bug: str = "b1", order: int = 1) -> list[Episode]:
+    outcomes: list[Outcome] = ["resolved"] * resolved + ["failed"] * failed  # type: ignore[list-item]
+    return [Episode("solver", f"{bug}/{order}", outcome, bug, order, tokens=10) for outcome in outcomes]
+
+
+def of_injection(episodes: list[Episode], rules: Rules = Rules()) -> Credit:
+    """The credit of `INJECTION`, beside an invalid one of the same length, with which it is compared."""
+    return credit([INJECTION, INVALID, *episodes], rules)[0]
+
+
+# -- injector ------------------------------------------------------------------------------------------------------
+
+
+def test_invalid() -> None:
+    """Baseline of [0.55, -1] at equal lengths: -0.225; -1 + 0.225 = -0.775."""
+    found = credit([INJECTION, INVALID, *attempts(2, 6)])[1]
+    assert (found.reward, found.reason) == (-1.0, None)
+    assert found.advantage == pytest.approx(-0.775)
+    assert credit([INVALID, INVALID], Rules(invalid=0.0))[0].reward == 0.0
+
+
+def test_valid() -> None:
+    """1 - 1.8 * 2/8 = 0.55; against an invalid one 0.55 - (0.55 - 1) / 2 = 0.775."""
+    found = of_injection(attempts(2, 6))
+    assert (found.reward, found.solved, found.attempts) == (pytest.approx(0.55), 2, 8)
+    assert (found.advantage, found.reason) == (pytest.approx(0.775), None)
+
+
+@pytest.mark.parametrize("outcomes", [(8, 0), (0, 8)])
+def test_nobody_or_everybody(outcomes: tuple[int, int]) -> None:
+    assert of_injection(attempts(*outcomes)).reward == -0.8
+    assert of_injection(attempts(*outcomes), Rules(valid=partial(rewards.ssr, alpha=0.5))).reward == -0.5
+
+
+def test_duplicate() -> None:
+    """-0.8 unless a recipe says otherwise; nobody attempts it, and it stays in the baseline of the others."""
+    duplicate = replace(INJECTION, outcome="duplicate")
+    assert credit([duplicate, INVALID])[0].reward == -0.8
+    found = credit([duplicate, INVALID], Rules(duplicate=-0.2))
+    assert [earned.advantage for earned in found] == pytest.approx([0.4, -0.4])
+
+
+def test_never_attempted() -> None:
+    """It has no reward, is counted, and leaves the baseline of the two others alone: (0.55 - 1) / 2."""
+    unseen = replace(INJECTION, bug="b2")
+    found = credit([INJECTION, INVALID, unseen, *attempts(2, 6)], Rules(attempts=8))
+    assert (found[2].reward, found[2].advantage, found[2].reason) == (None, 0.0, Reason.NEVER_ATTEMPTED)
+    assert [earned.advantage for earned in found[:2]] == pytest.approx([0.775, -0.775])
+    assert untrained(found) == {"never attempted": 1}
+
+
+def test_one_prompt() -> None:
+    seen = [replace(INVALID, prompt="seed location a"), replace(INVALID, prompt="seed location b")]
+    with pytest.raises(ValueError, match="injector group shop/removal has two prompts"):
+        credit(seen)
+    assert credit([replace(episode, group=episode.prompt) for episode in seen])[0].reason == Reason.ALONE
+
+
+# -- solver --------------------------------------------------------------------------------------------------------
+
+
+def test_resolved() -> None:
+    """Baseline (1 - 1 - 1 - 1) / 4 = -0.5."""
+    found = credit(attempts(1, 3))[0]
+    assert (found.reward, found.advantage, found.reason) == (1.0, 1.5, None)
+
+
+def test_failed() -> None:
+    found = credit(attempts(1, 3))[1]
+    assert (found.reward, found.advantage, found.reason) == (-1.0, -0.5, None)
+
+
+def test_cheated() -> None:
+    """One of four resolved it, whatever the cheat's tests say: s = 1/4 and 1 - 1.8/4 = 0.55."""
+    cheat = replace(attempts(0, 1)[0], outcome="cheated")
+    found = credit([INJECTION, INVALID, *attempts(1, 2), cheat])
+    assert found[-1].reward == -1.0
+    assert (found[0].solved, found[0].attempts, found[0].reward) == (1, 4, pytest.approx(0.55))
+    assert credit([cheat, *attempts(1, 2)], Rules(cheated=-2.0))[0].reward == -2.0
+
+
+def test_second_order() -> None:
+    """Two of eight attempts at the bug itself: 0.55. Four more at the tree that one of them left change nothing of it,
+    not even when they name the same bug, and are compared with each other only: mean 0.5."""
+    second = attempts(3, 1, order=2)
+    found = credit([INJECTION, INVALID, *attempts(2, 6), *second])
+    assert found[0].reward == pytest.approx(0.55)
+    assert [earned.advantage for earned in found[-4:]] == [0.5, 0.5, 0.5, -1.5]
+
+
+# -- either --------------------------------------------------------------------------------------------------------
+
+
+def test_lost() -> None:
+    """Lost attempts are not in s: 2 of 6, 1 - 1.8/3 = 0.4. A lost injection leaves the baseline of its group alone."""
+    lost = replace(LOST, group="b1/1")
+    found = credit([INJECTION, INVALID, replace(INVALID, lost=True), *attempts(2, 4), lost, lost])
+    assert (found[0].reward, found[0].attempts) == (pytest.approx(0.4), 6)
+    assert [earned.reason for earned in found] == [None, None, Reason.LOST, *[None] * 6, Reason.LOST, Reason.LOST]
+    assert found[0].advantage == pytest.approx(0.7)  # 0.4 - (0.4 - 1) / 2
+    assert found[3].advantage == pytest.approx(1 + 1 / 3)  # baseline (2 - 4) / 6
+
+
+@pytest.mark.parametrize(("counted", "dropped"), [(3, True), (4, False)])
+def test_too_few_attempts(counted: int, dropped: bool) -> None:
+    """Of 8, half is 4. It does not matter whether the others were lost or never began."""
+    lost = [replace(LOST, group="b1/1")] * (8 - counted)
+    for episodes, rules in (
+        ([*attempts(1, counted - 1), *lost], Rules()),
+        (attempts(1, counted - 1), Rules(attempts=8)),
+    ):
+        found = credit([INJECTION, INVALID, *episodes], rules)
+        reasons = [found[0].reason, *(earned.reason for earned in found[2 : 2 + counted])]
+        assert reasons == [Reason.TOO_FEW_ATTEMPTS if dropped else None] * (1 + counted)
+        assert found[1].reason == (Reason.ALONE if dropped else None)
+
+
+def test_all_attempts_lost_are_too_few() -> None:
+    assert of_injection([LOST]).reason == Reason.TOO_FEW_ATTEMPTS
+
+
+def test_two_roles() -> None:
+    """Groups that share a name are two all the same."""
+    solvers = [replace(episode, group="shop/removal") for episode in attempts(1, 3)]
+    found = credit([INJECTION, INVALID, *solvers])
+    assert [earned.advantage for earned in found[2:]] == [1.5, -0.5, -0.5, -0.5]
+
+
+def test_no_tokens() -> None:
+    """It counts in s (1 of 4) and not in the baseline of the three others, (1 - 1 - 1) / 3."""
+    silent = replace(attempts(0, 1)[0], tokens=0)
+    found = credit([INJECTION, INVALID, *attempts(1, 2), silent])
+    assert (found[-1].reward, found[-1].advantage, found[-1].reason) == (-1.0, 0.0, Reason.NO_TOKENS)
+    assert (found[0].solved, found[0].attempts) == (1, 4)
+    assert found[2].advantage == pytest.approx(1 + 1 / 3)
+
+
+def test_alone() -> None:
+    found = credit(attempts(1, 0))[0]
+    assert (found.reward, found.advantage, found.reason) == (1.0, 0.0, Reason.ALONE)
+
+
+def test_zero_advantage() -> None:
+    assert {earned.reason for earned in credit(attempts(0, 3))} == {Reason.ZERO_ADVANTAGE}
+
+
+def test_filtered() -> None:
+    """Filters are asked after credit: the attempt that is too old still made s = 1/4 and its group's baseline -0.5."""
+    found = credit([INJECTION, INVALID, *attempts(1, 3)])
+    ages = [0, 0, 9, 0, 0, 0]
+    taken = [taken_by(Sampled(earned.advantage, age), FILTERS) for earned, age in zip(found, ages, strict=True)]
+    assert taken == [None, None, "stale", None, None, None]
+    assert (found[0].solved, found[0].attempts, found[3].advantage) == (1, 4, -0.5)
+
+
+def test_every_rule_of_the_table_has_a_test_of_its_name() -> None:
+    tests = {name.removeprefix("test_").replace("_", " ") for name in globals() if name.startswith("test_")}
+    assert [rule.name for rule in rules_of_credit() if rule.name not in tests] == []
+    assert {str(reason) for reason in Reason} <= {rule.name for rule in rules_of_credit()}
+
+
+# -- recipes -------------------------------------------------------------------------------------------------------
+
+
+def test_the_ablation_needs_no_attempts() -> None:
+    found = of_injection([], Rules(valid=rewards.consistency, needs_attempts=False))
+    assert (found.reward, found.advantage) == (1.0, 1.0)
+
+
+def test_the_length_of_an_episode_weighs_in_the_baseline() -> None:
+    """mu = (30 * 1 - 10) / 40 = 0.5; the plain mean is 0."""
+    pair = [replace(attempts(1, 0)[0], tokens=30), attempts(0, 1)[0]]
+    assert [earned.advantage for earned in credit(pair)] == [0.5, -1.5]
+    plain = Rules(solver_advantages=advantages.unweighted(advantages.centred))
+    assert [earned.advantage for earned in credit(pair, plain)] == [1.0, -1.0]
+
+
+def test_a_length_penalty_makes_the_shorter_of_two_better() -> None:
+    """Both resolve it; 20 tokens are 10 too many of 10, so 1 - 0.5 against 1."""
+    penalty = partial(rewards.length_penalty, free=10, longest=20, most=0.5)
+    pair = [replace(episode, tokens=tokens) for episode, tokens in zip(attempts(2, 0), (10, 20), strict=True)]
+    found = credit(pair, Rules(length_penalty=penalty, solver_advantages=advantages.unweighted(advantages.centred)))
+    assert [earned.reward for earned in found] == [1.0, 0.5]
+    assert [earned.advantage for earned in found] == [0.25, -0.25]
+
+
+def test_maximum_likelihood_for_the_solver() -> None:
+    rules = Rules(failed=0.0, cheated=0.0, solver_advantages=advantages.unweighted(advantages.maximum_likelihood))
+    assert [earned.advantage for earned in credit(attempts(1, 3), rules)] == [3.0, -1.0, -1.0, -1.0]
+
+
+@pytest.mark.parametrize(
+    ("episode", "said"),
+    [
+        (replace(INJECTION, outcome="resolved"), "cannot be resolved"),
+        (replace(attempts(1, 0)[0], outcome="valid"), "cannot be valid"),
+        (replace(INJECTION, bug=""), "names no bug"),
+        (Episode("solver", "b1"), "names no bug"),
+        (replace(INJECTION, tokens=-1), "-1 tokens"),
+        (Episode("solver", "b1", bug="b1", order=0), "order 0"),
+        (replace(INJECTION, order=2), "order 2"),
+    ],
+)
+def test_episodes_that_cannot_be(episode: Episode, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        credit([episode])
+
+
+def test_a_solver_group_is_about_one_bug() -> None:
+    with pytest.raises(ValueError, match="solver group b has two bugs"):
+        credit([Episode("solver", "b", bug="b1"), Episode("solver", "b", bug="b2")])
+
+
+def test_nothing_gives_nothing() -> None:
+    assert credit([]) == [] and untrained([]) == {}
