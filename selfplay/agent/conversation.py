@@ -5,6 +5,7 @@ gives ids to an engine. A message without a call ends the episode if something w
 answered, at most `SILENT` times in a row. Malformed calls are answered at most `GARBLED` times in a row.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -78,6 +79,7 @@ class Conversation(ABC):
         self.usage = Usage()
         self._count = count or MessageCount()
         self._thoughts: list[str] = []
+        self._seconds: list[float] = []
         self._submitted = False
         self._silent = self._garbled = 0
 
@@ -87,11 +89,14 @@ class Conversation(ABC):
             self._submitted |= observation.submitted
             if observation.malformed:
                 self.messages[-1] = replace(self.messages[-1], malformed=True)
+                self.tape.spoil()
+        started = time.monotonic()
         try:
             with self._count.awaiting():
                 answer = await self._next(observation)
         except ContextFull:
             return Stop(finish=Finish.OUT_OF_CONTEXT)
+        self._seconds.append(time.monotonic() - started)
         self._thoughts.append(answer.thoughts)
         return self._turn(answer)
 
@@ -107,7 +112,8 @@ class Conversation(ABC):
     def record(self) -> Record:
         """What was told and sampled so far."""
         thoughts = tuple(self._thoughts) if any(self._thoughts) else ()
-        return Record((tuple(self.messages),), self.tape.segments(), self.tape.drift, self.usage, thoughts)
+        segments, seconds = self.tape.segments(), tuple(self._seconds)
+        return Record((tuple(self.messages),), segments, self.tape.drift, self.usage, thoughts, seconds)
 
     def _turn(self, answer: Answer) -> Turn:
         if self.style.native:
@@ -131,6 +137,8 @@ class Conversation(ABC):
         """Mark the last message as having no call; its text is cut, since noise may be endless. Its tokens are already
         taped."""
         said = self.messages[-1]
+        if malformed:
+            self.tape.spoil()
         self.messages[-1] = replace(said, content=cap(said.content, call_format.MOST_SAID), malformed=malformed)
 
     def _without_call(self, answer: Answer) -> Turn:

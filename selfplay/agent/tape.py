@@ -6,17 +6,31 @@ the engine was given other ids than the tape holds: that is drift, and it is cou
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from selfplay.agent.model import Sample
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """One answer: the ids from `start` to before `end` were sampled, by weights of the `versions` first to last.
+
+    `finish`: how it ended (`stop`, `length`); `malformed`: it held no call, or one that could not be made.
+    """
+
+    start: int
+    end: int
+    versions: tuple[int, int]
+    finish: str
+    malformed: bool = False
 
 
 @dataclass(frozen=True)
 class Segment:
     """Consecutive ids. `mask`: 1 where the id was sampled; `logprobs`: of the sampled ids, 0 elsewhere.
 
-    `versions`: first and last weight version that sampled. `finish`: how the last answer ended (`stop`, `length`).
-    `role`: the role that sampled.
+    `versions`: first and last weight version that sampled. `finish`: how the last answer ended. `role`: the role that
+    sampled. `stretches`: the sampled parts in order; files of before format 3 have none.
     """
 
     ids: "array[int]"
@@ -25,6 +39,7 @@ class Segment:
     versions: tuple[int, int]
     role: str
     finish: str
+    stretches: tuple[Stretch, ...] = ()
 
 
 @dataclass
@@ -34,11 +49,8 @@ class Tape:
     role: str
     drift: int = 0
     ids: "array[int]" = field(default_factory=lambda: array("i"))
-    _spans: list[tuple[int, int]] = field(default_factory=list)
-    """Start and end of each sampled part in `ids`."""
+    _stretches: list[Stretch] = field(default_factory=list)
     _logprobs: "array[float]" = field(default_factory=lambda: array("d"))
-    _versions: list[int] = field(default_factory=list)
-    _finish: str = ""
     _done: list[Segment] = field(default_factory=list)
 
     def add(self, ids: Iterable[int]) -> None:
@@ -52,11 +64,16 @@ class Tape:
             self.drift += len(self.ids) - same
             self._close()
         self.add(sample.prompt[len(self.ids) :])
-        self._spans.append((len(self.ids), len(self.ids) + len(sample.ids)))
+        first, last = sample.versions
+        span = (len(self.ids), len(self.ids) + len(sample.ids))
+        self._stretches.append(Stretch(*span, (first, last), "length" if sample.length else "stop"))
         self.add(sample.ids)
         self._logprobs += array("d", sample.logprobs)
-        self._versions.extend(sample.versions)
-        self._finish = "length" if sample.length else "stop"
+
+    def spoil(self) -> None:
+        """The last answer was malformed; nothing for an engine that gives no ids."""
+        if self._stretches:
+            self._stretches[-1] = replace(self._stretches[-1], malformed=True)
 
     def segments(self) -> tuple[Segment, ...]:
         """The segments recorded so far; a segment without sampled ids has nothing to learn from and is left out."""
@@ -67,18 +84,18 @@ class Tape:
         turn."""
         mask, logprobs = array("b", bytes(len(self.ids))), array("d", [0.0]) * len(self.ids)
         at = 0
-        for begin, end in self._spans:
-            mask[begin:end] = array("b", b"\1" * (end - begin))
-            logprobs[begin:end] = self._logprobs[at : at + end - begin]
-            at += end - begin
-        versions = (min(self._versions), max(self._versions))
-        return Segment(self.ids, mask, logprobs, versions, self.role, self._finish)
+        for one in self._stretches:
+            mask[one.start : one.end] = array("b", b"\1" * (one.end - one.start))
+            logprobs[one.start : one.end] = self._logprobs[at : at + one.end - one.start]
+            at += one.end - one.start
+        seen = [version for one in self._stretches for version in one.versions]
+        finish = self._stretches[-1].finish
+        return Segment(self.ids, mask, logprobs, (min(seen), max(seen)), self.role, finish, tuple(self._stretches))
 
     def _close(self) -> None:
         if self._logprobs:
             self._done.append(self._segment())
-        self.ids, self._spans, self._logprobs = array("i"), [], array("d")
-        self._versions, self._finish = [], ""
+        self.ids, self._stretches, self._logprobs = array("i"), [], array("d")
 
 
 def _common(one: "array[int]", other: Sequence[int]) -> int:

@@ -6,7 +6,6 @@ number and are read too. Fields that only a later version knows are ignored.
 """
 
 import json
-from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,16 +14,17 @@ from typing import Any
 import zstandard
 
 from selfplay.agent.actions import Budget, Call, Finish
-from selfplay.agent.checked import checked, number, texts
+from selfplay.agent.checked import checked, texts
 from selfplay.agent.lines import MOST_PACKED, json_lines
 from selfplay.agent.model import Message, NativeCall, Usage
+from selfplay.agent.segments import read_segment, segment_line
 from selfplay.agent.tape import Segment
 from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import ForeignError, opened_below, opened_named
 from selfplay.errors import SelfplayError
 
-FORMAT = 2
-"""Raised when a field changes its meaning; 1 is a file without a number."""
+FORMAT = 3
+"""Raised when a field changes its meaning; 1 is a file without a number, 2 has arrays as lists."""
 MALFORMED = "(malformed)"
 """The tool name of a step whose turn was not a call."""
 
@@ -52,13 +52,14 @@ class Step:
 class Record:
     """What a model's policy recorded of an episode. `conversations`: every message, one conversation or one per stage
     of a staged role; `drift`: ids lost between turns; `thoughts`: reasoning an endpoint kept apart, one entry per
-    message."""
+    message; `seconds`: what the model took for each message (a tool's are in its step)."""
 
     conversations: tuple[tuple[Message, ...], ...] = ()
     segments: tuple[Segment, ...] = ()
     drift: int = 0
     usage: Usage = field(default_factory=Usage)
     thoughts: tuple[str, ...] = ()
+    seconds: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def save(trajectory: Trajectory, path: Path, rollout: Mapping[str, Any] | None =
     fields = {name: getattr(trajectory, name) for name in trajectory.__dataclass_fields__ if name != "steps"}
     head = {"format": FORMAT, **({"rollout": rollout} if rollout else {}), **fields}
     head["record"] = {k: v for k, v in _plain(trajectory.record).items() if k != "segments"}
-    segments = [{**_plain(segment)} for segment in trajectory.record.segments]
+    segments = [segment_line(segment) for segment in trajectory.record.segments]
     lines = [head, *(asdict(step) for step in trajectory.steps), *segments]
     data = "".join(json.dumps(line, default=repr) + "\n" for line in lines).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +120,7 @@ def save(trajectory: Trajectory, path: Path, rollout: Mapping[str, Any] | None =
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """A dataclass as JSON values, arrays as lists."""
+    """A dataclass as JSON values."""
     return {
         name: asdict(item) if hasattr(item, "__dataclass_fields__") else _listed(item)
         for name in value.__dataclass_fields__
@@ -128,8 +129,6 @@ def _plain(value: Any) -> dict[str, Any]:
 
 
 def _listed(item: Any) -> Any:
-    if isinstance(item, array):
-        return item.tolist()
     if isinstance(item, tuple):
         return [asdict(one) if hasattr(one, "__dataclass_fields__") else _listed(one) for one in item]
     return item
@@ -161,7 +160,7 @@ def _read(lines: Iterator[dict[str, Any]], path: Path) -> Trajectory:
     segments: list[Segment] = []
     for line in lines:
         if "ids" in line:
-            segments.append(_segment(line))
+            segments.append(read_segment(line))
         elif "call" in line:
             steps.append(_step(line))
     record = _record(head.get("record", {}), tuple(segments))
@@ -177,7 +176,8 @@ def _known(kind: type[Any], line: dict[str, Any]) -> dict[str, Any]:
 def _record(line: dict[str, Any], segments: tuple[Segment, ...]) -> Record:
     conversations = tuple(tuple(_message(one) for one in messages) for messages in line.get("conversations", ()))
     usage = Usage(**_known(Usage, line.get("usage", {})))
-    return checked(Record(conversations, segments, line.get("drift", 0), checked(usage), texts(line.get("thoughts"))))
+    thoughts, seconds = texts(line.get("thoughts")), tuple(map(float, line.get("seconds", ())))
+    return checked(Record(conversations, segments, line.get("drift", 0), checked(usage), thoughts, seconds))
 
 
 def _message(line: dict[str, Any]) -> Message:
@@ -189,15 +189,3 @@ def _step(line: dict[str, Any]) -> Step:
     left = checked(Budget(**_known(Budget, line["left"]))) if line.get("left") else None
     call = checked(Call(**_known(Call, line["call"])))
     return checked(Step(**{**_known(Step, line), "call": call, "left": left}))
-
-
-def _segment(line: dict[str, Any]) -> Segment:
-    arrays = {
-        "ids": array("i", line["ids"]),
-        "mask": array("b", line["mask"]),
-        "logprobs": array("d", line["logprobs"]),
-    }
-    if len({len(one) for one in arrays.values()}) != 1:
-        raise ValueError("ids, mask and logprobs differ in length")
-    first, last = line["versions"]
-    return checked(Segment(**{**_known(Segment, line), **arrays, "versions": (number(first), number(last))}))

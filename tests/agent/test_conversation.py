@@ -1,7 +1,9 @@
 """Models that behave badly: each ends as a labelled, stored, scoreable episode."""
 
 import asyncio
+import base64
 import json
+import struct
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -91,10 +93,26 @@ def test_what_is_stored_needs_nothing_of_ours_to_read(sandbox: Sandbox, tmp_path
         ("bash", "é\n"), ("submit", "submitted"),
     ]  # fmt: skip
     (segment,) = (line for line in lines if "ids" in line)
-    assert segment == {
-        "ids": [1, 2, 7, 8, 9], "mask": [0, 0, 1, 1, 1], "logprobs": [0.0, 0.0, -0.5, -0.25, 0.0],
-        "versions": [3, 4], "role": "solver", "finish": "stop",
-    }  # fmt: skip
+    arrays = {name: base64.b64decode(segment.pop(name)) for name in ("ids", "mask", "logprobs")}
+    assert struct.unpack("<5i", arrays["ids"]) == (1, 2, 7, 8, 9)
+    assert struct.unpack("<5b", arrays["mask"]) == (0, 0, 1, 1, 1)
+    assert struct.unpack("<5f", arrays["logprobs"]) == (0.0, 0.0, -0.5, -0.25, 0.0)
+    stretches = [[2, 5, [3, 4], "stop", False]]
+    assert segment == {"versions": [3, 4], "role": "solver", "finish": "stop", "stretches": stretches}
+
+
+def test_the_tape_knows_which_answers_were_malformed_and_how_long_each_took(sandbox: Sandbox) -> None:
+    said = ("no call", bash("ls"), "<tool: nothing>\n</tool>", SUBMIT, "Done.")
+    prompt: tuple[int, ...] = ()
+    replies = []
+    for number, text in enumerate(said):
+        replies.append(Reply(text, sample=Sample((number,), (-1.0,), False, prompt, (number, number))))
+        prompt += (number,)
+    record = play(sandbox, Says(replies)).record
+    (segment,) = record.segments
+    assert [one.malformed for one in segment.stretches] == [True, False, True, False, False]
+    assert [one.versions for one in segment.stretches] == [(n, n) for n in range(5)] and segment.versions == (0, 4)
+    assert len(record.seconds) == 5 and all(seconds >= 0 for seconds in record.seconds)
 
 
 def test_one_that_never_calls_a_tool(sandbox: Sandbox) -> None:

@@ -20,6 +20,11 @@ def test_masks_and_log_probabilities_stand_beside_their_ids() -> None:
     assert segment.mask.tolist() == [0, 0, 1, 1, 0, 0, 1]
     assert segment.logprobs.tolist() == [0.0, 0.0, -0.5, -1.0, 0.0, 0.0, -2.0]
     assert segment.versions == (0, 2) and tape.drift == 0
+    assert [(one.start, one.end, one.versions) for one in segment.stretches] == [
+        (2, 4, (0, 0)),
+        (6, 6, (2, 2)),
+        (6, 7, (1, 1)),
+    ]
     assert tape.segments() == (segment,)  # asked again, the same
 
 

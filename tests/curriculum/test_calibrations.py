@@ -154,6 +154,7 @@ class _Lost:
     def __init__(self, sandbox: Sandbox) -> None:
         self.sandbox = sandbox
         self.read_file, self.write_file, self.close = sandbox.read_file, sandbox.write_file, sandbox.close
+        self.own_env = sandbox.own_env
 
     def run(self, command: object, **options: object) -> Completed:
         if "test_script.sh" in str(command):

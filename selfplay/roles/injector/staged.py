@@ -61,6 +61,7 @@ class StagedInjector:
             sum(record.drift for record in records),
             sum((record.usage for record in records), Usage()),
             tuple(thought for record in records for thought in record.thoughts),
+            tuple(seconds for record in records for seconds in record.seconds),
         )
 
     def _begin(self, stage: str, **more: object) -> Conversation:

@@ -1,0 +1,62 @@
+"""Segments on disk: exact ids, float32 log-probabilities, and what a damaged line is answered with."""
+
+import json
+from array import array
+from typing import Any
+
+import pytest
+
+from selfplay.agent.segments import read_segment, segment_line
+from selfplay.agent.tape import Segment, Stretch
+
+SEGMENT = Segment(
+    array("i", [1, 2, 2**31 - 1, 0, 9]), array("b", [0, 0, 1, 0, 1]), array("d", [0.0, 0.0, -0.5, 0.0, -11.25]), (3, 5),
+    "solver", "length", (Stretch(2, 3, (3, 3), "stop", True), Stretch(4, 5, (4, 5), "length")),
+)  # fmt: skip
+
+
+def through_json(segment: Segment) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(json.dumps(segment_line(segment)))
+    return found
+
+
+def test_a_segment_comes_back_as_it_was() -> None:
+    assert read_segment(through_json(SEGMENT)) == SEGMENT
+
+
+def test_log_probabilities_keep_the_precision_of_an_engine() -> None:
+    exact = -0.1234567890123
+    (back,) = read_segment(
+        through_json(Segment(array("i", [1]), array("b", [1]), array("d", [exact]), (0, 0), "s", "stop"))
+    ).logprobs
+    assert back == pytest.approx(exact, rel=2**-24) and back == array("f", [exact])[0]
+
+
+def test_a_long_segment_takes_less_than_half_of_a_list() -> None:
+    ids, numbers = array("i", range(100_000)), array("d", [-1 / (n + 3) for n in range(100_000)])
+    long = Segment(ids, array("b", [1]) * 100_000, numbers, (0, 0), "solver", "stop")
+    lists = {"ids": ids.tolist(), "mask": long.mask.tolist(), "logprobs": numbers.tolist()}
+    assert len(json.dumps(segment_line(long))) < 0.45 * len(json.dumps(lists))  # 12 characters an id instead of 32
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ids": "not base64!"},
+        {"ids": "AAAA"},  # three bytes are no whole id
+        {"ids": 7},
+        {"mask": [0]},
+        {"ids": [1, 2, 3, 4, 2**40]},
+        {"versions": [1]},
+        {"versions": ["a", "b"]},
+        {"role": 3},
+        {"stretches": [[2, 3, [3, 3], "stop", "yes"]]},
+        {"stretches": [[2, 9, [3, 3], "stop", True]]},
+        {"stretches": [[4, 5, [3, 3], "stop", True], [2, 3, [3, 3], "stop", True]]},
+        {"stretches": [[-1, 3, [3, 3], "stop", True]]},
+        {"stretches": 4},
+    ],
+)
+def test_a_damaged_line_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises((ValueError, TypeError, KeyError, OverflowError)):
+        read_segment({**through_json(SEGMENT), **change})
