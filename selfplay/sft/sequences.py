@@ -121,7 +121,10 @@ def _foreign(name: str, how: str) -> ForeignTape:
 
 
 def _spans(segment: Segment) -> Iterator[tuple[int, int]]:
-    """Begin and end of each sampled part."""
+    """Begin and end of each answer; in files of before format 3, of each run of sampled ids."""
+    if segment.stretches:
+        yield from ((stretch.start, stretch.end) for stretch in segment.stretches)
+        return
     at = 0
     for sampled, part in groupby(segment.mask):
         length = len(list(part))

@@ -11,7 +11,7 @@ import pytest
 from selfplay.agent import Finish, Trajectory
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
-from selfplay.agent.tape import Segment
+from selfplay.agent.tape import Segment, Stretch
 from selfplay.agent.trajectory import Record, save
 from selfplay.sft import sequences
 from selfplay.sft.lessons import Success
@@ -76,6 +76,18 @@ def learned(
 
 def test_a_tape_is_taken_as_it_was_sampled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert learned(monkeypatch, tmp_path, played(Record((TALK,), (segment(),))))[0] == [(TAPE, "good>")]
+
+
+def test_answers_that_follow_each_other_are_told_apart_by_their_stretches(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`bad>` and `good>` stand side by side: one run of sampled ids, two answers."""
+    talk = (*TOLD, Message("assistant", "bad", malformed=True), Message("assistant", "good"))
+    joined = segment("<sS><uU><abad>good>")
+    told = replace(joined, stretches=(Stretch(10, 14, (0, 0), "stop", True), Stretch(14, 19, (0, 0), "stop")))
+    assert learned(monkeypatch, tmp_path, played(Record((talk,), (told,))))[0] == [("<sS><uU><abad>good>", "good>")]
+    found, counts = learned(monkeypatch, tmp_path, played(Record((talk,), (joined,))))
+    assert found == [] and sum(counts.values()) == 1
 
 
 def test_what_was_never_answered_is_not_imitated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
