@@ -28,7 +28,8 @@ CHECKPOINTS = "checkpoints"
 @dataclass(frozen=True)
 class SftOrder:
     """What the user asked for. `budget`: tokens of a row, and the most of a sequence; `held_out`: the share of bugs
-    whose lessons are only measured; `batch`: sequences of a step; `strict` and `render`: see `Wanted`."""
+    whose lessons are only measured; `batch`: sequences of a step; `strict` and `render`: see
+    `Wanted`; `keep_activations`: a quarter faster, for several times the memory of activations."""
 
     runs: tuple[Path, ...]
     model: str
@@ -47,6 +48,7 @@ class SftOrder:
     warmup: int = 5
     seed: int = 0
     precision: Literal["fp32", "bf16"] = "bf16"
+    keep_activations: bool = False
     save_every: int = 50
 
 
@@ -146,7 +148,7 @@ def _amount(examples: Sequence[Example]) -> dict[str, int]:
 
 def _settings(order: SftOrder) -> dict[str, Any]:
     """What fixes the result, as plain values."""
-    left_out = ("out", "save_every")
+    left_out = ("out", "save_every", "keep_activations")
     return {
         name: [str(run) for run in value] if name == "runs" else value
         for name, value in asdict(order).items()

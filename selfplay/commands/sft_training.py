@@ -23,7 +23,7 @@ def train(
     """Tune the model, write it to the order's folder, and return what it took."""
     watcher.say(f"loading {order.model}")
     options = TuneOptions(order.epochs, order.batch, order.patience, order.save_every, order.seed)
-    scorer = load_scorer(order.model, ModelOptions(precision=order.precision))
+    scorer = load_scorer(order.model, ModelOptions(order.precision, checkpointing=not order.keep_activations))
     refused = order.out / "refused"
     trainer = Trainer(scorer, StepOptions(order.lr, order.warmup, budget=order.budget, refused=refused))
     folder, steps, started = order.out / CHECKPOINTS, batches(len(training), options), time.monotonic()

@@ -38,7 +38,8 @@ def save(trainer: Trainer, folder: Path, position: Mapping[str, Any], keep: int 
         _on_first(lambda: _complete(trainer, made, target, position))
     except (OSError, dcp.api.CheckpointException) as error:
         _on_first(lambda: shutil.rmtree(made, ignore_errors=True))
-        free = shutil.disk_usage(folder).free / 1e9
+        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        free = shutil.disk_usage(there).free / 1e9
         raise TrainError(
             f"no checkpoint can be written to {folder}: {_reason(error)}", f"Is the disk full? {free:.1f} GB are free."
         ) from error
@@ -55,7 +56,8 @@ def resume(trainer: Trainer, folder: Path) -> dict[str, Any] | None:
 
 
 def load(trainer: Trainer, path: Path) -> dict[str, Any]:
-    """Load one checkpoint into the trainer and return its position. Raises `TrainError` as `resume` does."""
+    """Load one checkpoint into the trainer and return its position. Raises `TrainError` as `resume` does; where data
+    could not be read, the trainer holds some of them and is of no more use."""
     about = _about(path)
     _check_model(trainer, about["model"], path)
     state = _state(trainer)
