@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.commands.sft import CHECKPOINTS, SftOrder, Watcher
-from selfplay.train.model import ModelOptions, load_scorer, stored_dtype, write_model
+from selfplay.train.model import ModelOptions, load_scorer, written_dtype, write_model
 from selfplay.train.packing import Example
 from selfplay.train.step import StepFigures, StepOptions, Trainer
 from selfplay.train.tuning import Tuned, TuneOptions, batches, forget, tune
@@ -38,7 +38,7 @@ def train(
 
     tuned = tune(trainer, training, held_out, options, folder, kind, report)
     watcher.say(f"writing {order.out}")
-    write_model(scorer, order.out, Path(order.model), stored_dtype(order.model))
+    write_model(scorer, order.out, Path(order.model), written_dtype(order.model, order.precision))
     forget(folder)
     stopped = "early" if len(tuned.epochs) < order.epochs else "after all epochs"
     return {

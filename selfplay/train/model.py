@@ -182,8 +182,11 @@ def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.d
         made.rmdir()
 
 
-def stored_dtype(source: str | Path) -> torch.dtype:
-    """The dtype a model is stored in."""
+def written_dtype(source: str | Path, precision: Precision) -> torch.dtype:
+    """What a trained model is to be written in: float32 where it was computed so, since bf16 would round small updates
+    away; else what its source is stored in."""
+    if precision == "fp32":
+        return torch.float32
     return getattr(torch, str(AutoConfig.from_pretrained(source).dtype or torch.bfloat16).removeprefix("torch."))
 
 

@@ -4,6 +4,7 @@ from asyncio import Runner
 from pathlib import Path
 
 import pytest
+import torch
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message, Sampling
@@ -50,15 +51,15 @@ def test_at_step_0(name: str, request: pytest.FixtureRequest, smollm2: Path, cha
 
 @pytest.mark.slow
 def test_after_an_update_that_was_loaded_back(smollm2: Path, chat: ChatFormat, loop: Runner, tmp_path: Path) -> None:
-    """The weights are stored in bf16, so the masters differ from them by rounding: hence 0.02 here."""
+    """Stored in float32: a step of 1e-4 is below half of what bf16 can tell of a weight above 0.05, and would be lost."""
     trainer = Trainer(load_scorer(smollm2, FP32), StepOptions(lr=1e-4))
     prompt = chat.opening(TOLD)
     answer = chat.answer("I look.")
     lesson = Example("lesson", [*prompt, *answer], [0] * len(prompt) + [1] * len(answer))
     trainer.step([lesson], cross_entropy, lesson.trained)
-    write_model(trainer.scorer, tmp_path, smollm2)
+    write_model(trainer.scorer, tmp_path, smollm2, torch.float32)
     model = loop.run(TransformersModel.open(str(tmp_path), TransformersOptions(dtype="float32", context=2048)))
     examples = sampled(model, chat, loop)
     loop.run(model.close())
-    assert apart(trainer, examples) < 0.02
+    assert apart(trainer, examples) < 1e-3
     assert apart(Trainer(load_scorer(smollm2, FP32)), examples) > 0.02  # the update is seen
