@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.commands.sft import CHECKPOINTS, SftOrder, Watcher
-from selfplay.train.model import ModelOptions, load_scorer, written_dtype, write_model
+from selfplay.train.model import ModelOptions, load_scorer, write_model, written_dtype
 from selfplay.train.packing import Example
 from selfplay.train.step import StepFigures, StepOptions, Trainer
 from selfplay.train.tuning import Tuned, TuneOptions, batches, forget, tune

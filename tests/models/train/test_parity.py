@@ -51,7 +51,7 @@ def test_at_step_0(name: str, request: pytest.FixtureRequest, smollm2: Path, cha
 
 @pytest.mark.slow
 def test_after_an_update_that_was_loaded_back(smollm2: Path, chat: ChatFormat, loop: Runner, tmp_path: Path) -> None:
-    """Stored in float32: a step of 1e-4 is below half of what bf16 can tell of a weight above 0.05, and would be lost."""
+    """Stored in float32: bf16 cannot tell a step of 1e-4 in a weight above 0.05, and it would be lost."""
     trainer = Trainer(load_scorer(smollm2, FP32), StepOptions(lr=1e-4))
     prompt = chat.opening(TOLD)
     answer = chat.answer("I look.")
