@@ -64,11 +64,12 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Success:
-    """A stored successful episode, and its role's prompt."""
+    """A stored successful episode, and its role's prompt. `family`: the first-order bug that it is about."""
 
     path: Path
     role: Role
     told: str
+    family: str = ""
 
 
 def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
@@ -79,17 +80,19 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
             assert record.bug is not None
             shown = demonstration_of(pool.folder, record.bug.id)
             if shown.is_file():
-                yield Success(shown, "injector", "")
+                yield Success(shown, "injector", "", record.bug.id)
                 if record.bug.policy.startswith("scripted"):
                     continue
-            yield Success(folder / record.trajectory, "injector", _injector_told(record.bug, record.number))
+            told = _injector_told(record.bug, record.number)
+            yield Success(folder / record.trajectory, "injector", told, record.bug.id)
     if "solver" not in roles:
         return
-    told = {bug.id: _solver_told(pool.folder / "bugs" / bug.id) for bug in pool.bugs()}
+    bugs = {bug.id: (_solver_told(pool.folder / "bugs" / bug.id), bug.root or bug.id) for bug in pool.bugs()}
     for attempt in pool.attempts.all(diffs=False):
         path = folder / attempt.trajectory
-        if attempt.resolved and told.get(attempt.bug) and path.is_file():  # a control has no episode
-            yield Success(path, "solver", told[attempt.bug])
+        told, family = bugs.get(attempt.bug, ("", ""))
+        if attempt.resolved and told and path.is_file():  # a control has no episode
+            yield Success(path, "solver", told, family)
 
 
 def lessons(success: Success, observation_chars: int) -> list[Lesson]:

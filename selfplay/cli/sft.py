@@ -1,0 +1,83 @@
+"""`selfplay sft`: the cold start of a model."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from selfplay.cli.app import INTERRUPTED, app
+from selfplay.cli.conflicts import refuse
+from selfplay.cli.output import print_json, print_line
+
+
+@app.command()
+def sft(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, of any policy.")],
+    model: Annotated[str, typer.Option(help="A model's folder or hub name.")],
+    out: Annotated[Path, typer.Option(help="The folder to write: open it with --policy vllm:OUT or transformers:OUT.")],
+    role: Annotated[str, typer.Option(help="injector, solver or both.")] = "both",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Only episodes that handed in, without a malformed call.")
+    ] = False,
+    render: Annotated[
+        bool, typer.Option("--render", help="Render episodes of another model's tokens in this model's template.")
+    ] = False,
+    observation_chars: Annotated[int, typer.Option(min=100, help="Of a script's episode: characters shown.")] = 16_000,
+    budget: Annotated[int, typer.Option(min=2, help="Tokens of a packed row, and the most of one sequence.")] = 8192,
+    too_long: Annotated[str, typer.Option(help="Longer sequences: refuse, cut (keep the beginning), leave-out.")] = (
+        "refuse"
+    ),
+    held_out: Annotated[float, typer.Option(min=0, max=0.9, help="Share of bugs that are only measured.")] = 0.1,
+    epochs: Annotated[int, typer.Option(min=1)] = 3,
+    batch: Annotated[int, typer.Option(min=1, help="Sequences of a step.")] = 8,
+    patience: Annotated[int, typer.Option(min=1, help="Epochs without a lower held-out loss before it stops.")] = 1,
+    lr: Annotated[float, typer.Option(min=0, help="Learning rate.")] = 1e-5,
+    warmup: Annotated[int, typer.Option(min=0, help="Steps until it is reached.")] = 5,
+    seed: Annotated[int, typer.Option(help="Fixes the order and which bugs are held out.")] = 0,
+    precision: Annotated[str, typer.Option(help="Of the computation: bf16 or fp32")] = "bf16",
+    keep_activations: Annotated[
+        bool, typer.Option("--keep-activations", help="Faster, and takes more memory: about 1.4 MB a token for 135M.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Train a model on the successful episodes of runs: a cold start. It resumes."""
+    refuse(too_long not in ("refuse", "cut", "leave-out"), "--too-long", "is refuse, cut or leave-out")
+    refuse(precision not in ("bf16", "fp32"), "--precision", "is bf16 or fp32")
+    from selfplay.commands.sft import SftOrder
+    from selfplay.commands.sft import sft as run
+    from selfplay.report.progress import LiveWatcher
+
+    how: dict[str, Any] = {"too_long": too_long, "precision": precision, "held_out": held_out, "epochs": epochs}
+    how |= {"batch": batch, "patience": patience, "lr": lr, "warmup": warmup, "seed": seed, "strict": strict}
+    how |= {"role": role, "render": render, "observation_chars": observation_chars, "budget": budget}
+    how |= {"keep_activations": keep_activations}
+    with LiveWatcher() as watcher:
+        try:
+            summary = run(SftOrder(tuple(runs), model, out, **how), watcher)
+        except KeyboardInterrupt:
+            watcher.say("interrupted; the same command resumes")
+            raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print_json(summary)
+        return
+    for line in told(summary, out):
+        print_line(line)
+
+
+def told(summary: dict[str, Any], out: Path) -> list[str]:
+    """The summary in lines."""
+    training, held = summary["training"], summary["held_out"]
+    loss, lessons = summary["held_out_loss"], summary["lessons"]
+    kinds = ("injector", "solver", "taped", "rendered")
+    lines = [
+        f"{training['examples']} examples, {training['trained']} of {training['tokens']} tokens trained on; "
+        + ", ".join(f"{name} {lessons.get(name, 0)}" for name in kinds)
+    ]
+    lines += [f"left out, {name}: {number}" for name, number in lessons.items() if name not in kinds]
+    if loss["before"] is not None:
+        verdict = "" if loss["after"] < loss["before"] else ": NOT lower"
+        lines.append(
+            f"held-out loss ({held['examples']} examples): {loss['before']:.4f} before, {loss['after']:.4f} "
+            f"after epoch {summary['best_epoch']}{verdict}"
+        )
+    return [*lines, f"stopped {summary['stopped']}; the model is in {out}"]

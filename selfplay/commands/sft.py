@@ -1,0 +1,172 @@
+"""What `selfplay sft` does: lessons of runs -> a model that imitates them, as a Hugging Face folder.
+
+The folder holds the model when the run is over, and `sft.json` with what it took. Until then `checkpoints/` is in it,
+from which the same command goes on.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, get_args
+
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.artifact.files import write_atomically
+from selfplay.curriculum import CurriculumError, read_pool
+from selfplay.policies.tokenizer import imported, load_tokenizer
+from selfplay.sft.lessons import Role
+from selfplay.sft.sequences import Lecture, Wanted, lectures
+from selfplay.train.errors import TrainError
+from selfplay.train.packing import Example, TooLong, fitting
+
+SUMMARY = "sft.json"
+CHECKPOINTS = "checkpoints"
+
+
+@dataclass(frozen=True)
+class SftOrder:
+    """What the user asked for. `budget`: tokens of a row, and the most of a sequence; `held_out`: the share of bugs
+    whose lessons are only measured; `batch`: sequences of a step; `strict` and `render`: see
+    `Wanted`; `keep_activations`: a quarter faster, for several times the memory of activations."""
+
+    runs: tuple[Path, ...]
+    model: str
+    out: Path
+    role: str = "both"
+    strict: bool = False
+    render: bool = False
+    observation_chars: int = 16_000
+    budget: int = 8192
+    too_long: TooLong = "refuse"
+    held_out: float = 0.1
+    epochs: int = 3
+    batch: int = 8
+    patience: int = 1
+    lr: float = 1e-5
+    warmup: int = 5
+    seed: int = 0
+    precision: Literal["fp32", "bf16"] = "bf16"
+    keep_activations: bool = False
+    save_every: int = 50
+
+
+class Watcher(Protocol):
+    """Who is told how it goes."""
+
+    def say(self, line: str) -> None: ...
+    def expect(self, total: int | None, doing: str) -> None: ...
+    def done(self, line: str) -> None: ...
+
+
+def sft(order: SftOrder, watcher: Watcher) -> dict[str, Any]:
+    """Train, write the model, and return the summary. A run that is over already is not done again.
+
+    Raises `SelfplayError` for what the user can mend."""
+    finished = _finished(order)
+    if finished is not None:
+        watcher.say(f"{order.out} holds the result of this run already")
+        return finished
+    for module in ("torch", "transformers", "safetensors"):
+        imported(module, "train")
+    watcher.say("reading lessons")
+    found, counts = lessons_of(order)
+    training, held_out = split(found, order)
+    kind = {**_settings(order), "examples": _digest(training), "held_out": _digest(held_out)}
+    told = {"lessons": dict(counts), "training": _amount(training), "held_out": _amount(held_out)}
+    from selfplay.commands.sft_training import train
+
+    order.out.mkdir(parents=True, exist_ok=True)
+    result = train(order, training, held_out, kind, watcher)
+    summary = {"settings": _settings(order), **told, **result}
+    write_atomically(order.out / SUMMARY, (json.dumps(summary, indent=2) + "\n").encode())
+    return summary
+
+
+def lessons_of(order: SftOrder) -> tuple[list[tuple[Lecture, Example]], Counter[str]]:
+    """The lessons that fit, and the counts: of each role, taped, rendered, and left out for each reason."""
+    roles: tuple[Role, ...] = tuple(role for role in get_args(Role) if order.role in (role, "both"))
+    if not roles:
+        raise CurriculumError(f"there is no role {order.role!r}", "The roles are injector, solver and both.")
+    chat = ChatFormat(load_tokenizer(order.model))
+    wanted, counts = Wanted(roles, order.strict, order.render, order.observation_chars), Counter[str]()
+    kept = []
+    for run in order.runs:
+        with read_pool(run) as pool:
+            for lecture in lectures(pool, chat, wanted, counts):
+                fit = fitting([_example(run, lecture)], order.budget, order.too_long)
+                counts["longer than the budget"] += len(lecture.ids) > order.budget and not fit
+                kept += [(lecture, example) for example in fit]
+    counts.update(lecture.role for lecture, _ in kept)
+    counts.update("taped" if lecture.taped else "rendered" for lecture, _ in kept)
+    if not kept:
+        left = ", ".join(f"{name}: {number}" for name, number in counts.items() if number)
+        raise TrainError(
+            f"no lesson to learn from in {', '.join(map(str, order.runs))}" + (f" ({left})" if left else ""),
+            "A lesson is a bug in the pool or a resolved attempt; `trajectories demonstrate` makes short ones.",
+        )
+    return kept, +counts
+
+
+def _example(run: Path, lecture: Lecture) -> Example:
+    return Example(f"{run}/{lecture.name}", lecture.ids, lecture.mask)
+
+
+def split(found: Sequence[tuple[Lecture, Example]], order: SftOrder) -> tuple[list[Example], list[Example]]:
+    """Training and held-out examples. Bugs are held out, not lessons: second-order bugs go with the bug they came from.
+    Which ones follows from the seed and the bugs' names. Raises `TrainError` when too few bugs are there."""
+    families = sorted({lecture.family for lecture, _ in found}, key=lambda name: _number(f"{order.seed}/{name}"))
+    count = max(1, round(order.held_out * len(families))) if order.held_out else 0
+    if count >= len(families):
+        raise TrainError(
+            f"lessons of {len(families)} bugs, of which {count} would be held out: none is left to learn from",
+            "Give more runs, or --held-out 0 (then nothing tells when to stop).",
+        )
+    held = set(families[:count])
+    training = [example for lecture, example in found if lecture.family not in held]
+    return training, [example for lecture, example in found if lecture.family in held]
+
+
+def _number(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _digest(examples: Sequence[Example]) -> str:
+    """What the examples are, in a few letters: a run is resumed with the same ones only."""
+    plain = [(list(example.ids), list(example.mask)) for example in examples]
+    return _number(json.dumps(plain))[:16]
+
+
+def _amount(examples: Sequence[Example]) -> dict[str, int]:
+    return {
+        "examples": len(examples),
+        "tokens": sum(len(example.ids) for example in examples),
+        "trained": sum(example.trained for example in examples),
+    }
+
+
+def _settings(order: SftOrder) -> dict[str, Any]:
+    """What fixes the result, as plain values."""
+    left_out = ("out", "save_every", "keep_activations")
+    return {
+        name: [str(run) for run in value] if name == "runs" else value
+        for name, value in asdict(order).items()
+        if name not in left_out
+    }
+
+
+def _finished(order: SftOrder) -> dict[str, Any] | None:
+    """The summary of this very run, if it is over. Raises `TrainError` for the result of another one."""
+    path = order.out / SUMMARY
+    if not path.is_file():
+        return None
+    summary: dict[str, Any] = json.loads(path.read_text())
+    theirs, ours = summary.get("settings", {}), json.loads(json.dumps(_settings(order)))
+    for name in ours:
+        if theirs.get(name) != ours[name]:
+            raise TrainError(
+                f"{order.out} holds the result of another run, with {name} {theirs.get(name)}, not {ours[name]}",
+                "Give another --out.",
+            )
+    return summary

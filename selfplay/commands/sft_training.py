@@ -1,0 +1,50 @@
+"""The part of `selfplay sft` that needs torch: load the model, tune it, write the folder."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from selfplay.commands.sft import CHECKPOINTS, SftOrder, Watcher
+from selfplay.train.model import ModelOptions, load_scorer, write_model, written_dtype
+from selfplay.train.packing import Example
+from selfplay.train.step import StepFigures, StepOptions, Trainer
+from selfplay.train.tuning import Tuned, TuneOptions, batches, forget, tune
+
+
+def train(
+    order: SftOrder,
+    training: Sequence[Example],
+    held_out: Sequence[Example],
+    kind: Mapping[str, Any],
+    watcher: Watcher,
+) -> dict[str, Any]:
+    """Tune the model, write it to the order's folder, and return what it took."""
+    watcher.say(f"loading {order.model}")
+    options = TuneOptions(order.epochs, order.batch, order.patience, order.save_every, order.seed)
+    scorer = load_scorer(order.model, ModelOptions(order.precision, checkpointing=not order.keep_activations))
+    refused = order.out / "refused"
+    trainer = Trainer(scorer, StepOptions(order.lr, order.warmup, budget=order.budget, refused=refused))
+    folder, steps, started = order.out / CHECKPOINTS, batches(len(training), options), time.monotonic()
+    watcher.expect(steps * order.epochs, "training")
+
+    def report(tuned: Tuned, figures: StepFigures) -> None:
+        last = tuned.epochs[-1].held_out if tuned.epochs else tuned.before
+        told = "" if last is None else f", held-out loss {last:.3f}"
+        rate = figures.tokens / figures.seconds
+        epoch = f"epoch {len(tuned.epochs) + 1}, step {tuned.batch} of {steps}"
+        watcher.done(f"{epoch}: loss {figures.loss:.3f}{told}, {rate:.0f} tokens/s")
+
+    tuned = tune(trainer, training, held_out, options, folder, kind, report)
+    watcher.say(f"writing {order.out}")
+    write_model(scorer, order.out, Path(order.model), written_dtype(order.model, order.precision))
+    forget(folder)
+    stopped = "early" if len(tuned.epochs) < order.epochs else "after all epochs"
+    return {
+        "held_out_loss": {"before": tuned.before, "after": tuned.best.held_out},
+        "epochs": [asdict(epoch) for epoch in tuned.epochs],
+        "best_epoch": tuned.best.number,
+        "stopped": stopped,
+        "seconds": round(time.monotonic() - started, 1),
+    }

@@ -1,0 +1,165 @@
+"""Checkpoints: weights, optimizer, step, random state, and the caller's position in its data.
+
+`FOLDER/step-N/` holds `torch.distributed.checkpoint`'s files and `about.json`, written last. It is made under another
+name and renamed when complete, so a kill leaves the one before. Any number of ranks reads what any number wrote.
+Learning rates follow from the step. Training itself draws no random number; the state is kept for a caller that does.
+"""
+
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+
+from selfplay.train.errors import TrainError
+from selfplay.train.step import Trainer
+
+FORMAT = 1
+ABOUT = "about.json"
+REMOVE = "Remove that folder: the checkpoint before it is used then."
+
+
+def save(trainer: Trainer, folder: Path, position: Mapping[str, Any], keep: int = 1) -> Path:
+    """Write `FOLDER/step-N` and remove all but the newest `keep`. `position`: plain values, given back by `resume`.
+    Raises `TrainError` when it cannot be written; the checkpoints before it stay."""
+    made, target = folder / f".new-step-{trainer.steps}", folder / f"step-{trainer.steps}"
+    try:
+        _on_first(lambda: _begin(made))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of running without ranks
+            dcp.save(_state(trainer), checkpoint_id=made)
+        _on_first(lambda: _complete(trainer, made, target, position))
+    except (OSError, dcp.api.CheckpointException) as error:
+        _on_first(lambda: shutil.rmtree(made, ignore_errors=True))
+        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        free = shutil.disk_usage(there).free / 1e9
+        raise TrainError(
+            f"no checkpoint can be written to {folder}: {_reason(error)}", f"Is the disk full? {free:.1f} GB are free."
+        ) from error
+    _on_first(lambda: _remove(checkpoints(folder)[:-keep]))
+    return target
+
+
+def resume(trainer: Trainer, folder: Path) -> dict[str, Any] | None:
+    """Load the newest checkpoint into the trainer and return its position; None where there is none.
+
+    Raises `TrainError` for a checkpoint of another model, one that is damaged, and one of a later version."""
+    found = checkpoints(folder)
+    return load(trainer, found[-1]) if found else None
+
+
+def load(trainer: Trainer, path: Path) -> dict[str, Any]:
+    """Load one checkpoint into the trainer and return its position. Raises `TrainError` as `resume` does; where data
+    could not be read, the trainer holds some of them and is of no more use."""
+    about = _about(path)
+    _check_model(trainer, about["model"], path)
+    state = _state(trainer)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            dcp.load(state, checkpoint_id=path)
+    except (OSError, ValueError, RuntimeError, EOFError, dcp.api.CheckpointException) as error:
+        raise TrainError(f"{path} cannot be read: {_reason(error)}", REMOVE) from error
+    set_state_dict(
+        trainer.scorer, trainer.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"]
+    )
+    torch.set_rng_state(state["random"])
+    trainer.steps = about["step"]
+    position: dict[str, Any] = about["position"]
+    return position
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The complete checkpoints, oldest first."""
+    found = [path for path in folder.glob("step-*") if path.name.removeprefix("step-").isdigit()]
+    return sorted(found, key=lambda path: int(path.name.removeprefix("step-")))
+
+
+def _state(trainer: Trainer) -> dict[str, Any]:
+    model, optimizer = get_state_dict(trainer.scorer, trainer.optimizer)
+    return {"model": model, "optimizer": optimizer, "random": torch.get_rng_state()}
+
+
+def _begin(made: Path) -> None:
+    _remove([made] if made.exists() else [])
+    made.mkdir(parents=True)
+
+
+def _remove(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        shutil.rmtree(folder)
+
+
+def _complete(trainer: Trainer, made: Path, target: Path, position: Mapping[str, Any]) -> None:
+    """Describe what was written, and give it its name."""
+    sizes = {path.name: path.stat().st_size for path in made.iterdir()}
+    about = {
+        "format": FORMAT, "step": trainer.steps, "position": dict(position), "model": _shapes(trainer), "files": sizes,
+    }  # fmt: skip
+    with (made / ABOUT).open("w") as file:
+        json.dump(about, file)
+        file.flush()
+        os.fsync(file.fileno())
+    shutil.rmtree(target, ignore_errors=True)
+    made.rename(target)
+    place = os.open(target.parent, os.O_RDONLY)
+    os.fsync(place)
+    os.close(place)
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What `about.json` says, after checking that every file is there and whole. Raises `TrainError`."""
+    try:
+        about: dict[str, Any] = json.loads((path / ABOUT).read_text())
+        version, files = about["format"], about["files"].items()
+        if version > FORMAT:
+            raise TrainError(f"{path} was written by a later version (format {version})", "Update selfplay.")
+        for name, size in files:
+            there = (path / name).stat().st_size
+            if there != size:
+                raise TrainError(f"{path / name} has {there} bytes of {size}", REMOVE)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+        raise TrainError(f"{path} is not a whole checkpoint: {_reason(error)}", REMOVE) from error
+    return about
+
+
+def _shapes(trainer: Trainer) -> dict[str, list[int]]:
+    return {name: list(parameter.shape) for name, parameter in trainer.scorer.named_parameters()}
+
+
+def _check_model(trainer: Trainer, theirs: Mapping[str, list[int]], path: Path) -> None:
+    ours = _shapes(trainer)
+    for name in sorted(ours.keys() | theirs.keys()):
+        if ours.get(name) != theirs.get(name):
+            had, has = (shapes.get(name, "no such tensor") for shapes in (theirs, ours))
+            raise TrainError(
+                f"{path} is a checkpoint of another model: {name} is {had} there and {has} here",
+                "Name the model it was begun with, or another folder.",
+            )
+
+
+def _on_first(act: Callable[[], Any]) -> None:
+    """Do it on the first rank while the others wait. An `OSError` there is raised on all of them."""
+    failed: list[OSError | None] = [None]
+    if not dist.is_initialized() or dist.get_rank() == 0:
+        try:
+            act()
+        except OSError as error:
+            failed = [error]
+    if dist.is_initialized():
+        dist.broadcast_object_list(failed)
+    if failed[0] is not None:
+        raise failed[0]
+
+
+def _reason(error: BaseException) -> str:
+    """Its first line; for one of several ranks, the first rank's."""
+    of_ranks = [found[0] for found in getattr(error, "failures", {}).values()]
+    return (str(of_ranks[0] if of_ranks else error) or type(error).__name__).strip().splitlines()[0][:300]

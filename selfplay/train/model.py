@@ -1,0 +1,194 @@
+"""A Hugging Face causal model as one module that scores rows: log-probability and entropy of tokens already there.
+
+Weights are kept in float32. With bf16 compute they are cast where they are used: by autocast on one process, which
+needs no wrapper at all, and by FSDP2's own mixed precision where `torch.distributed` has more than one rank. Only the
+positions before trained tokens reach the output head.
+"""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+from selfplay.train.attention import PACKED
+from selfplay.train.errors import TrainError
+from selfplay.train.logprobs import CHUNK, token_logprobs
+from selfplay.train.rows import Row
+
+Precision = Literal["fp32", "bf16"]
+APART = 1e-3
+"""How far, at most, the model's own log-probabilities in float32 may be from ours."""
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """`attention`: `packed`, or a name transformers knows (`sdpa`, `eager`, `flash_attention_2`), which masks a packed
+    row by its positions. `checkpointing`: forget activations inside layers and compute them again. `chunk`: tokens
+    whose logits exist at once."""
+
+    precision: Precision = "bf16"
+    attention: str = "packed"
+    checkpointing: bool = True
+    chunk: int = CHUNK
+
+
+class Scorer(nn.Module):
+    """A causal model and how it is run. Its parameters are named `model....`, as Hugging Face names them."""
+
+    def __init__(self, model: Any, options: ModelOptions) -> None:
+        super().__init__()
+        self.model, self.options = model, options
+        self.vocabulary: int = model.get_input_embeddings().num_embeddings
+        self.context: int = getattr(model.config.get_text_config(), "max_position_embeddings", sys.maxsize)
+        self.device = next(model.parameters()).device
+        if options.checkpointing:
+            model.gradient_checkpointing_enable({"use_reentrant": False})
+        _drop_nothing(model.train())
+
+    def forward(self, row: Row) -> tuple[Tensor, Tensor]:
+        """(log-probabilities, entropies) in float32, `[tokens]`: of the tokens inside the mask, 0 elsewhere."""
+        places = row.mask.nonzero().squeeze(1)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._casts):
+            hidden = self._hidden(row)[places - 1]
+        head = self.model.get_output_embeddings()
+        weight, bias = head.weight, head.bias
+        if self.options.precision == "bf16":
+            hidden, weight = hidden.bfloat16(), weight.bfloat16()
+        found = token_logprobs(hidden, weight, row.ids[places], bias, chunk=self.options.chunk)
+        logprobs, entropies = (values.new_zeros(len(row.ids)).index_copy(0, places, values) for values in found)
+        return logprobs, entropies
+
+    @property
+    def _casts(self) -> bool:
+        """Whether autocast does the casting: FSDP does it where it shards."""
+        return self.options.precision == "bf16" and not sharded()
+
+    def _hidden(self, row: Row) -> Tensor:
+        """The last hidden states, `[tokens, size]`."""
+        lengths = {"lengths": row.lengths} if self.options.attention == "packed" else {}
+        out = self.model.base_model(
+            input_ids=row.ids[None], position_ids=row.positions[None], use_cache=False, **lengths
+        )
+        hidden: Tensor = out.last_hidden_state[0]
+        return hidden
+
+
+def _drop_nothing(model: nn.Module) -> None:
+    """Turn dropout off: log-probabilities are to be those an engine samples with."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
+        for name in ("attention_dropout", "dropout_p"):
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, 0.0)
+
+
+def sharded() -> bool:
+    """Whether more than one rank trains."""
+    return bool(dist.is_initialized()) and dist.get_world_size() > 1
+
+
+def load_scorer(path: str | Path, options: ModelOptions = ModelOptions()) -> Scorer:
+    """Load a model in float32, check that it can be trained here, and shard it where there is more than one rank.
+
+    Raises `TrainError`."""
+    how = PACKED if options.attention == "packed" else options.attention
+    try:
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=how)
+    except (OSError, ValueError, ImportError, RuntimeError) as error:
+        raise TrainError(
+            f"{path} cannot be loaded: {str(error)[:400]}", "Name the folder of a causal model."
+        ) from error
+    return scorer_of(model, options)
+
+
+def scorer_of(model: Any, options: ModelOptions = ModelOptions()) -> Scorer:
+    """A model that is loaded already, as a `Scorer`; its attention is set. Raises `TrainError`."""
+    model.set_attn_implementation(PACKED if options.attention == "packed" else options.attention)
+    for name, parameter in model.named_parameters():
+        if parameter.dtype != torch.float32:
+            raise TrainError(f"{name} is in {parameter.dtype}; masters are kept in float32", "Load it with that dtype.")
+    device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
+    scorer = Scorer(model.to(device), options)
+    _check_head(scorer)
+    if sharded():
+        _shard(scorer)
+    return scorer
+
+
+def _check_head(scorer: Scorer) -> None:
+    """Raises `TrainError` for a model that does more to its logits than its head: a cap, a scale."""
+    model, ids = scorer.model, torch.arange(8, device=scorer.device) % scorer.vocabulary
+    with torch.no_grad():
+        own = model(input_ids=ids[None], use_cache=False).logits[0, :-1].float().log_softmax(-1)
+        hidden = model.base_model(input_ids=ids[None], use_cache=False).last_hidden_state[0, :-1]
+        head = model.get_output_embeddings()
+        ours, _ = token_logprobs(hidden, head.weight, ids[1:], head.bias)
+    apart = float((own.gather(1, ids[1:, None]).squeeze(1) - ours).abs().max())
+    if not apart <= APART:
+        raise TrainError(
+            f"{type(model).__name__} does more to its logits than its output head: {apart:.3g} apart",
+            "Such models (a cap or a scale of the logits) cannot be trained here.",
+        )
+
+
+def _shard(scorer: Scorer) -> None:
+    """FSDP2: one group for each layer, and one for the rest. Gradients are summed over ranks, not averaged: a loss is
+    divided by a normaliser of the whole batch."""
+    half = torch.bfloat16 if scorer.options.precision == "bf16" else None
+    policy = MixedPrecisionPolicy(param_dtype=half, reduce_dtype=torch.float32)
+    names = set(scorer.model._no_split_modules or ())
+    layers = [module for module in scorer.modules() if type(module).__name__ in names]
+    if not layers:
+        raise TrainError(f"{type(scorer.model).__name__} does not name its layers, so it cannot be sharded")
+    for layer in layers:
+        fully_shard(layer, mp_policy=policy)
+    fully_shard(scorer, mp_policy=policy)
+    for module in scorer.modules():
+        if isinstance(module, FSDPModule):
+            module.set_gradient_divide_factor(1.0)
+            module.set_force_sum_reduction_for_comms(True)  # gloo knows no product with a factor
+
+
+def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16) -> None:
+    """Write the weights as a Hugging Face folder; every rank calls it, the first one writes."""
+    once = {name for named in (scorer.model.named_parameters(), scorer.model.named_buffers()) for name, _ in named}
+    whole = {name: _whole(value).to("cpu", dtype) for name, value in scorer.model.state_dict().items()}
+    weights = {name: value for name, value in whole.items() if name in once}  # a tied head is the embedding
+    if dist.is_initialized() and dist.get_rank():
+        return
+    scorer.model.save_pretrained(folder, state_dict=weights)
+    config = AutoConfig.from_pretrained(folder)
+    config.dtype = dtype  # engines load with what stands here, and it would be that of the masters
+    config.save_pretrained(folder)
+
+
+def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.dtype = torch.bfloat16) -> None:
+    """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens. The settings come last,
+    so that a folder in which a kill left half of the model is not taken for one."""
+    made = folder / ".new-model"
+    save_model(scorer, made, dtype)
+    if not (dist.is_initialized() and dist.get_rank()):
+        AutoTokenizer.from_pretrained(source).save_pretrained(made)
+        for path in sorted(made.iterdir(), key=lambda path: path.name == "config.json"):
+            path.replace(folder / path.name)
+        made.rmdir()
+
+
+def written_dtype(source: str | Path, precision: Precision) -> torch.dtype:
+    """What a trained model is to be written in: float32 where it was computed so, since bf16 would round small updates
+    away; else what its source is stored in."""
+    if precision == "fp32":
+        return torch.float32
+    return getattr(torch, str(AutoConfig.from_pretrained(source).dtype or torch.bfloat16).removeprefix("torch."))
+
+
+def _whole(value: Tensor) -> Tensor:
+    return value.full_tensor() if isinstance(value, DTensor) else value

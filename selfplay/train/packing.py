@@ -1,0 +1,80 @@
+"""Sequences into rows of at most a budget of tokens. Plain numbers: no tensor library.
+
+First fit by falling length: each sequence goes into the first row with room, longest first. It never needs more than
+11/9 of the fewest rows possible plus one. A sequence is never cut over two rows: what belongs together in a loss
+(a sequence ratio, a mean over its tokens) is in one place.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from selfplay.train.errors import TrainError
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sequence of tokens. `mask`: 1 where the token is trained on; `numbers`: named values, one for each token,
+    which a loss reads (advantages, the engine's log-probabilities). Raises `TrainError` for lengths that differ, an id
+    below 0, and a first token that is trained on: nothing stands before it."""
+
+    name: str
+    ids: Sequence[int]
+    mask: Sequence[int]
+    numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for what, values in (("mask", self.mask), *self.numbers.items()):
+            if len(values) != len(self.ids):
+                raise TrainError(f"{self.name}: {len(self.ids)} ids and {len(values)} values of {what}")
+        if not len(self.ids) or min(self.ids) < 0:
+            raise TrainError(f"{self.name}: a sequence needs ids, and none below 0")
+        if self.mask[0]:
+            raise TrainError(f"{self.name}: its first token cannot be trained on: nothing stands before it")
+
+    @property
+    def trained(self) -> int:
+        """How many of its tokens are trained on."""
+        return sum(map(bool, self.mask))
+
+    def first(self, tokens: int) -> "Example":
+        """Its first `tokens`."""
+        numbers = {name: values[:tokens] for name, values in self.numbers.items()}
+        return replace(self, ids=self.ids[:tokens], mask=self.mask[:tokens], numbers=numbers)
+
+
+TooLong = Literal["refuse", "cut", "leave-out"]
+
+
+def fitting(examples: Iterable[Example], budget: int, too_long: TooLong = "refuse") -> list[Example]:
+    """The examples that fit into `budget` tokens and teach something. A longer one is refused by name, left out, or
+    cut: its first `budget` tokens are kept, since what comes later makes no sense without them.
+
+    Raises `TrainError`."""
+    kept = []
+    for example in examples:
+        if len(example.ids) > budget and too_long == "refuse":
+            raise TrainError(
+                f"{example.name} has {len(example.ids)} tokens, the budget of a row is {budget}",
+                "Raise the budget, or have long sequences cut or left out.",
+            )
+        if len(example.ids) <= budget or too_long == "cut":
+            kept.append(example.first(budget) if len(example.ids) > budget else example)
+    return [example for example in kept if example.trained]
+
+
+def pack(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Rows as indices into `lengths`, each row's tokens within `budget`. Raises `TrainError` for a longer sequence."""
+    rows: list[list[int]] = []
+    room: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        length = lengths[index]
+        if length > budget:
+            raise TrainError(f"a sequence of {length} tokens does not fit into a row of {budget}")
+        at = next((at for at, free in enumerate(room) if free >= length), len(rows))
+        if at == len(rows):
+            rows.append([])
+            room.append(budget)
+        rows[at].append(index)
+        room[at] -= length
+    return rows

@@ -1,0 +1,55 @@
+"""A row as tensors: packed sequences one after the other, each with positions from 0.
+
+Every tensor is `[tokens]`. What belongs to a token stands at its place; that its log-probability comes from the hidden
+state before it is `model`'s business.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from selfplay.train.packing import Example, pack
+
+
+@dataclass(frozen=True)
+class Row:
+    """`lengths`: tokens of each sequence; `sequence`: the number of each token's sequence, from 0; `names`: of the
+    sequences; `numbers`: what the examples carry, in float32."""
+
+    names: tuple[str, ...]
+    lengths: tuple[int, ...]
+    ids: Tensor
+    positions: Tensor
+    sequence: Tensor
+    mask: Tensor
+    numbers: Mapping[str, Tensor]
+
+
+def row(examples: Sequence[Example], device: torch.device | str = "cpu") -> Row:
+    """One row of all the examples. Those without a number that others have get NaN there, which must not matter: a loss
+    looks inside the mask only."""
+    lengths = tuple(len(example.ids) for example in examples)
+    sequence = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths))
+    names = sorted({name for example in examples for name in example.numbers})
+
+    def joined(name: str) -> Tensor:
+        gaps = [example.numbers.get(name, [float("nan")] * len(example.ids)) for example in examples]
+        return torch.cat([torch.tensor(list(values), dtype=torch.float32) for values in gaps]).to(device)
+
+    return Row(
+        tuple(example.name for example in examples),
+        lengths,
+        torch.cat([torch.tensor(list(example.ids)) for example in examples]).to(device),
+        torch.cat([torch.arange(length) for length in lengths]).to(device),
+        sequence.to(device),
+        torch.cat([torch.tensor(list(example.mask), dtype=torch.bool) for example in examples]).to(device),
+        {name: joined(name) for name in names},
+    )
+
+
+def rows(examples: Sequence[Example], budget: int, device: torch.device | str = "cpu") -> list[Row]:
+    """The examples packed into rows of at most `budget` tokens. Raises `TrainError` for one that is longer."""
+    packed = pack([len(example.ids) for example in examples], budget)
+    return [row([examples[index] for index in indices], device) for indices in packed]

@@ -1,0 +1,196 @@
+"""One update: a batch of examples and a loss -> new weights, or a refusal that leaves them as they were.
+
+The caller's loss returns the *sum* over a row's tokens, and the caller gives one normaliser for the whole batch. So the
+gradient is the same however the batch was cut into rows, micro-batches and ranks: a row is a micro-batch, a rank has
+every n-th row, gradients are summed over both.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed.tensor import DTensor
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+
+from selfplay.train.errors import StepRefused, TrainError
+from selfplay.train.model import Scorer, sharded
+from selfplay.train.packing import Example
+from selfplay.train.rows import Row, rows
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What a loss reads of a row, everything `[tokens]`. Outside `mask` log-probabilities and entropies are 0, and
+    `numbers` (advantages, the engine's log-probabilities, whatever the examples carry) mean nothing. `sequence`
+    numbers the row's sequences from 0; none is cut over two rows."""
+
+    logprobs: Tensor
+    entropies: Tensor
+    mask: Tensor
+    sequence: Tensor
+    numbers: Mapping[str, Tensor]
+
+
+Loss = Callable[[Tokens], Tensor]
+"""The sum of a row's losses, a scalar."""
+
+
+@dataclass(frozen=True)
+class StepOptions:
+    """`lr` is reached linearly over the first `warmup` steps and then stays. `clip`: the largest norm of the gradient.
+    `budget`: tokens of a row. `refused`: the folder for batches whose step was refused."""
+
+    lr: float = 1e-6
+    warmup: int = 0
+    clip: float = 1.0
+    betas: tuple[float, float] = (0.9, 0.95)
+    weight_decay: float = 0.0
+    budget: int = 8192
+    refused: Path = Path("refused")
+
+
+@dataclass(frozen=True)
+class StepFigures:
+    """What an update did. `loss`: over the normaliser; `gradient`: its norm before clipping; `entropy`: mean over the
+    tokens trained on, in nats; `tokens`: of all sequences; `rows`: of this rank."""
+
+    step: int
+    loss: float
+    gradient: float
+    entropy: float
+    lr: float
+    tokens: int
+    trained: int
+    rows: int
+    seconds: float
+
+
+class Trainer:
+    """A scorer with its optimizer. `steps`: how many updates it has taken."""
+
+    def __init__(self, scorer: Scorer, options: StepOptions = StepOptions()) -> None:
+        self.scorer, self.options, self.steps = scorer, options, 0
+        self.optimizer = torch.optim.AdamW(
+            scorer.parameters(), options.lr, options.betas, weight_decay=options.weight_decay, fused=True
+        )
+
+    @property
+    def lr(self) -> float:
+        """The learning rate of the next step."""
+        return self.options.lr * min(1.0, (self.steps + 1) / max(self.options.warmup, 1))
+
+    def step(self, examples: Sequence[Example], loss: Loss, normaliser: float) -> StepFigures:
+        """Take one step. Every rank gives the same examples. Raises `StepRefused` for a loss or gradient that is not
+        finite, `TrainError` for examples that this model cannot read."""
+        started, mine = time.monotonic(), self._rows(examples, normaliser)
+        self.optimizer.zero_grad()  # of a step whose loss raised
+        sums = torch.zeros(2, device=self.scorer.device, dtype=torch.float64)  # loss, entropy
+        for row in mine:
+            tokens = self._tokens(row)
+            value = loss(tokens) / normaliser if row.names else tokens.logprobs.sum()
+            value.backward()
+            sums += torch.stack([value.detach().double(), tokens.entropies.detach().double().sum()])
+        _sum_over_ranks(sums)
+        found, trained = sums.tolist(), sum(example.trained for example in examples)
+        norm = self._update(found[0], examples)
+        entropy = found[1] / max(trained, 1)
+        total, lr = sum(len(example.ids) for example in examples), self.optimizer.param_groups[0]["lr"]
+        seconds = time.monotonic() - started
+        return StepFigures(self.steps, found[0], norm, entropy, lr, total, trained, len(mine), seconds)
+
+    def total(self, examples: Sequence[Example], loss: Loss) -> float:
+        """The loss summed over all examples, without a gradient."""
+        sums = torch.zeros(1, device=self.scorer.device, dtype=torch.float64)
+        with torch.no_grad():
+            for row in self._rows(examples, 1.0):
+                tokens = self._tokens(row)  # a rank without a row of its own runs along: the others wait for it
+                if row.names:
+                    sums += loss(tokens).double()
+        _sum_over_ranks(sums)
+        return float(sums)
+
+    def logprobs(self, examples: Sequence[Example]) -> list[list[float]]:
+        """Each example's log-probabilities under the present weights, 0 outside its mask: what a later loss calls
+        old, or a reference."""
+        found: dict[str, list[float]] = {}
+        with torch.no_grad():
+            for row in self._rows(examples, 1.0):
+                values = self.scorer(row)[0].cpu().split(row.lengths) if row.names else self.scorer(row)[:0]
+                found |= {name: part.tolist() for name, part in zip(row.names, values, strict=True)}
+        if sharded():
+            everywhere: list[dict[str, list[float]]] = [{}] * dist.get_world_size()
+            dist.all_gather_object(everywhere, found)
+            found = {name: values for each in everywhere for name, values in each.items()}
+        return [found[example.name] for example in examples]
+
+    def _tokens(self, row: Row) -> Tokens:
+        logprobs, entropies = self.scorer(row)
+        return Tokens(logprobs, entropies, row.mask, row.sequence, row.numbers)
+
+    def _rows(self, examples: Sequence[Example], normaliser: float) -> list[Row]:
+        """This rank's rows: as many on every rank, since they wait for each other; an idle one has no names and an
+        empty mask. Raises `TrainError`."""
+        self._refuse(examples, normaliser)
+        found = rows(examples, self.options.budget, self.scorer.device)
+        if not sharded():
+            return found
+        count, rank = dist.get_world_size(), dist.get_rank()
+        first = found[0]
+        idle = Row((), first.lengths, first.ids, first.positions, first.sequence, torch.zeros_like(first.mask), {})
+        return [*found, *[idle] * (-len(found) % count)][rank::count]
+
+    def _refuse(self, examples: Sequence[Example], normaliser: float) -> None:
+        if not 0 < normaliser < math.inf:
+            raise TrainError(f"a batch is divided by a number above 0, not {normaliser}")
+        if not any(example.trained for example in examples):
+            raise TrainError("no token of the batch is trained on")
+        if len({example.name for example in examples}) < len(examples):
+            raise TrainError("two examples of the batch have one name")
+        for example in examples:
+            if len(example.ids) > self.scorer.context:
+                raise TrainError(
+                    f"{example.name} has {len(example.ids)} tokens, the model's context ends at {self.scorer.context}"
+                )
+            if max(example.ids) >= self.scorer.vocabulary:
+                raise TrainError(
+                    f"{example.name} has id {max(example.ids)}, the vocabulary ends at {self.scorer.vocabulary}",
+                    "Is it a rollout of another tokenizer?",
+                )
+
+    def _update(self, loss: float, examples: Sequence[Example]) -> float:
+        """Clip and step; the norm of the gradient. Raises `StepRefused`, with the gradient forgotten."""
+        parameters = [parameter for parameter in self.scorer.parameters() if parameter.grad is not None]
+        total = get_total_norm([parameter.grad for parameter in parameters])
+        norm = float(total.full_tensor() if isinstance(total, DTensor) else total)
+        if not (math.isfinite(loss) and math.isfinite(norm)):
+            self.optimizer.zero_grad()
+            raise self._refusal(loss, norm, examples)
+        clip_grads_with_norm_(parameters, self.options.clip, torch.tensor(norm, device=self.scorer.device))
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.lr
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        self.steps += 1
+        return norm
+
+    def _refusal(self, loss: float, norm: float, examples: Sequence[Example]) -> StepRefused:
+        path = self.options.refused / f"step-{self.steps + 1}.json"
+        if not (dist.is_initialized() and dist.get_rank()):
+            plain = [{**asdict(e), "ids": list(e.ids), "mask": list(e.mask)} for e in examples]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps({"loss": loss, "gradient": norm, "examples": plain}, default=list))
+        return StepRefused(
+            f"step {self.steps + 1} was not taken: its loss is {loss}, the norm of its gradient {norm}",
+            f"The weights are as before. The batch is in {path}.",
+        )
+
+
+def _sum_over_ranks(values: Tensor) -> None:
+    if sharded():
+        dist.all_reduce(values)
