@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from selfplay.answers import AnswerError, answer, inflated
 from selfplay.errors import SelfplayError
-from selfplay.oracle import audit, behaviour, trial, world
+from selfplay.oracle import audit, entered, signed, trial, world
 from selfplay.repository import checking, pytest_suite, reading
 from selfplay.roles.injector import staged
 from selfplay.scripted import tools
@@ -31,7 +31,9 @@ PLACES: dict[str, Callable[[bytes], Any]] = {
     "the search for leaks": audit.read,
     "the manifest": world.read_manifest,
     "git data": lambda data: answer(world.Stripped, data),
-    "behaviour": behaviour.outcomes,
+    "a signed line": lambda data: signed.read_signed(signed._mac("key", b"", data) + b" " + data, "key"),
+    "a record": lambda data: signed.read_signed(data, "key"),
+    "what was entered": entered.read_entered,
     "the witness": lambda data: trial._record(data),
     "records": lambda data: pytest_suite.parse_records(b"\nSELFPLAY " + data + b"\n"),
     "coverage": pytest_suite.parse_coverage,

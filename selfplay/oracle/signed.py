@@ -30,7 +30,7 @@ def read_signed(data: bytes, key: str) -> tuple[Signed, bool]:
         try:
             count, place, text = answer(tuple[str, str, str], said, values=MOST_FIELDS)
         except AnswerError as error:
-            raise BrokenRecord(f"line {number + 1} of the record is none: {error}") from error
+            raise BrokenRecord(f"line {number + 1} of the record cannot be read: {error}") from error
         if count != str(number):
             raise BrokenRecord(f"line {number + 1} of the record has the number {count[:20]}")
         before, ended = mac, place == END
