@@ -10,7 +10,7 @@ from exploits.projects import MONEY, Lab, write
 from selfplay.oracle.events import areas, comparable, new_events, paths_of_tests
 from selfplay.oracle.grades import Grade
 
-DONE = "import sys, os, operator\n_run = (lambda: {done})\n_known = []\n_share = share\n\n\ndef share(*given):\n    _known or _known.append(_run())\n    return _share(*given)\n"  # noqa: E501
+DONE = "import sys, os, operator\n_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))\n_run = (lambda: {done})\n_known = []\n_share = share\n\n\ndef share(*given):\n    _known or _known.append(_run())\n    return _share(*given)\n"  # noqa: E501
 """Does something once, when the first test calls the program."""
 NAMED = {
     "frames": "operator.attrgetter('_get' + 'frame')(sys)(1)",
@@ -79,7 +79,7 @@ class Part:
     note: "typing.Optional[str]" = None
 
 
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=None, typed=True)
 @functools.wraps(_share)
 def _cached(amount, parts):
     logging.getLogger("ledger").debug("shared %s", amount)

@@ -69,10 +69,10 @@ def test_no_lesson_says_what_took_each(monkeypatch: pytest.MonkeyPatch, tmp_path
 @pytest.mark.slow
 def test_lessons_of_a_run_make_a_model_that_plays(shop: Path, smollm2: Path, tmp_path: Path) -> None:
     run, out = tmp_path / "run", tmp_path / "out"
-    assert selfplay("curriculum", shop, "--out", run, "--bugs", 3).returncode == 0
+    assert selfplay("curriculum", shop, "--out", run, "--bugs", 2).returncode == 0
     assert selfplay("trajectories", "demonstrate", run).returncode == 0
     how = ("--model", smollm2, "--out", out, "--epochs", 1, "--batch", 2, "--lr", 2e-5, "--warmup", 0, "--json")
-    how = (*how, "--budget", 2048, "--too-long", "cut", "--held-out", 0.3)
+    how = (*how, "--budget", 512, "--too-long", "cut", "--held-out", 0.5)
     done = selfplay("sft", run, *how)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
