@@ -72,7 +72,7 @@ def test_lessons_of_a_run_make_a_model_that_plays(shop: Path, smollm2: Path, tmp
     assert selfplay("curriculum", shop, "--out", run, "--bugs", 2).returncode == 0
     assert selfplay("trajectories", "demonstrate", run).returncode == 0
     how = ("--model", smollm2, "--out", out, "--epochs", 1, "--batch", 2, "--lr", 2e-5, "--warmup", 0, "--json")
-    how = (*how, "--budget", 512, "--too-long", "cut", "--held-out", 0.5)
+    how = (*how, "--budget", 1280, "--too-long", "cut", "--held-out", 0.5)
     done = selfplay("sft", run, *how)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
