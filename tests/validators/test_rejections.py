@@ -191,7 +191,7 @@ CASES = {
         Thresholds(min_passing_tests=4),
     ),
     "bug hangs": Case("bug", "does not end under the bug", ring("    while (ring->count == RING_SIZE) {\n    }\n"),
-                      thresholds=Thresholds(seconds=2)),
+                      thresholds=Thresholds(seconds=6)),
     "hides nothing": Case("weakening", "hides none of the 3", weaken(WORDS_ONE, "")),
     "weakening does not compile": Case("weakening", "found no test", weaken("static int failures;\n", "")),
     "weakening breaks a test": Case("weakening", "breaks 1 test: 'words: one'", weaken('"one") == 1', '"one") == 7')),
