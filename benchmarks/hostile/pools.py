@@ -85,7 +85,7 @@ def pools() -> Iterator[Case]:
     yield Case("an unknown status", statements(f"UPDATE episodes SET status = '{ESCAPE}'"), POOL)
     yield Case("a number that is text", statements("UPDATE episodes SET number = 'x' || number"), POOL)
     yield Case("a reason of bytes", statements("UPDATE episodes SET reason = x'ff00'"), POOL)
-    yield Case("text that is none", statements("UPDATE episodes SET reason = CAST(x'ff00' AS TEXT)"), POOL[:1])
+    yield Case("text that is not UTF-8", statements("UPDATE episodes SET reason = CAST(x'ff00' AS TEXT)"), POOL[:1])
     yield Case("a trajectory elsewhere", statements(
         "UPDATE episodes SET trajectory = '../../outside/secret'"), POOL)  # fmt: skip
     yield Case("an attempt elsewhere", statements(

@@ -37,8 +37,8 @@ def records() -> Iterator[Case]:
     yield Case("a setup command", recorded(setup="touch /testbed/owned; {program}"), RUNNING, ("show-bug",))
     yield Case("hosts to reach", recorded(allow_hosts=["127.0.0.1:22"]), RUNNING, ("show-bug",))
     yield Case("a source in an image", recorded(source="image:/root"), RUNNING, ("show-bug",))
-    yield Case("a version that is none", recorded(version="1.0; touch x"), BUG)
-    yield Case("a tree that is none", recorded(tree_hash="--upload-pack=x"), BUG)
+    yield Case("no version", recorded(version="1.0; touch x"), BUG)
+    yield Case("no tree hash", recorded(tree_hash="--upload-pack=x"), BUG)
     strange: dict[str, Callable[[], str]] = {
         "NaN": lambda: '"seconds": NaN',
         "1e999": lambda: '"n": 1e999',
@@ -68,7 +68,7 @@ def records() -> Iterator[Case]:
     }.items():
         yield Case(f"thresholds with {name}", fields(thresholds=change), RUNNING, ("show-bug",))
     yield Case("a strategy that is a path", fields(strategy="../../x"), BUG[:2])
-    yield Case("verdicts that are none", fields(verdicts=[{"check": ESCAPE}]), BUG[:1])
+    yield Case("no verdicts", fields(verdicts=[{"check": ESCAPE}]), BUG[:1])
 
 
 def files() -> Iterator[Case]:

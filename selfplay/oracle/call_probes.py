@@ -55,7 +55,7 @@ def _pieces(source: str) -> set[str]:
 
 
 def varied_calls(calls: Sequence[str], others: Sequence[str], most: int, seed: int) -> list[str]:
-    """At most `most` calls that are none of these: made of `calls`, with inputs of the `others`, by turns of what they
+    """At most `most` other calls: made of `calls`, with inputs of the `others`, by turns of what they
     call and of how they are changed. The same arguments give the same calls."""
     chance = random.Random(seed)
     groups, pool = _by_target(calls), _by_target(others)

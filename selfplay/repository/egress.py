@@ -109,7 +109,7 @@ def no_egress() -> Egress:
 def open_egress(backend: Backend, hosts: Sequence[str] = (), *, npm: bool = False) -> Iterator[Egress]:
     """A way out to the configured indexes and to `hosts` (as `--allow-host` takes them), until the context ends.
 
-    `npm`: also to npm's registry. Raises `SourceError` for a host that is none."""
+    `npm`: also to npm's registry. Raises `SourceError` for what is not a host."""
     registry, indexes = npm_registry() if npm else None, configured()
     allowed = allowed_for(indexes, hosts, os.environ, registry=registry)
     forwarder = (backend.python, "-I", "-S", "-B", FORWARDER, SOCKET)
