@@ -100,7 +100,9 @@ def refuse_strange_schema(database: sqlite3.Connection, path: Path) -> None:
             implied = sql is None and str(name).startswith("sqlite_autoindex_")
             ours = kind == "index" and (implied or indexes.get(name) == _plain(str(sql)))
         if not ours:
-            raise CurriculumError(f"{path} holds a {str(kind)[:20]} {str(name)[:60]!r} that no pool of selfplay has", NOT)
+            raise CurriculumError(
+                f"{path} holds a {str(kind)[:20]} {str(name)[:60]!r} that no pool of selfplay has", NOT
+            )
     there = {name for _, name, _ in rows}
     if version not in (0, VERSION) or (version == 0 and "repositories" in there):  # the first version wrote none
         raise CurriculumError(f"{path} says that it has version {version}, and has not", NOT)
