@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -16,6 +18,16 @@ app = typer.Typer(
     rich_markup_mode=None,  # importing rich for the help text would triple the start
 )
 INTERRUPTED = 130
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Ctrl-C ends the command with a line and the exit code of an interrupt; the same command goes on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print("selfplay: interrupted; the same command resumes", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _version(asked: bool) -> None:

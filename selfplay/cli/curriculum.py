@@ -1,12 +1,11 @@
 """`selfplay curriculum`: from a source to a run's folder."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from selfplay.cli.app import INTERRUPTED, app
+from selfplay.cli.app import app, resumable
 from selfplay.cli.conflicts import refuse, refuse_policy
 from selfplay.cli.isolation import AllowHostOption, ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_run
@@ -82,11 +81,7 @@ def _made(order: "Order", backend: "Backend", said: str) -> dict[str, Any]:
     from selfplay.commands.curriculum import run_campaign
     from selfplay.report.progress import LiveWatcher
 
-    try:
-        with LiveWatcher() as watcher:
-            if said:
-                watcher.say(said)
-            return run_campaign(order, backend, watcher)
-    except KeyboardInterrupt:
-        print("selfplay: interrupted; the same command resumes", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+    with resumable(), LiveWatcher() as watcher:
+        if said:
+            watcher.say(said)
+        return run_campaign(order, backend, watcher)

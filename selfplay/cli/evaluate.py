@@ -1,12 +1,11 @@
 """`selfplay eval`: how good a policy is at the bugs of a run, with intervals, and beside another policy."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from selfplay.cli.app import INTERRUPTED, app
+from selfplay.cli.app import app, resumable
 from selfplay.cli.conflicts import refuse_policy
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_either
@@ -47,11 +46,7 @@ def evaluate(
         run_dir, attempts, policy, workers=workers, options=policy_options(base_url, api_key_env, option), name=name,
         trust=allowed,
     )  # fmt: skip
-    try:
-        with LiveWatcher() as watcher:
-            backend = None if stored else opened(sandbox, image, runtime)
-            found = run_eval(EvalOrder(solve, stored, against), backend, watcher)
-    except KeyboardInterrupt:
-        print("selfplay: interrupted; the same command resumes", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+    with resumable(), LiveWatcher() as watcher:
+        backend = None if stored else opened(sandbox, image, runtime)
+        found = run_eval(EvalOrder(solve, stored, against), backend, watcher)
     print_either(as_json, found.to_json(), lambda: evaluation_page(found))

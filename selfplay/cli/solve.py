@@ -1,12 +1,11 @@
 """`selfplay solve`: attempts at the bugs of a run, and second-order bugs of those that failed."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from selfplay.cli.app import INTERRUPTED, app
+from selfplay.cli.app import app, resumable
 from selfplay.cli.conflicts import CONTROLS, refuse, refuse_policy
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_run
@@ -61,12 +60,8 @@ def solve(
         run_dir, attempts, policy, promote, workers, counterfactual, options, name, tuple(bug or ()),
         trusted(run_dir, trust), unauditable, weak_chosen(weak),
     )  # fmt: skip
-    try:
-        with LiveWatcher() as watcher:
-            summary = run_solve(order, opened(sandbox, image, runtime), watcher)
-    except KeyboardInterrupt:
-        print("selfplay: interrupted; the same command resumes", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+    with resumable(), LiveWatcher() as watcher:
+        summary = run_solve(order, opened(sandbox, image, runtime), watcher)
     print_run(summary, run_dir, as_json)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from selfplay.artifact import Bug
 from selfplay.curriculum.opening import read_pool
 from selfplay.curriculum.records import Attempt, CurriculumError
+from selfplay.curriculum.summary import solves
 from selfplay.rl.estimates import Estimate, difference, estimate, pass_at_k
 from selfplay.words import count, listed
 
@@ -108,11 +109,9 @@ def _of(attempts: Iterable[Attempt], policy: str) -> list[Attempt]:
 
 
 def _solves(attempts: Iterable[Attempt]) -> Solves:
-    made, resolved = Counter[str](), Counter[str]()
-    for one in attempts:
-        made[one.bug] += 1
-        resolved[one.bug] += one.resolved
-    return {bug: (made[bug], resolved[bug]) for bug in sorted(made)}
+    """Those of one policy."""
+    counted = ((bug, one) for bug, own in sorted(solves(attempts).items()) for one in own.values())
+    return {bug: (one["attempts"], one["resolved"]) for bug, one in counted}
 
 
 def _rows(bugs: Sequence[Bug], found: Solves) -> tuple[Row, ...]:

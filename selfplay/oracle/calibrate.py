@@ -1,8 +1,8 @@
 """Finds out what the defence's layers can show for one suite, by running them on the original: once per bug.
 
-One run with canaries, renamed copies and witness; for the second look one with impossible tests, and three that find
-out what the original and the buggy program do on inputs of our own. A layer that shows nothing on the original shows
-nothing about a prediction either; it is reported as not available instead of trusted.
+One run with canaries, renamed copies and witness; for the second look one with impossible tests, and those that find
+out what the original and the buggy program do on inputs of our own (`observe.py`). A layer that shows nothing on the
+original shows nothing about a prediction either; it is reported as not available instead of trusted.
 """
 
 from dataclasses import replace

@@ -145,7 +145,7 @@ class CalibrationFailure:
         try:
             said = _checked(value)["failure"]
             return cls(stored.text(said["message"]), stored.text(said["hint"]))
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise _unreadable(f"{type(error).__name__}: {error}") from error
 
 

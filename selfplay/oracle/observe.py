@@ -1,4 +1,5 @@
-"""Records what the original does on inputs that nobody was shown, and judges predictions by it (`behaviour.py`)."""
+"""Records what the original and the buggy program do on inputs that nobody was shown; predictions are judged by it
+(`second_look.py`)."""
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
@@ -6,14 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from selfplay.oracle import python_probes
-from selfplay.oracle.behaviour import (
-    KEPT,
-    KEPT_CALLS,
-    Behaviour,
-    Outcomes,
-    choose,
-    without_accidents,
-)  # fmt: skip
+from selfplay.oracle.behaviour import KEPT, KEPT_CALLS, Behaviour, Outcomes, choose, without_accidents
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.call_probes import by_novelty, shape_of, varied_calls
 from selfplay.oracle.calling import Calls, make_calls

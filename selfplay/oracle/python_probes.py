@@ -15,8 +15,6 @@ from selfplay.oracle.python_claims import RAISES
 from selfplay.oracle.python_trees import Asked, Function, find, parsed, unparsed, without
 from selfplay.oracle.recording import LOCAL, NAMES, PLACEHOLDER
 
-_ERROR = LOCAL
-
 
 @dataclass(frozen=True)
 class Probed:
@@ -61,9 +59,8 @@ def only(text: str, probes: Collection[str]) -> str:
 
 def emptied(text: str) -> str:
     """A test file without its tests; unchanged when it is not Python, or nested too deeply to be written."""
-    tree = parsed(text)
     try:
-        return text if tree is None else unparsed(without(tree, {id(function) for function, _ in find(tree)}))
+        return only(text, ())
     except RecursionError:
         return text
 
@@ -109,7 +106,7 @@ def _probe(function: Function, name: str) -> Function:
     for statement in made.body:
         found = _Records().visit(statement)
         body += found if isinstance(found, list) else [found]
-    made.body = [_call("selfplay_begin", ast.Constant(name)), _tried(body, [_call("selfplay_raised", _name(_ERROR))])]
+    made.body = [_call("selfplay_begin", ast.Constant(name)), _tried(body, [_call("selfplay_raised", _name(LOCAL))])]
     return made
 
 
@@ -142,8 +139,8 @@ class _Records(ast.NodeTransformer):
         if not raising:
             return node
         kept: list[ast.expr | None] = [item.optional_vars for item in raising]
-        after: list[ast.stmt] = [_call("selfplay_raised", _name(_ERROR))]
-        after += [ast.Assign([one], ast.Call(_name("SelfplayCaught"), [_name(_ERROR)], [])) for one in kept if one]
+        after: list[ast.stmt] = [_call("selfplay_raised", _name(LOCAL))]
+        after += [ast.Assign([one], ast.Call(_name("SelfplayCaught"), [_name(LOCAL)], [])) for one in kept if one]
         node.items = [item for item in node.items if item not in raising]
         body = [*node.body, _call("selfplay_saw", ast.Constant("nothing was raised"))]
         inner = _tried(body, after)
@@ -161,12 +158,12 @@ def called(node: ast.Call) -> str:
 def _recorded(values: Sequence[ast.expr]) -> list[ast.stmt]:
     """Each value that is no literal, recorded: what it is, or what it raises."""
     asked = [value for value in values if not isinstance(value, ast.Constant)]
-    found = [_tried([_call("selfplay_saw", value)], [_call("selfplay_raised", _name(_ERROR))]) for value in asked]
+    found = [_tried([_call("selfplay_saw", value)], [_call("selfplay_raised", _name(LOCAL))]) for value in asked]
     return list(found) or [ast.Pass()]
 
 
 def _tried(body: list[ast.stmt], handler: list[ast.stmt]) -> ast.stmt:
-    caught = ast.ExceptHandler(_name("Exception"), _ERROR, handler)
+    caught = ast.ExceptHandler(_name("Exception"), LOCAL, handler)
     return ast.Try(body or [ast.Pass()], [caught], [], [])
 
 

@@ -1,5 +1,5 @@
 """Parts of a stored calibration as JSON, and read back: each reader takes exactly what its writer gives, and raises
-`TypeError` or `ValueError` for anything else."""
+`AnswerError`, `TypeError` or another `ValueError` for anything else."""
 
 import base64
 from collections.abc import Mapping
@@ -42,7 +42,6 @@ def calls(known: Calls) -> dict[str, Any]:
 
 
 def calls_of(value: Any) -> Calls:
-    """Raises `AnswerError`, a `ValueError`, for anything that is no calls."""
     found: Calls = shaped(Calls, value)
     return found
 
@@ -52,39 +51,30 @@ def plain_outcomes(outcomes: Outcomes) -> dict[str, dict[str, str]]:
 
 
 def outcomes_of(value: Any) -> Outcomes:
-    return {text(probe): {text(place): text(said) for place, said in places.items()} for probe, places in value.items()}
+    found: Outcomes = shaped(dict[str, dict[str, str]], value)
+    return found
 
 
 def text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not text")
-    return value
+    return str(shaped(str, value))
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError(f"{value!r} is not a list")
-    return tuple(text(one) for one in value)
+    return tuple(shaped(tuple[str, ...], value))
 
 
 def count(value: Any) -> int:
-    if type(value) is not int:
-        raise TypeError(f"{value!r} is not a whole number")
-    return value
+    return int(shaped(int, value))
 
 
 def counts(value: Any) -> tuple[int, ...]:
-    if not isinstance(value, list):
-        raise TypeError(f"{value!r} is not a list")
-    return tuple(count(one) for one in value)
+    return tuple(shaped(tuple[int, ...], value))
 
 
 def event_of(value: Any) -> Event:
-    kind, place, detail = texts(value)
+    kind, place, detail = shaped(Event, value)
     return kind, place, detail
 
 
 def flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{value!r} is neither true nor false")
-    return value
+    return bool(shaped(bool, value))
