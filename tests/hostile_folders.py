@@ -8,20 +8,14 @@ import zipfile
 import zlib
 from pathlib import Path
 
+from deep_folders import deepen
 from hostile_sources import case
 from repository_fixtures import write
 
 
 @case("a folder 1,200 deep", r"d/d/d/\.\.\. lies more than 100 folders deep")
 def _(folder: Path, other: Path) -> None:
-    here = os.open(folder, os.O_RDONLY)
-    for _ in range(1200):
-        os.mkdir("d", dir_fd=here)
-        inner = os.open("d", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = inner
-    os.close(os.open("a", os.O_CREAT, dir_fd=here))
-    os.close(here)
+    deepen(folder, 1200)
 
 
 @case("a folder of pipes, sockets and links to devices")

@@ -172,13 +172,13 @@ def _(folder: Path, other: Path) -> None:
     write(folder / ".git" / "info", {"grafts": f"{head} {'0' * 39}1\n"})
 
 
-@case("a list of shallow commits that is none", "cannot be read as a git repository: fatal: bad shallow line")
+@case("a broken list of shallow commits", "cannot be read as a git repository: fatal: bad shallow line")
 def _(folder: Path, other: Path) -> None:
     honest(folder)
     (folder / ".git" / "shallow").write_text("not a commit\n")
 
 
-@case("a HEAD that is none", "has no commit yet|cannot be read|holds no files|not a git repository")
+@case("a broken HEAD", "has no commit yet|cannot be read|holds no files|not a git repository")
 def _(folder: Path, other: Path) -> None:
     honest(folder)
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/../../../../other/.git/HEAD\n")

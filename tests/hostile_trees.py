@@ -1,4 +1,4 @@
-"""Git trees that are too much for a disk, or have names that are none."""
+"""Git trees that are too much for a disk, or have names that git refuses."""
 
 import os
 import zlib

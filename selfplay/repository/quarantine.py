@@ -153,11 +153,11 @@ def check(found: Found) -> None:
     """Raises `Malformed` for a value that could mean something else on the host than a name or a number."""
     plan = found.plan
     if not (OID.fullmatch(found.commit) and OID.fullmatch(found.tree_hash) and LANGUAGE.fullmatch(plan.language)):
-        raise Malformed("an object name that is none")
+        raise Malformed("what is not an object name")
     if any(path.startswith("/") or {"", ".", ".."} & set(path.split("/")) for path in found.tracked):
         raise Malformed("a path that leaves the tree")
     if plan.requires_python is not None and not SPECIFIER.fullmatch(plan.requires_python):
-        raise Malformed("a range of versions that is none")
+        raise Malformed("what is not a range of versions")
 
 
 def excluded(generated: Sequence[str]) -> bytes:

@@ -177,15 +177,16 @@ def test_a_bug_that_nothing_tells_of_is_not_auditable(
     assert found.to_json()["state"] == "not-auditable"
 
 
+def searching_with(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    """The search with another text in its program."""
+    whole = inside.text
+    monkeypatch.setattr(inside, "text", lambda name: whole(name).replace(old, new))
+
+
 def test_a_search_that_does_not_end_is_not_clean(
     backend: Backend, plant: Callable[[str, bytes], Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = inside.text
-
-    def hurried(name: str) -> str:
-        return whole(name).replace("SECONDS = 240.0", "SECONDS = 0.0")
-
-    monkeypatch.setattr(inside, "text", hurried)
+    searching_with(monkeypatch, "SECONDS = 240.0", "SECONDS = 0.0")
     found = audit_task(backend, plant("x.txt", b"x\n"))
     assert found.state is AuditState.NOT_AUDITABLE and "more than 0 seconds" in found.reason
 
@@ -194,12 +195,7 @@ def test_a_file_that_breaks_the_search_is_not_clean(
     backend: Backend, plant: Callable[[str, bytes], Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An error of ours is no result; the other files are searched all the same."""
-    whole = inside.text
-
-    def broken(name: str) -> str:
-        return whole(name).replace("def textual(data):", "def textual(data):\n    assert data != b'x\\n'\n")
-
-    monkeypatch.setattr(inside, "text", broken)
+    searching_with(monkeypatch, "def textual(data):", "def textual(data):\n    assert data != b'x\\n'\n")
     found = audit_task(backend, plant("x.txt", b"x\n"))
     assert found.state is AuditState.NOT_AUDITABLE
     assert found.reason == "/testbed/x.txt could not be searched: AssertionError"

@@ -5,24 +5,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from deep_folders import deep
 
 from selfplay.sandbox import owners
 from selfplay.sandbox.launcher import drop
 
 from .test_as_ordinary_user import ORDINARY_ID
-
-
-def deep(folder: Path, levels: int) -> None:
-    """Folders in folders, made step by step since no path reaches the last."""
-    folder.mkdir()
-    here = os.open(folder, os.O_RDONLY)
-    for _ in range(levels):
-        os.mkdir("d", dir_fd=here)
-        below = os.open("d", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = below
-    os.close(os.open("file", os.O_CREAT, dir_fd=here))
-    os.close(here)
 
 
 @pytest.mark.parametrize("levels", [1_200, 20_000])
