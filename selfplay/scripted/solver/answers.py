@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
 from selfplay.scripted.edits.names import Function, parameters, without_docstring
-from selfplay.scripted.solver.evidence import Evidence, PlainCall, owned_functions
+from selfplay.scripted.solver.evidence import Evidence, owned_functions
 from selfplay.scripted.solver.guards import starts_line
 from selfplay.scripted.solver.repair import Repair
+from selfplay.scripted.solver.reports import SeenCall
 
 MOST_CASES = 20
 
@@ -32,7 +33,7 @@ def answer_repairs(evidence: Evidence, most: int = MOST_CASES) -> Iterator[Repai
             yield from _repair(evidence, path, function, dict(list(known.items())[:most]))
 
 
-def _explained(evidence: Evidence, left: str, right: str) -> Iterator[tuple[PlainCall, str]]:
+def _explained(evidence: Evidence, left: str, right: str) -> Iterator[tuple[SeenCall, str]]:
     """The last call that returned one of the operands, and the other operand."""
     for call in reversed(evidence.calls):
         if call.value in (left, right):
@@ -40,7 +41,7 @@ def _explained(evidence: Evidence, left: str, right: str) -> Iterator[tuple[Plai
             return
 
 
-def _condition(evidence: Evidence, call: PlainCall) -> str:
+def _condition(evidence: Evidence, call: SeenCall) -> str:
     function = _function_at(evidence, call.path, call.line)
     if function is None:
         return ""

@@ -11,35 +11,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from selfplay.patches import is_test_file
 from selfplay.plain import syntax_tree
 from selfplay.scripted.edits.cuts import UNREADABLE, is_of_moderate_size, split_lines
 from selfplay.scripted.edits.names import Function, outermost_functions, without_docstring
-
-
-@dataclass(frozen=True)
-class Failing:
-    """A failing test. `frames`: (path, line, function) of the repository, outermost first."""
-
-    id: str
-    error: str
-    message: str
-    frames: tuple[tuple[str, int, str], ...] = ()
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class PlainCall:
-    """A call from a test into the repository with plain values; `value` None where the result is not plain."""
-
-    test: str
-    path: str
-    line: int
-    name: str
-    arguments: Mapping[str, str | None]
-    value: str | None
+from selfplay.scripted.solver.reports import Looked, SeenCall, SeenTest, TracedRun
 
 
 @dataclass(frozen=True)
@@ -57,12 +34,12 @@ class Evidence:
     """Sources, failing tests and their spectrum. `failing_runs` and `passing_runs`: path -> line -> tests."""
 
     texts: Mapping[str, str]
-    failing: tuple[Failing, ...]
+    failing: tuple[SeenTest, ...]
     specification: str = ""
     failing_runs: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     passing_runs: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     traced: int = 1
-    calls: tuple[PlainCall, ...] = ()
+    calls: tuple[SeenCall, ...] = ()
     operands: tuple[tuple[str, str | None, str | None], ...] = ()
     passing: tuple[str, ...] = ()
 
@@ -161,29 +138,21 @@ def is_stub(function: Function) -> bool:
     return False
 
 
-def evidence_from(report: Mapping[str, Any], texts: Mapping[str, str], specification: str) -> Evidence:
+def evidence_from(report: Looked, texts: Mapping[str, str], specification: str) -> Evidence:
     """The evidence from a look's report, limited to the failing tests that the specification names, if it names any."""
-    failing = [_failing(test) for test in report["tests"] if test["passed"] is False]
+    failing = [test for test in report.tests if test.passed is False]
     told = words_of(specification)
     named = [test for test in failing if test.id.split("[")[0].split("::")[-1] in told]
-    traced = report["failing"]
     return Evidence(
         texts=texts,
         failing=tuple(named or failing),
         specification=specification,
-        failing_runs=_runs(traced),
-        passing_runs=_runs(report["passing"]),
-        traced=int(traced["ran"]),
-        calls=tuple(PlainCall(**call) for call in traced["calls"]),
-        passing=tuple(test["id"] for test in report["tests"] if test["passed"]),
-        operands=tuple((str(op), left, right) for op, left, right in traced["operands"]),
-    )
-
-
-def _failing(test: Mapping[str, Any]) -> Failing:
-    frames = tuple((str(path), int(line), str(name)) for path, line, name in test.get("frames", ()))
-    return Failing(
-        test["id"], str(test.get("error", "")), str(test.get("message", "")), frames, float(test.get("seconds", 0))
+        failing_runs=_runs(report.failing),
+        passing_runs=_runs(report.passing),
+        traced=report.failing.ran,
+        calls=tuple(report.failing.calls),
+        passing=tuple(test.id for test in report.tests if test.passed),
+        operands=tuple(report.failing.operands),
     )
 
 
@@ -192,7 +161,5 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text))
 
 
-def _runs(traced: Mapping[str, Any]) -> dict[str, dict[int, int]]:
-    return {
-        str(path): {int(line): int(count) for line, count in counts.items()} for path, counts in traced["lines"].items()
-    }
+def _runs(traced: TracedRun) -> dict[str, dict[int, int]]:
+    return {path: {int(line): count for line, count in counts.items()} for path, counts in traced.lines.items()}

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SeenTest:
-    """One test of a plain run; `passed` is None for a skipped one."""
+    """One test of a plain run; `passed` is None for a skipped one. `frames` of a failing one: (path, line, function) of
+    the repository, outermost first."""
 
     id: str
     passed: bool | None
-    seconds: float
-    line: int
+    seconds: float = 0.0
+    line: int = 0
     error: str = ""
     message: str = ""
     frames: list[tuple[str, int, str]] = field(default_factory=list)
@@ -18,7 +19,7 @@ class SeenTest:
 
 @dataclass(frozen=True)
 class SeenCall:
-    """One call out of a test, with plain values."""
+    """One call from a test into the repository, with plain values; `value` None where the result is not plain."""
 
     test: str
     path: str
@@ -50,13 +51,13 @@ class Looked:
 
 @dataclass(frozen=True)
 class Result:
-    """What one repair did."""
+    """What one repair did. `regressed`: a passing test that fails now, or empty; only looked for once all pass."""
 
     number: int
     state: str
     passed: list[str]
     error: str = ""
-    regressed: str = ""
+    regressed: str = "not looked for"
 
 
 @dataclass(frozen=True)

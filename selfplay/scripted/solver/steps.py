@@ -5,24 +5,24 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from selfplay import patches
 from selfplay.agent.actions import Call
-from selfplay.answers import AnswerError, shaped
 from selfplay.patches import is_test_file
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.policy import Script, Stuck
 from selfplay.scripted.solver import inside
 from selfplay.scripted.solver.repair import Repair
-from selfplay.scripted.solver.reports import Looked, Results
+from selfplay.scripted.solver.reports import Looked, Result, Results
 
 FOLDER = "/tmp/solver"
 ROOT = "/testbed"
 MOST_SOURCES = 4_000_000
 """Characters of source that are read for hints and for code to reuse."""
 MOST_TEST_FILES = 400
+T = TypeVar("T")
 _LINE = re.compile(r"[0-9]{1,9}")
 _OFF = "-p no:cacheprovider -p no:xdist -p no:randomly -p no:random_order -p no:pytest_cov -p no:timeout -p no:sugar"
 _READ = """
@@ -88,11 +88,11 @@ def read_sources(paths: Sequence[str]) -> Script[dict[str, str]]:
     return tools.told(dict[str, str], text)
 
 
-def look(files: Sequence[str], trace_seconds: float = 4.0) -> Script[dict[str, Any]]:
+def look(files: Sequence[str], trace_seconds: float = 4.0) -> Script[Looked]:
     """Run the restored test files. Raises `Stuck` when pytest cannot."""
     job = {"do": "look", "seconds": 20.0, "trace_seconds": trace_seconds, "most": 12}
     report = yield from _job(Looked, job, files, 100)
-    counted = [lines for traced in ("failing", "passing") for lines in report[traced]["lines"].values()]
+    counted = [lines for traced in (report.failing, report.passing) for lines in traced.lines.values()]
     if not all(_LINE.fullmatch(line) for lines in counted for line in lines):
         raise Stuck("the report numbers lines in words")
     return report
@@ -123,9 +123,9 @@ def try_out(
         "suite_seconds": 15.0,
     }
     report = yield from _job(Results, job, files, min(115.0, seconds + 60))
-    if any(result["number"] not in range(len(repairs)) for result in report["results"]):
+    if any(result.number not in range(len(repairs)) for result in report.results):
         raise Stuck("the report names a repair that was not tried")
-    return [_tried(repairs, result, len(failing)) for result in report["results"]]
+    return [_tried(repairs[result.number], result, len(failing)) for result in report.results]
 
 
 def screen(failing: Sequence[str], most: int = 6) -> list[str]:
@@ -137,13 +137,12 @@ def screen(failing: Sequence[str], most: int = 6) -> list[str]:
     return [*first.values(), *rest][:most]
 
 
-def _tried(repairs: Sequence[Repair], result: Mapping[str, Any], failing: int) -> Tried:
-    passed = tuple(result["passed"])
-    clean = len(passed) == failing and not result.get("regressed", "not seen")
-    return Tried(repairs[result["number"]], str(result["state"]), passed, str(result["error"]), clean)
+def _tried(repair: Repair, result: Result, failing: int) -> Tried:
+    clean = len(result.passed) == failing and not result.regressed
+    return Tried(repair, result.state, tuple(result.passed), result.error, clean)
 
 
-def _job(kind: Any, job: Mapping[str, Any], files: Sequence[str], timeout: float) -> Script[dict[str, Any]]:
+def _job(kind: type[T], job: Mapping[str, object], files: Sequence[str], timeout: float) -> Script[T]:
     """One start of pytest; repeated without the repository's own options if pytest does not know them."""
     yield from tools.create(f"{FOLDER}/job.json", json.dumps(job) + "\n")
     plain = "" if job["do"] == "look" else "--assert=plain"  # explaining a comparison takes longer than failing
@@ -158,12 +157,7 @@ def _job(kind: Any, job: Mapping[str, Any], files: Sequence[str], timeout: float
     done = yield from tools.bash(run, timeout)
     if not done.ok:
         raise Stuck(f"the tests cannot be run: {done.output[-1500:]}")
-    report = tools.told(dict[str, Any], (yield from tools.packed(f"cat {FOLDER}/report.json")))
-    try:
-        shaped(kind, report)
-    except AnswerError as error:
-        raise Stuck(f"the report cannot be read: {error}") from error
-    return report
+    return tools.told(kind, (yield from tools.packed(f"cat {FOLDER}/report.json")))
 
 
 def test_files(paths: Sequence[str], first: Sequence[str]) -> list[str]:
