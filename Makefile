@@ -6,7 +6,7 @@ DEMO := runs/demo
 
 MODELS := .venv-models/bin
 
-.PHONY: setup demo test test-fast test-core test-sandboxes test-models models lint bench bench-models clean
+.PHONY: setup demo test test-fast test-core test-attacks test-sandboxes test-models models lint bench bench-models clean
 
 setup: .venv/.ready
 
@@ -42,7 +42,11 @@ models: .venv-models/.ready
 test: lint test-core test-sandboxes test-models
 
 test-core: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/sandbox --ignore tests/models
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not attacks' --ignore tests/sandbox --ignore tests/models
+
+# Every row of the tables of docs/abuse.md and docs/exploits.md of which `make test` runs a sample.
+test-attacks: setup
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m attacks
 
 test-sandboxes: setup
 	$(BIN)/python -m pytest tests/sandbox
@@ -51,7 +55,7 @@ test-models: models
 	$(MODELS)/python -m pytest --timeout 600 tests/models
 
 test-fast: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not attacks'
 
 lint: setup
 	$(BIN)/ruff check .

@@ -17,12 +17,11 @@ import stub_index
 from hostile_builds import Attack
 from hostile_environments import ATTACKS
 from repository_fixtures import write
+from table_rows import rows
 
 from selfplay.repository import BuildFailed, Prepared, building, environment, prepare
 from selfplay.sandbox import MIB, Backend, Limits, open_backend
 from selfplay.sandbox.programs import find_interpreter
-
-pytestmark = pytest.mark.slow
 
 LIMITS = Limits(memory_bytes=1024 * MIB, disk_bytes=128 * MIB, processes=128, output_bytes=MIB)
 """A real build's are larger; the attacks are the same, and take less time."""
@@ -67,7 +66,7 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", rows(ATTACKS), ids=lambda attack: attack.name)
 def test_an_attack_harms_nothing(
     attack: Attack, each_backend: Backend, cache: Path, secret: Path, tmp_path: Path
 ) -> None:
@@ -98,6 +97,7 @@ def test_an_attack_harms_nothing(
     assert size_of(cache / "logs") < 20 * MIB
 
 
+@pytest.mark.slow
 def test_the_cache_is_usable_after_all_of_them(
     each_backend: Backend, cache: Path, secret: Path, tmp_path: Path
 ) -> None:
@@ -113,6 +113,7 @@ def test_the_cache_is_usable_after_all_of_them(
         assert MARK.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.attacks
 @pytest.mark.timeout(1200)
 @pytest.mark.skipif(os.getuid() != 0, reason="these tests already run as an ordinary user")
 def test_an_ordinary_user_is_as_safe(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -30,6 +30,7 @@ import hostile_folders
 import hostile_repositories
 import hostile_trees
 from hostile_sources import CASES, Case, first_line, honest, leaked, other_repository
+from table_rows import rows
 
 from selfplay.errors import SelfplayError
 from selfplay.repository import indexes, pypi, quarantine
@@ -182,22 +183,20 @@ def test_a_sample_of_hostile_sources(one: Case) -> None:
     check(one, outcome(one, "bubblewrap"))
 
 
-@pytest.mark.slow
+@pytest.mark.attacks
 @pytest.mark.parametrize("one", [case for case in CASES if case not in FAST], ids=lambda one: one.name)
 def test_hostile_sources(one: Case) -> None:
     check(one, outcome(one, "bubblewrap"))
 
 
-@pytest.mark.slow
 @pytest.mark.docker
-@pytest.mark.parametrize("one", CASES, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", rows(CASES), ids=lambda one: one.name)
 def test_hostile_sources_under_docker(one: Case) -> None:
     check(one, outcome(one, "docker"))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-@pytest.mark.parametrize("one", CASES, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", rows(CASES), ids=lambda one: one.name)
 def test_hostile_sources_as_an_ordinary_user(one: Case) -> None:
     check(one, outcome(one, "bubblewrap, ordinary user"))
 
