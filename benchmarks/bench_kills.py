@@ -1,13 +1,13 @@
 """Kills at random moments of whole runs: the same pool and the same attempts as without, byte for byte?
 
-`python -m benchmarks.bench_kills [--kills N] [--each N] [--kind KIND]... [--source SOURCE] [--seed S] [--keep FOLDER]
-[--json]`.
+`python -m benchmarks.bench_kills [--kills N] [--kind KIND]... [--source SOURCE] [--seed S] [--keep FOLDER] [--json]`.
 
 A curriculum and attempts at its bugs are made once without a kill, by the scripts. Then the same is made over and over
 while something is killed, N times of each kind, half in `curriculum` and half in `solve` in turn; the moments are drawn
-from a seed, about `EACH` to a run. Kinds: the whole process (KILL, TERM, INT), which is then started again with the
+from a seed, about `EACH` to a run, twice as many where one job alone is lost. Kinds: the whole process (KILL, TERM, INT), which is then started again with the
 same command; the launcher; an agent; all agents at once; one process inside a sandbox; and, where DOCKER_HOST is set,
-the Docker engine, which is started again 2 s later. With `--keep` a benchmark that is stopped goes on where it was.
+the Docker engine, which is started again 2 s later. With `--keep` a benchmark that is stopped goes on where it was; the kinds
+take turns, `ROUND` kills each.
 
 What is compared: every file of every bug's folder (but the calibration, which holds random names), `bug.json` without
 the seconds and the number of runs of its verdicts; and the rows of the episodes that were taken and of the attempts,
@@ -38,7 +38,9 @@ from benchmarks.runs_compared import State, difference, state
 from benchmarks.striking import KINDS, strike, waited, whole
 
 ROOT = Path(__file__).parent.parent
-KILLS, BUGS, ATTEMPTS, EACH, WORKERS = 100, 3, 2, 4, 2
+KILLS, ROUND, BUGS, ATTEMPTS, WORKERS = 100, 20, 3, 2, 2
+EACH = {"curriculum": 4, "solve": 8}
+ONE_JOB = ("agent", "one inside")
 LEAST_SECONDS, WATCH_SECONDS = 200.0, 0.01
 IN_VAIN = 4
 """Runs in a row in which nothing was there to be killed: then the benchmark itself is wrong."""
@@ -65,10 +67,9 @@ class Bench:
         cache: Path | None = None,
         bugs: int = BUGS,
         attempts: int = ATTEMPTS,
-        each: int = EACH,
     ) -> None:
         self.folder, self.source, self.seed, self.sandbox = folder, source, seed, sandbox
-        self.bugs, self.attempts, self.each = bugs, attempts, each
+        self.bugs, self.attempts = bugs, attempts
         self.cache = cache or folder / f"cache-{sandbox}"
         self.made = folder / f"bugs-{sandbox}"
 
@@ -130,7 +131,8 @@ class Bench:
         found, in_vain = kept(path), 0
         while (left := kills - found.kills) > 0:
             command = min(self.commands, key=lambda one: found.by_command.get(one.name, 0))
-            struck = self._one(kind, command, min(self.each, left), found)
+            each = EACH[command.name] * (2 if kind in ONE_JOB else 1)
+            struck = self._one(kind, command, min(each, left), command.seconds / (each + 1), found)
             found.keep(path)
             print(
                 f"{kind}: {found.kills} kills, {found.same} of {found.runs} runs the same", file=sys.stderr, flush=True
@@ -140,8 +142,8 @@ class Bench:
                 raise RuntimeError(f"nothing was found to kill in {IN_VAIN} runs: {kind}")
         return found
 
-    def _one(self, kind: str, command: Undisturbed, most: int, found: Found) -> int:
-        """One run with at most so many kills, from its start to its end; returns how many there were."""
+    def _one(self, kind: str, command: Undisturbed, most: int, mean: float, found: Found) -> int:
+        """One run with at most so many kills, one every `mean` seconds; returns how many there were."""
         out = self.folder / f"run-{kind.replace(' ', '-')}-{found.runs}"
         shutil.rmtree(out, ignore_errors=True)
         said_to(out).unlink(missing_ok=True)
@@ -151,7 +153,7 @@ class Bench:
             self._forget_measurements()
         moments = random.Random(f"{self.seed} {kind} {found.runs}")
         deadline = time.monotonic() + max(LEAST_SECONDS, 10 * command.seconds)
-        struck, ended, mean = 0, False, command.seconds / (self.each + 1)
+        struck, ended = 0, False
         while not ended:
             with self._running(command.name, out) as process:
                 more, ended = struck_while_running(kind, process, most - struck, moments, mean, deadline)
@@ -230,18 +232,17 @@ def measured(asked: argparse.Namespace, folder: Path) -> dict[str, Found]:
     found: dict[str, Found] = {}
     for sandbox in dict.fromkeys("docker" if kind == "engine" else "bubblewrap" for kind in kinds):
         source = asked.source or str(little_repository(folder / f"shop-{sandbox}"))
-        bench = Bench(folder, source, asked.seed, sandbox=sandbox, each=asked.each)
+        bench = Bench(folder, source, asked.seed, sandbox=sandbox)
         bench.prepare()
-        for kind in kinds:
-            if (kind == "engine") == (sandbox == "docker"):
-                found[kind] = bench.kind(kind, asked.kills)
+        on_it = [kind for kind in kinds if (kind == "engine") == (sandbox == "docker")]
+        for kills in range(ROUND, asked.kills + ROUND, ROUND):
+            found |= {kind: bench.kind(kind, min(kills, asked.kills)) for kind in on_it}
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench_kills", description=__doc__)
     parser.add_argument("--kills", type=int, default=KILLS)
-    parser.add_argument("--each", type=int, default=EACH, help="kills in one run, about")
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--source", default="", help="the tests' little repository if not given")
     parser.add_argument("--seed", type=int, default=1)

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from selfplay.repository import inside
 from selfplay.repository.errors import BuildFailed
-from selfplay.repository.hosts import Allowed, allowed_for, npm_registry
+from selfplay.repository.hosts import Allowed, npm_registry
+from selfplay.repository.index_pages import allowed_for
 from selfplay.repository.indexes import Indexes, configured
 from selfplay.repository.proxy import Proxy
 from selfplay.repository.upstream import HEAD_BYTES
