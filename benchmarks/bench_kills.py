@@ -4,10 +4,10 @@
 
 A curriculum and attempts at its bugs are made once without a kill, by the scripts. Then the same is made over and over
 while something is killed, N times of each kind, half in `curriculum` and half in `solve` in turn; the moments are drawn
-from a seed, about `EACH` to a run, twice as many where one job alone is lost. Kinds: the whole process (KILL, TERM, INT), which is then started again with the
-same command; the launcher; an agent; all agents at once; one process inside a sandbox; and, where DOCKER_HOST is set,
-the Docker engine, which is started again 2 s later. With `--keep` a benchmark that is stopped goes on where it was; the kinds
-take turns, `ROUND` kills each.
+from a seed, about `EACH` to a run, twice as many where one job alone is lost. Kinds: the whole process (KILL, TERM,
+INT), which is then started again with the same command; the launcher; an agent; all agents at once; one process inside
+a sandbox; and, where DOCKER_HOST is set, the Docker engine, which is started again 2 s later. The kinds take turns,
+`ROUND` kills each. With `--keep` a benchmark that is stopped goes on where it was.
 
 What is compared: every file of every bug's folder (but the calibration, which holds random names), `bug.json` without
 the seconds and the number of runs of its verdicts; and the rows of the episodes that were taken and of the attempts,

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+import requests
 from package_index import serving
 
 from selfplay.repository import pypi
@@ -124,14 +125,14 @@ def test_a_name_is_as_near_as_its_nearest_address(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     ("index", "place", "same"),
-    [("http://a/", "https://a/x", True), ("https://a/", "http://a/x", False), ("http://a:8080/", "http://a:8081/", False)],
+    [("http://a/", "https://a/x", True), ("https://a/", "http://a/x", False), ("http://a:80/", "http://a:81/", False)],
 )  # fmt: skip
 def test_the_same_host_at_another_port(index: str, place: str, same: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """From http to https it may be sent on; anything else is another service."""
     monkeypatch.setattr("requests.Session.send", lambda *_, **__: "sent")
     monkeypatch.setattr("selfplay.repository.index_session.distance", lambda host, **_: PUBLIC)
     session = IndexSession(index)
-    request = __import__("requests").Request("GET", place).prepare()
+    request = requests.Request("GET", place).prepare()
     if same:
         assert session.send(request) == "sent"
     else:
