@@ -2,12 +2,13 @@
 
 `python -m benchmarks.bench_kills [--kills N] [--kind KIND]... [--source SOURCE] [--seed S] [--keep FOLDER] [--json]`.
 
-A curriculum and attempts at its bugs are made once without a kill, by the scripts. Then the same is made over and over
-while something is killed, N times of each kind, half in `curriculum` and half in `solve` in turn; the moments are drawn
-from a seed, about `EACH` to a run, twice as many where one job alone is lost. Kinds: the whole process (KILL, TERM,
-INT), which is then started again with the same command; the launcher; an agent; all agents at once; one process inside
-a sandbox; and, where DOCKER_HOST is set, the Docker engine, which is started again 2 s later. The kinds take turns,
-`ROUND` kills each. With `--keep` a benchmark that is stopped goes on where it was.
+A curriculum and attempts at its bugs are made once without a kill, by the scripts (the naive one solves, whose attempts
+are short). Then the same is made over and over while something is killed, N times of each kind, half in `curriculum`
+and half in `solve` in turn; the moments are drawn from a seed, about `EACH` to a run, twice as many where one job alone
+is lost. Kinds: the whole process (KILL, TERM, INT), which is then started again with the same command; the launcher; an
+agent; all agents at once; one process inside a sandbox; and, where DOCKER_HOST is set, the Docker engine, which is
+started again 2 s later. The kinds take turns, `ROUND` kills each. With `--keep` a benchmark that is stopped goes on
+where it was.
 
 What is compared: every file of every bug's folder (but the calibration, which holds random names), `bug.json` without
 the seconds and the number of runs of its verdicts; and the rows of the episodes that were taken and of the attempts,
@@ -39,7 +40,7 @@ from benchmarks.striking import KINDS, strike, waited, whole
 
 ROOT = Path(__file__).parent.parent
 KILLS, ROUND, BUGS, ATTEMPTS, WORKERS = 100, 20, 3, 2, 2
-EACH = {"curriculum": 4, "solve": 8}
+EACH, SOLVER = 4, "naive"
 ONE_JOB = ("agent", "one inside")
 LEAST_SECONDS, WATCH_SECONDS = 200.0, 0.01
 IN_VAIN = 4
@@ -96,7 +97,7 @@ class Bench:
     def _arguments(self, command: str, out: Path) -> list[str]:
         asked = {
             "curriculum": [self.source, "--out", out, "--bugs", self.bugs, "--seed", 3],
-            "solve": [out, "--attempts", self.attempts],
+            "solve": [out, "--policy", SOLVER, "--attempts", self.attempts],
         }[command]
         return [command, *map(str, asked), "--workers", str(WORKERS), "--sandbox", self.sandbox]
 
@@ -131,7 +132,7 @@ class Bench:
         found, in_vain = kept(path), 0
         while (left := kills - found.kills) > 0:
             command = min(self.commands, key=lambda one: found.by_command.get(one.name, 0))
-            each = EACH[command.name] * (2 if kind in ONE_JOB else 1)
+            each = EACH * (2 if kind in ONE_JOB else 1)
             struck = self._one(kind, command, min(each, left), command.seconds / (each + 1), found)
             found.keep(path)
             print(
