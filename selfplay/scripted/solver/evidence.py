@@ -21,13 +21,15 @@ from selfplay.scripted.edits.names import Function, outermost_functions, without
 
 @dataclass(frozen=True)
 class Failing:
-    """A failing test. `frames`: (path, line, function) of the repository, outermost first."""
+    """A failing test. `frames`: (path, line, function) of the repository, outermost first. `seconds` by the clock,
+    `work` of a core."""
 
     id: str
     error: str
     message: str
     frames: tuple[tuple[str, int, str], ...] = ()
     seconds: float = 0.0
+    work: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -182,9 +184,8 @@ def evidence_from(report: Mapping[str, Any], texts: Mapping[str, str], specifica
 
 def _failing(test: Mapping[str, Any]) -> Failing:
     frames = tuple((str(path), int(line), str(name)) for path, line, name in test.get("frames", ()))
-    return Failing(
-        test["id"], str(test.get("error", "")), str(test.get("message", "")), frames, float(test.get("seconds", 0))
-    )
+    error, message = str(test.get("error", "")), str(test.get("message", ""))
+    return Failing(test["id"], error, message, frames, float(test.get("seconds", 0)), float(test.get("work", 0)))
 
 
 def words_of(text: str) -> frozenset[str]:

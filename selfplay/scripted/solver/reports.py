@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SeenTest:
-    """One test of a plain run; `passed` is None for a skipped one."""
+    """One test of a plain run; `passed` is None for a skipped one. `seconds` by the clock, `work` of a core."""
 
     id: str
     passed: bool | None
     seconds: float
+    work: float
     line: int
     error: str = ""
     message: str = ""
