@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from selfplay.repository import inside
+from selfplay.repository.credentials import take_out
 from selfplay.repository.errors import BuildFailed
 from selfplay.repository.hosts import Allowed, npm_registry
 from selfplay.repository.index_pages import allowed_for
@@ -33,14 +34,15 @@ SECONDS = 20.0
 
 @dataclass
 class Egress:
-    """A way out. `why_not`: why commands have none after all; empty while they have. `socket` is None where none is
-    needed."""
+    """A way out. `kept`: indexes whose credentials the build gets. `why_not`: why commands have no way out after all;
+    empty while they have. `socket` is None where none is needed."""
 
     proxy: Proxy
     socket: Path | None
     forwarder: tuple[str, ...]
     indexes: Indexes = field(default_factory=Indexes)
     env: Mapping[str, str] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
     why_not: str = ""
     _logged: set[str] = field(default_factory=set)
 
@@ -93,6 +95,10 @@ class Egress:
             say(self.first_line())
             for index in self.proxy.allowed.unread:
                 say(f"no page of the index {index}: builds may not know all hosts of its files")
+            for index in self.kept:
+                say(
+                    f"the build gets the credentials of {index}, whose pages name files by https: use a read-only token"
+                )
         try:
             yield
         except BuildFailed as error:
@@ -113,10 +119,11 @@ def open_egress(backend: Backend, hosts: Sequence[str] = (), *, npm: bool = Fals
     `npm`: also to npm's registry. Raises `SourceError` for what is not a host."""
     registry, indexes = npm_registry() if npm else None, configured()
     allowed = allowed_for(indexes, hosts, os.environ, registry=registry)
+    taken = take_out(indexes, os.environ)
     forwarder = (backend.python, "-I", "-S", "-B", FORWARDER, SOCKET)
-    with scratch() as folder, serving(Proxy(allowed), folder / "egress.sock", backend.owner()) as proxy:
-        env = {"npm_config_registry": registry} if registry else {}
-        yield Egress(proxy, folder / "egress.sock", forwarder, indexes, env)
+    with scratch() as folder, serving(Proxy(allowed, taken.secrets), folder / "egress.sock", backend.owner()) as proxy:
+        env = {**taken.env, **({"npm_config_registry": registry} if registry else {})}
+        yield Egress(proxy, folder / "egress.sock", forwarder, taken.inside, env, taken.kept)
 
 
 @contextmanager

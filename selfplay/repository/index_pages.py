@@ -19,7 +19,7 @@ from pypi_simple.html import RepositoryPage
 
 from selfplay.repository.hosts import Address, Allowed, address_of, here, parse_host
 from selfplay.repository.index_session import IndexSession, SentElsewhere
-from selfplay.repository.indexes import CERTIFICATES, Indexes
+from selfplay.repository.indexes import Indexes, trusted
 
 EVERYWHERE = "pytest"
 """The project whose page is read: every build installs it, so an index that serves builds has it."""
@@ -40,7 +40,7 @@ def allowed_for(
         if index is None:
             continue
         with IndexSession(url) as session:
-            session.verify = next((environ[name] for name in CERTIFICATES if environ.get(name)), True)
+            session.verify = trusted(environ) or True
             try:
                 found = set(_links(session, url, flat=url in indexes.find_links))
             except (requests.RequestException, UnsupportedContentTypeError, NoSuchProjectError, ValueError) as error:
