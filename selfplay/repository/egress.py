@@ -23,6 +23,7 @@ from selfplay.repository.indexes import Indexes, configured
 from selfplay.repository.proxy import Proxy
 from selfplay.repository.upstream import HEAD_BYTES
 from selfplay.sandbox import Backend, Limits, Mount, Sandbox, SandboxError, World
+from selfplay.sandbox.killed import believed_here
 from selfplay.sandbox.machine import fitting
 from selfplay.sandbox.owners import scratch
 
@@ -54,7 +55,7 @@ class Egress:
 
     def check(self, sandbox: Sandbox) -> None:
         """Find out whether commands of this sandbox have the way out; else `why_not` says why."""
-        done = sandbox.run(self.forwarder, timeout=SECONDS, cwd="/", merge_stderr=True)
+        done = believed_here(sandbox, lambda: sandbox.run(self.forwarder, timeout=SECONDS, cwd="/", merge_stderr=True))
         if done.exit_code:
             said = done.text.strip().rpartition("\n")[2]
             self.why_not = f"its sandbox cannot use a socket of this machine ({said[:200]}; {HELP})"
