@@ -1,12 +1,14 @@
 """Kills at random moments of whole runs: the same pool and the same attempts as without, byte for byte?
 
-`python -m benchmarks.bench_kills [--kills N] [--kind KIND]... [--source SOURCE] [--seed S] [--json]`.
+`python -m benchmarks.bench_kills [--kills N] [--kind KIND]... [--source SOURCE] [--seed S] [--keep FOLDER] [--json]`.
 
-A curriculum and attempts at its bugs are made once without a kill, by the scripts. Then the same is made over and over
-while something is killed, N times of each kind, half in `curriculum` and half in `solve`; the moments are drawn from a
-seed, about `EACH` to a run. Kinds: the whole process (KILL, TERM, INT), which is then started again with the same
-command; the launcher; an agent; all agents at once; one process inside a sandbox; and, where DOCKER_HOST is set, the
-Docker engine, which is started again 2 s later.
+A curriculum and attempts at its bugs are made once without a kill, by the scripts (the naive one solves, whose attempts
+are short). Then the same is made over and over while something is killed, N times of each kind, half in `curriculum`
+and half in `solve` in turn; the moments are drawn from a seed, about `EACH` to a run, twice as many where one job alone
+is lost. Kinds: the whole process (KILL, TERM, INT), which is then started again with the same command; the launcher; an
+agent; all agents at once; one process inside a sandbox; and, where DOCKER_HOST is set, the Docker engine, which is
+started again 2 s later. The kinds take turns, `ROUND` kills each. With `--keep` a benchmark that is stopped goes on
+where it was.
 
 What is compared: every file of every bug's folder (but the calibration, which holds random names), `bug.json` without
 the seconds and the number of runs of its verdicts; and the rows of the episodes that were taken and of the attempts,
@@ -17,53 +19,39 @@ the first did. Every third of the runs of `curriculum` measures the suite and ma
 
 import argparse
 import importlib.util
+import json
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
 
-from benchmarks.figures import Figure, Sheet, report
+from benchmarks.figures import report
+from benchmarks.kills_found import Found, kept, sheet
 from benchmarks.runs_compared import State, difference, state
-from benchmarks.striking import inner, restart_engine, waited
+from benchmarks.striking import KINDS, strike, waited, whole
 
 ROOT = Path(__file__).parent.parent
-KILLS, BUGS, ATTEMPTS, EACH, WORKERS = 100, 3, 2, 4, 2
-LEAST_SECONDS = 200.0
-SIGNALS = {"KILL": signal.SIGKILL, "TERM": signal.SIGTERM, "INT": signal.SIGINT}
-KINDS = (*(f"process {name}" for name in SIGNALS), "launcher", "agent", "all agents", "one inside", "mixed", "engine")
-MIXED = ("launcher", "agent", "all agents", "one inside")
-Strike = tuple[str, random.Random, float]
-"""The kind, what draws the moments, and the seconds of a run without kills."""
-
-
-@dataclass
-class Found:
-    """What came of the runs of one kind."""
-
-    kills: int = 0
-    runs: int = 0
-    same: int = 0
-    different: list[str] = field(default_factory=list)
-    hung: int = 0
-    early: list[str] = field(default_factory=list)
+KILLS, ROUND, BUGS, ATTEMPTS, WORKERS = 100, 20, 3, 2, 2
+EACH, SOLVER = 4, "naive"
+ONE_JOB = ("agent", "one inside")
+LEAST_SECONDS, WATCH_SECONDS = 200.0, 0.01
+IN_VAIN = 4
+"""Runs in a row in which nothing was there to be killed: then the benchmark itself is wrong."""
 
 
 @dataclass(frozen=True)
-class Command:
-    """One of the two commands: how its folder begins, its arguments, its undisturbed end and seconds."""
+class Undisturbed:
+    """One of the two commands without a kill: how it ended, and its seconds."""
 
     name: str
-    begin: Callable[[Path], None]
-    arguments: Callable[[Path], list[str]]
     end: State
     seconds: float
 
@@ -81,48 +69,55 @@ class Bench:
         bugs: int = BUGS,
         attempts: int = ATTEMPTS,
     ) -> None:
-        self.folder, self.source, self.sandbox = folder, source, sandbox
+        self.folder, self.source, self.seed, self.sandbox = folder, source, seed, sandbox
         self.bugs, self.attempts = bugs, attempts
-        self.cache, self.random = cache or folder / f"cache-{sandbox}", random.Random(seed)
-        self.count = 0
+        self.cache = cache or folder / f"cache-{sandbox}"
+        self.made = folder / f"bugs-{sandbox}"
 
     def prepare(self) -> None:
-        """Make the undisturbed runs. Raises `RuntimeError` when they cannot be made."""
-        bugs, solved = self.folder / f"bugs-{self.sandbox}", self.folder / f"solved-{self.sandbox}"
-        for old in (bugs, solved, *self.folder.glob("run-*")):
+        """Make the undisturbed runs, unless they are there. Raises `RuntimeError` when they cannot be made."""
+        there = self.folder / f"undisturbed-{self.sandbox}.json"
+        if not there.exists():
+            there.write_text(json.dumps([asdict(one) for one in self._made()]))
+        self.commands = [Undisturbed(**one) for one in json.loads(there.read_text())]
+
+    def _made(self) -> Iterator[Undisturbed]:
+        solved = self.folder / f"solved-{self.sandbox}"
+        for old in (self.made, solved):
             shutil.rmtree(old, ignore_errors=True)
         if not self.cache.exists():
-            self._undisturbed(self._curriculum(bugs))  # builds the environment
-            shutil.rmtree(bugs)
-        first = self._undisturbed(self._curriculum(bugs))
-        shutil.copytree(bugs, solved)
-        second = self._undisturbed(self._solve(solved))
-        self.commands = (
-            Command("curriculum", lambda out: None, self._curriculum, state(bugs), first),
-            Command("solve", lambda out: copy(bugs, out), self._solve, state(solved), second),
-        )
+            self._undisturbed("curriculum", self.made)  # builds the environment
+            shutil.rmtree(self.made)
+        seconds = self._undisturbed("curriculum", self.made)
+        yield Undisturbed("curriculum", state(self.made), seconds)
+        shutil.copytree(self.made, solved)
+        seconds = self._undisturbed("solve", solved)
+        yield Undisturbed("solve", state(solved), seconds)
 
-    def _curriculum(self, out: Path) -> list[str]:
-        asked = ("--bugs", self.bugs, "--seed", 3, "--workers", WORKERS)
-        return ["curriculum", self.source, "--out", str(out), *map(str, asked), "--sandbox", self.sandbox]
+    def _arguments(self, command: str, out: Path) -> list[str]:
+        asked = {
+            "curriculum": [self.source, "--out", out, "--bugs", self.bugs, "--seed", 3],
+            "solve": [out, "--policy", SOLVER, "--attempts", self.attempts],
+        }[command]
+        return [command, *map(str, asked), "--workers", str(WORKERS), "--sandbox", self.sandbox]
 
-    def _solve(self, out: Path) -> list[str]:
-        asked = ("--attempts", self.attempts, "--workers", WORKERS)
-        return ["solve", str(out), *map(str, asked), "--sandbox", self.sandbox]
-
-    def _undisturbed(self, arguments: Sequence[str]) -> float:
+    def _undisturbed(self, command: str, out: Path) -> float:
         started = time.monotonic()
-        with self._running(arguments) as process:
+        with self._running(command, out) as process:
             if process.wait(600) != 0:
-                raise RuntimeError(f"without a kill, {' '.join(arguments)} ends with {process.returncode}")
+                raise RuntimeError(f"without a kill, {command} ends with {process.returncode}: {said(out)}")
         return time.monotonic() - started
 
     @contextmanager
-    def _running(self, arguments: Sequence[str]) -> Iterator[psutil.Popen]:
+    def _running(self, command: str, out: Path) -> Iterator[psutil.Popen]:
         env = {**os.environ, "SELFPLAY_CACHE": str(self.cache), "PYTHONPATH": str(ROOT)}
-        with (self.folder / "said.txt").open("wb") as said:
+        with said_to(out).open("ab") as words:
             process = psutil.Popen(
-                [sys.executable, "-m", "selfplay", *arguments], stdout=said, stderr=said, env=env, cwd=ROOT
+                [sys.executable, "-m", "selfplay", *self._arguments(command, out)],
+                stdout=words,
+                stderr=words,
+                env=env,
+                cwd=ROOT,
             )
             try:
                 yield process
@@ -132,86 +127,56 @@ class Bench:
                 process.wait()
 
     def kind(self, kind: str, kills: int) -> Found:
-        """Runs with kills of that kind, until there were so many."""
-        found = Found()
-        for share, command in zip((kills - kills // 2, kills // 2), self.commands, strict=True):
-            until = found.kills + share
-            while found.kills < until:
-                self._one(kind, command, min(EACH, until - found.kills), found)
+        """Runs with kills of that kind, until there were so many; those of an earlier benchmark in the folder count."""
+        path = self.folder / f"found-{kind.replace(' ', '-')}.json"
+        found, in_vain = kept(path), 0
+        while (left := kills - found.kills) > 0:
+            command = min(self.commands, key=lambda one: found.by_command.get(one.name, 0))
+            each = EACH * (2 if kind in ONE_JOB else 1)
+            struck = self._one(kind, command, min(each, left), command.seconds / (each + 1), found)
+            found.keep(path)
+            print(
+                f"{kind}: {found.kills} kills, {found.same} of {found.runs} runs the same", file=sys.stderr, flush=True
+            )
+            in_vain = 0 if struck else in_vain + 1
+            if in_vain == IN_VAIN:
+                raise RuntimeError(f"nothing was found to kill in {IN_VAIN} runs: {kind}")
         return found
 
-    def _one(self, kind: str, command: Command, most: int, found: Found) -> None:
-        """One run with at most so many kills, from its start to its end."""
-        self.count += 1
-        out = self.folder / f"run-{self.count}"
-        command.begin(out)
-        if command.name == "curriculum" and self.count % 3 == 0:
+    def _one(self, kind: str, command: Undisturbed, most: int, mean: float, found: Found) -> int:
+        """One run with at most so many kills, one every `mean` seconds; returns how many there were."""
+        out = self.folder / f"run-{kind.replace(' ', '-')}-{found.runs}"
+        shutil.rmtree(out, ignore_errors=True)
+        said_to(out).unlink(missing_ok=True)
+        if command.name == "solve":
+            shutil.copytree(self.made, out)
+        elif found.runs % 3 == 0:
             self._forget_measurements()
-        seed, before = self.random.random(), found.kills
-        moments = random.Random(seed)
-        deadline, ended = time.monotonic() + max(LEAST_SECONDS, 10 * command.seconds), False
+        moments = random.Random(f"{self.seed} {kind} {found.runs}")
+        deadline = time.monotonic() + max(LEAST_SECONDS, 10 * command.seconds)
+        struck, ended = 0, False
         while not ended:
-            with self._running(command.arguments(out)) as process:
-                strikes = found.kills - before
-                strike = (kind, moments, command.seconds)
-                ended = self._struck(strike, process, most - strikes, found, deadline)
-                code = process.poll()
+            with self._running(command.name, out) as process:
+                more, ended = struck_while_running(kind, process, most - struck, moments, mean, deadline)
+                struck, code = struck + more, process.poll()
         found.runs += 1
-        said = (self.folder / "said.txt").read_text("utf-8", "replace")[-400:]
+        found.count(command.name, struck)
+        self._judge(command, out, code, found)
+        return struck
+
+    def _judge(self, command: Undisturbed, out: Path, code: int | None, found: Found) -> None:
+        """Count how a run ended; what is left of a good one is removed."""
+        where = f"{command.name} in {out}"
         if code is None:
-            found.hung += 1
+            found.hung.append(f"{where}: {said(out)}")
         elif code != 0:
-            found.early.append(f"{command.name} in {out}: {code}: {said}")
+            found.early.append(f"{where}: {code}: {said(out)}")
         elif other := difference(command.end, state(out)):
-            found.different.append(f"{command.name} in {out}: {other}")
+            found.different.append(f"{where}: {other}")
         else:
             found.same += 1
             shutil.rmtree(out)
-
-    def _struck(self, strike: Strike, process: psutil.Popen, most: int, found: Found, deadline: float) -> bool:
-        """Strike while the process runs; returns whether the run has come to its end, or hangs."""
-        kind, moments, seconds = strike
-        name = kind.partition(" ")[2]
-        due = time.monotonic() + moments.random() * 2 * seconds / (EACH + 1)
-        struck = 0
-        while process.poll() is None:
-            if time.monotonic() > deadline:
-                return True
-            if struck < most and time.monotonic() >= due:
-                if not self._strike(kind, process, moments):
-                    continue  # nothing of that kind is there at this moment
-                struck += 1
-                found.kills += 1
-                if name in SIGNALS:
-                    waited(process, deadline)
-                    return process.poll() is None
-                due = time.monotonic() + 1.0 + moments.random() * 2 * seconds / (EACH + 1)
-            time.sleep(0.005)
-        return True
-
-    def _strike(self, kind: str, process: psutil.Popen, moments: random.Random) -> bool:
-        """Kill something of that kind; returns whether there was something."""
-        try:
-            if kind == "engine":
-                restart_engine()
-                return True
-            if (name := kind.partition(" ")[2]) in SIGNALS:
-                process.send_signal(SIGNALS[name])
-                return True
-            if kind == "mixed":
-                kind = moments.choice(MIXED)
-            targets = self._targets(kind, process)
-            for target in targets if kind == "all agents" else moments.sample(targets, min(1, len(targets))):
-                target.send_signal(moments.choice(list(SIGNALS.values())) if kind == "launcher" else signal.SIGKILL)
-            return bool(targets)
-        except psutil.NoSuchProcess:
-            return False
-
-    def _targets(self, kind: str, process: psutil.Popen) -> list[psutil.Process]:
-        below = process.children(recursive=True)
-        if kind == "launcher":
-            return [one for one in process.children() if "launcher.py" in " ".join(one.cmdline())]
-        return [one for one in below if (numbers := inner(one)) and (numbers[-1] == 1) != (kind == "one inside")]
+            said_to(out).unlink()
 
     def _forget_measurements(self) -> None:
         """Make the next run measure the suite and make the survey anew."""
@@ -219,8 +184,33 @@ class Bench:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def copy(run: Path, out: Path) -> None:
-    shutil.copytree(run, out)
+def struck_while_running(
+    kind: str, process: psutil.Popen, most: int, moments: random.Random, mean: float, deadline: float
+) -> tuple[int, bool]:
+    """Strike at most `most` times while the process runs, every `mean` seconds. Returns how often, and whether the run
+    has come to its end, or hangs; else a strike ended the process, which is to be started again."""
+    struck, due = 0, time.monotonic() + moments.random() * 2 * mean
+    while process.poll() is None:
+        if time.monotonic() > deadline:
+            return struck, True
+        if struck < most and time.monotonic() >= due and strike(kind, process, moments):
+            struck += 1
+            if whole(kind):
+                waited(process, deadline)
+                return struck, process.poll() is None
+            due = time.monotonic() + 1.0 + moments.random() * 2 * mean
+        time.sleep(WATCH_SECONDS)
+    return struck, True
+
+
+def said_to(out: Path) -> Path:
+    """Where a run's output is kept."""
+    return out.with_suffix(".txt")
+
+
+def said(out: Path) -> str:
+    """The end of a run's output."""
+    return said_to(out).read_text("utf-8", "replace")[-400:]
 
 
 def little_repository(folder: Path) -> Path:
@@ -234,33 +224,21 @@ def little_repository(folder: Path) -> Path:
     return folder
 
 
-def measured(source: str, kinds: Sequence[str], kills: int, seed: int, folder: Path) -> dict[str, Found]:
+def measured(asked: argparse.Namespace, folder: Path) -> dict[str, Found]:
     """Kind -> what came of its runs."""
+    kinds = asked.kind or [
+        one for one in KINDS if one != "mixed" and (one != "engine" or os.environ.get("DOCKER_HOST"))
+    ]
     folder.chmod(0o755)
     found: dict[str, Found] = {}
     for sandbox in dict.fromkeys("docker" if kind == "engine" else "bubblewrap" for kind in kinds):
-        bench = Bench(folder, source or str(little_repository(folder / f"shop-{sandbox}")), seed, sandbox=sandbox)
+        source = asked.source or str(little_repository(folder / f"shop-{sandbox}"))
+        bench = Bench(folder, source, asked.seed, sandbox=sandbox)
         bench.prepare()
-        for kind in kinds:
-            if (kind == "engine") == (sandbox == "docker"):
-                found[kind] = bench.kind(kind, kills)
-                print(f"{kind}: {found[kind]}", file=sys.stderr, flush=True)
+        on_it = [kind for kind in kinds if (kind == "engine") == (sandbox == "docker")]
+        for kills in range(ROUND, asked.kills + ROUND, ROUND):
+            found |= {kind: bench.kind(kind, min(kills, asked.kills)) for kind in on_it}
     return found
-
-
-def sheet(found: dict[str, Found]) -> Sheet:
-    """The table."""
-    rows = []
-    for kind, one in found.items():
-        bad = len(one.different) + one.hung + len(one.early)
-        rows += [
-            Figure(f"{kind}: the same after {one.kills} kills", one.same, "runs", f"= {one.runs}", not bad),
-            Figure(f"{kind}: different", len(one.different), "runs", "= 0", not one.different),
-            Figure(f"{kind}: hung", one.hung, "runs", "= 0", not one.hung),
-            Figure(f"{kind}: ended early", len(one.early), "runs", "= 0", not one.early),
-        ]
-    said = [line for one in found.values() for line in (*one.different, *one.early)]
-    return Sheet("kills at random moments of curriculum and solve", tuple(rows), "\n".join(said))
 
 
 def main() -> None:
@@ -269,18 +247,15 @@ def main() -> None:
     parser.add_argument("--kind", action="append", choices=KINDS)
     parser.add_argument("--source", default="", help="the tests' little repository if not given")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="work in this folder and keep it")
+    parser.add_argument("--keep", type=Path, help="work in this folder, keep it, and go on with what it holds")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    kinds = asked.kind or [
-        kind for kind in KINDS if kind != "mixed" and (kind != "engine" or os.environ.get("DOCKER_HOST"))
-    ]
     if asked.keep:
         asked.keep.mkdir(parents=True, exist_ok=True)
-        report([sheet(measured(asked.source, kinds, asked.kills, asked.seed, asked.keep))], asked.json)
+        report([sheet(measured(asked, asked.keep))], asked.json)
         return
     with tempfile.TemporaryDirectory() as folder:
-        report([sheet(measured(asked.source, kinds, asked.kills, asked.seed, Path(folder)))], asked.json)
+        report([sheet(measured(asked, Path(folder)))], asked.json)
 
 
 if __name__ == "__main__":

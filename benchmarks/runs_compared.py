@@ -51,10 +51,17 @@ def timeless(text: str) -> str:
 def difference(wanted: State, found: State) -> str:
     """The first thing that is different; empty for equal states."""
     for name, value in wanted.items():
-        if value != found[name]:
-            other = found[name]
-            if isinstance(value, list):
-                only = [[one for one in a if one not in b] for a, b in ((value, other), (other, value))]
-                return f"{name}: {only[0][:2]} became {only[1][:2]}"[:600]
-            return f"{name}: {sorted(path for path in value | found[name] if value.get(path) != found[name].get(path))}"
+        if value != (other := found[name]):
+            if isinstance(value, dict):
+                return f"{name}: {sorted(path for path in value | other if value.get(path) != other.get(path))}"
+            only = [[one for one in a if one not in b] for a, b in ((value, other), (other, value))]
+            return f"{name}: {_row(*(side[0] if side else 'nothing' for side in only))}; {len(only[0])} such rows"
     return ""
+
+
+def _row(wanted: Any, found: Any) -> str:
+    """One row that became another: its first columns, and those that differ."""
+    if not (isinstance(wanted, list) and isinstance(found, list)):
+        return f"{wanted} became {found}"
+    differ = "; ".join(f"{a!r} became {b!r}" for a, b in zip(wanted, found, strict=True) if a != b)
+    return f"of {wanted[:3]}: {differ}"

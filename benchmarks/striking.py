@@ -1,6 +1,8 @@
 """Whom a benchmark kills, and how it waits for that: processes by their namespaces, and the Docker engine."""
 
 import os
+import random
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -10,6 +12,40 @@ import psutil
 ROOT = Path(__file__).parent.parent
 ENGINE_SECONDS = 2.0
 """How long the engine is away."""
+SIGNALS = {"KILL": signal.SIGKILL, "TERM": signal.SIGTERM, "INT": signal.SIGINT}
+INSIDE = ("launcher", "agent", "all agents", "one inside")
+KINDS = (*(f"process {name}" for name in SIGNALS), *INSIDE, "mixed", "engine")
+
+
+def whole(kind: str) -> bool:
+    """Whether that kind ends the whole process, which is then started again."""
+    return kind.partition(" ")[2] in SIGNALS
+
+
+def strike(kind: str, process: psutil.Popen, moments: random.Random) -> bool:
+    """Kill something of that kind; returns whether there was something."""
+    try:
+        if kind == "engine":
+            restart_engine()
+            return True
+        if whole(kind):
+            process.send_signal(SIGNALS[kind.partition(" ")[2]])
+            return True
+        if kind == "mixed":
+            kind = moments.choice(INSIDE)
+        targets = _targets(kind, process)
+        for target in targets if kind == "all agents" else moments.sample(targets, min(1, len(targets))):
+            target.send_signal(moments.choice(list(SIGNALS.values())) if kind == "launcher" else signal.SIGKILL)
+        return bool(targets)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _targets(kind: str, process: psutil.Popen) -> list[psutil.Process]:
+    if kind == "launcher":
+        return [one for one in process.children() if one.cmdline()[-1:] == [str(process.pid)]]  # whom it serves
+    below = process.children(recursive=True)
+    return [one for one in below if (numbers := inner(one)) and (numbers[-1] == 1) != (kind == "one inside")]
 
 
 def inner(process: psutil.Process) -> list[int]:

@@ -34,15 +34,22 @@ def wheel(name: str, code: str, version: str = "1.0") -> tuple[str, bytes]:
 
 @contextmanager
 def serving(
-    pages: dict[str, bytes], tls: ssl.SSLContext | None = None, elsewhere: str = ""
+    pages: dict[str, bytes], tls: ssl.SSLContext | None = None, elsewhere: str = "", password: str = ""
 ) -> Iterator[tuple[int, list[str]]]:
-    """(port, paths asked for) of a web server that holds exactly these pages, and perhaps sends on to `elsewhere`."""
+    """(port, paths asked for) of a web server that holds exactly these pages, perhaps sends on to `elsewhere`, and
+    perhaps answers only a request with `password` (USER:PASSWORD)."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             asked.append(self.path)
             found = pages.get(self.path)
+            if (
+                password
+                and self.headers.get("Authorization") != f"Basic {base64.b64encode(password.encode()).decode()}"
+            ):
+                self.send_error(401)
+                return
             self.send_response(200 if found is not None else 302 if elsewhere else 404)
             self.send_header("Location", elsewhere + self.path)
             self.send_header("Content-Type", "application/octet-stream" if "whl" in self.path else "text/html")

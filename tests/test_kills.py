@@ -18,6 +18,6 @@ def test_kills_change_nothing(selfplay: Command, shop: Path, tmp_path: Path) -> 
     tmp_path.chmod(0o755)
     bench = Bench(tmp_path, str(shop), seed=7, cache=selfplay.cache, bugs=2, attempts=1)
     bench.prepare()
-    for kind in ("mixed", "process KILL"):
+    for kind in ("mixed", "launcher", "process KILL"):
         found = bench.kind(kind, 4)
-        assert found.kills == 4 and found.same == found.runs, (kind, found)
+        assert found.kills == 4 and set(found.by_command.values()) == {2} and found.same == found.runs, (kind, found)

@@ -87,7 +87,7 @@ def opened_named(path: Path, most: int) -> Iterator[IO[bytes]]:
         yield stream
 
 
-def folder_below(root: Path, *names: str) -> Path | None:
+def existing_folder(root: Path, *names: str) -> Path | None:
     """The folder `root/names...`; None where it is absent. Raises `ForeignError` for a link or a file in its place."""
     place = root
     for name in names:
@@ -103,10 +103,10 @@ def folder_below(root: Path, *names: str) -> Path | None:
     return place
 
 
-def made_below(root: Path, *names: str) -> Path:
-    """The folder `root/names...`, made where it is absent. Raises as `folder_below`."""
+def ensured_folder(root: Path, *names: str) -> Path:
+    """The folder `root/names...`, made where it is absent. Raises as `existing_folder`."""
     for depth in range(1, len(names) + 1):
-        if folder_below(root, *names[:depth]) is None:
+        if existing_folder(root, *names[:depth]) is None:
             root.joinpath(*names[:depth]).mkdir(parents=depth == 1, exist_ok=True)
     return root.joinpath(*names)
 
@@ -114,7 +114,7 @@ def made_below(root: Path, *names: str) -> Path:
 def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]:
     """The names in the folder `root/names...`, sorted; none where it is absent. Raises `ForeignError` for a folder of
     more than `most` entries, or one that cannot be opened."""
-    if folder_below(root, *names) is None:
+    if existing_folder(root, *names) is None:
         return []
     found: list[str] = []
     try:

@@ -110,7 +110,8 @@ def _prepared(order: Order, pool: Curriculum, backend: Backend, watcher: Watcher
         lost,
     )
     pool.record_repository(order.source, {"revision": prepared.revision, "language": prepared.language})
-    keep_original(prepared, order.out / "original", anew=not pool.episodes.any_stored(), backend=backend)
+    anew = not pool.episodes.any_stored()
+    again(lambda: keep_original(prepared, order.out / "original", anew=anew, backend=backend), lost)
     return prepared, suite
 
 

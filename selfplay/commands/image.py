@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from selfplay.repository import prepare
+from selfplay.rollout.losses import again
 from selfplay.sandbox import WORKDIR
 from selfplay.sandbox.docker.backend import docker_backend
 from selfplay.sandbox.docker.building import Recipe, build
@@ -37,7 +38,7 @@ def build_image(
     """Prepare `source` in sandboxes of `base`, then build an image of it. Raises what preparing and the engine
     raise."""
     backend = docker_backend(base)
-    prepared = prepare(source, backend=backend, setup=setup, allow_hosts=allow_hosts, progress=progress)
+    prepared = again(lambda: prepare(source, backend=backend, setup=setup, allow_hosts=allow_hosts, progress=progress))
     progress("building the image")
     folders = [(mount.target, mount.source) for mount in prepared.mounts]
     folders += [(WORKDIR, prepared.tree), (WORKDIR, prepared.history)]

@@ -16,7 +16,7 @@ from pathlib import Path
 from selfplay.artifact import Artifact, Bug, save, save_bug
 from selfplay.artifact.decoding import parse_json
 from selfplay.artifact.files import write_atomically
-from selfplay.artifact.reading import MIB, ForeignError, MissingError, made_below, read_below
+from selfplay.artifact.reading import MIB, ForeignError, MissingError, ensured_folder, read_below
 from selfplay.curriculum.records import (
     REPEATED,
     Attempt,
@@ -52,7 +52,7 @@ class Attempts:
         if self._db.execute("SELECT 1 FROM attempts WHERE (bug, policy, number) = (?, ?, ?)", key).fetchone():
             return
         path = self._diff(*key)
-        made_below(self._folder, "attempts", attempt.bug)
+        ensured_folder(self._folder, "attempts", attempt.bug)
         write_atomically(path, encode(attempt.diff))
         row = (
             *key, attempt.resolved, attempt.reason, attempt.detail, attempt.figures.model_dump_json(),
@@ -166,11 +166,11 @@ class Attempts:
         staging, target = self._folder / "staging" / bug.id, self._folder / "bugs" / bug.id
         for folder in (staging, target):  # what a kill left has no row
             remove(folder)
-        made_below(self._folder, "staging")
+        ensured_folder(self._folder, "staging")
         save(artifact, staging)
         (staging / ATTEMPT_FILE).write_bytes(encode(diff))
         save_bug(bug, staging)
-        made_below(self._folder, "bugs")
+        ensured_folder(self._folder, "bugs")
         staging.replace(target)
 
 

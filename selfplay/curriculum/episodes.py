@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import Bug, save, save_bug
-from selfplay.artifact.reading import folder_below, made_below
+from selfplay.artifact.reading import ensured_folder, existing_folder
 from selfplay.curriculum.records import (
     DAMAGED,
     DUPLICATE,
@@ -50,7 +50,7 @@ class Episodes:
             return  # what came of it is in the pool already
         if episode.bug is not None and episode.artifact is not None:
             folder = self._staging(episode.repository, episode.number)
-            made_below(self._folder, "staging")
+            ensured_folder(self._folder, "staging")
             remove(folder)
             save(episode.artifact, folder)
             save_bug(episode.bug, folder)
@@ -104,8 +104,8 @@ class Episodes:
             remove(staging)
             return None
         target = self._folder / "bugs" / bug.id
-        if folder_below(self._folder, "staging", staging.name) is not None:
-            made_below(self._folder, "bugs")
+        if existing_folder(self._folder, "staging", staging.name) is not None:
+            ensured_folder(self._folder, "bugs")
             staging.replace(target)
         self._db.execute(
             "INSERT INTO bugs (id, repository, episode, tree_key) VALUES (?, ?, ?, ?)",
@@ -188,7 +188,7 @@ class Episodes:
         folder."""
         rows = self._db.execute("SELECT repository, number FROM episodes WHERE taken = 0").fetchall()
         staged = {self._staging(repository, number) for repository, number in rows}
-        parent = folder_below(self._folder, "staging")
+        parent = existing_folder(self._folder, "staging")
         for folder in sorted(parent.iterdir()) if parent else ():
             if folder not in staged and folder.is_dir() and not folder.is_symlink():
                 remove(folder)

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from selfplay.artifact.decoding import count_values
-from selfplay.artifact.reading import LINKS, MIB, ForeignError, folder_below
+from selfplay.artifact.reading import LINKS, MIB, ForeignError, existing_folder
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import SCHEMA, VERSION
 
@@ -53,7 +53,7 @@ def refuse_strange_files(folder: Path) -> None:
     folder. A rollback journal is none of ours (a pool is born complete), and may name files for SQLite to delete."""
     try:
         for name in OWN_FOLDERS:
-            folder_below(folder, name)
+            existing_folder(folder, name)
     except ForeignError as error:
         raise CurriculumError(error.message, error.hint) from error
     for name in OWN_FILES:

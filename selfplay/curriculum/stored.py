@@ -8,7 +8,7 @@ from pathlib import Path
 from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
 from selfplay.artifact.bug import BUG_FILE, is_bug_id
 from selfplay.artifact.environment import recorded_environment
-from selfplay.artifact.reading import ForeignError, folder_below, listed_below, read_below
+from selfplay.artifact.reading import ForeignError, existing_folder, listed_below, read_below
 from selfplay.curriculum.attempts import ATTEMPT_FILE, MOST_DIFF
 from selfplay.curriculum.guarding import DATABASE
 from selfplay.curriculum.opening import read_pool
@@ -87,13 +87,13 @@ def _names(run: Path) -> list[str]:
     """The names of the folders of a run's bugs; none is a link. Raises `ForeignError`."""
     if (run / DATABASE).exists():
         with read_pool(run) as pool:
-            names = sorted(bug.id for bug in pool.bugs()) if folder_below(run, "bugs") else []
+            names = sorted(bug.id for bug in pool.bugs()) if existing_folder(run, "bugs") else []
     else:
         names = [name for name in listed_below(run, "bugs") if not (run / "bugs" / name).is_file()]
     for name in names:
         if not is_bug_id(name):
             raise ForeignError(f"{run / 'bugs'} holds {name[:80]!r}, which is no bug's name")
-        folder_below(run, "bugs", name)
+        existing_folder(run, "bugs", name)
     return names
 
 
@@ -134,7 +134,7 @@ def _original(folder: Path, bug: Bug) -> Path | None:
     """The run's copy of a bug's original; None where there is none. Raises `ArtifactError` for a link."""
     run = folder.resolve().parent.parent
     try:
-        found = folder_below(run, "original")
+        found = existing_folder(run, "original")
     except ForeignError as error:
         raise ArtifactError(error.message, error.hint) from error
     return None if found is None or _of_another_repository(run, bug) else found

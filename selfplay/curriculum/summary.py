@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from selfplay.artifact import ArtifactError, Bug, load
 from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.files import write_atomically
-from selfplay.artifact.reading import MIB, ForeignError, MissingError, folder_below, read_below
+from selfplay.artifact.reading import MIB, ForeignError, MissingError, existing_folder, read_below
 from selfplay.curriculum.quality import shape, share, solve_rates, spread
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord
 from selfplay.curriculum.store import Curriculum
@@ -131,7 +131,7 @@ def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:
     found, lines = {}, 0
     for bug in bugs:
         with contextlib.suppress(ArtifactError, ForeignError):
-            if folder := folder_below(pool.folder, "bugs", bug.id):
+            if folder := existing_folder(pool.folder, "bugs", bug.id):
                 found[bug.id] = load(folder).bug_inject
                 lines += found[bug.id].count("\n")
         if lines > MOST_LINES:

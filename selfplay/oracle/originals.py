@@ -5,22 +5,30 @@ from pathlib import Path
 from typing import Protocol
 
 from selfplay import patches
+from selfplay.oracle.errors import OracleError
 from selfplay.plain import decode, regular_file, safe_relative
 from selfplay.sandbox import World
 from selfplay.workbench.files import TestFile
+from selfplay.workbench.reading import WHOLE, Budget
 
 MOST_FILES = 500
 """Files of a folder that are looked at."""
 
 
 def read_originals(world: World, paths: Sequence[str]) -> dict[str, TestFile]:
-    """The regular files among `paths` as the topmost layer has them; nothing behind a link is followed."""
-    found = {}
+    """The regular files among `paths` as the topmost layer has them; nothing behind a link is followed.
+
+    Raises `OracleError` when they hold more than is read of a run's files: the host's memory holds them all."""
+    found, budget = {}, Budget()
     for path in paths:
         file = next((file for layer in reversed(world.tree) if (file := regular_file(layer, path))), None)
         if file is not None:
             status = file.stat()
-            found[path] = TestFile(file.read_bytes(), bool(status.st_mode & 0o100), int(status.st_mtime))
+            with file.open("rb") as stream:
+                data = stream.read(budget.size + 1)
+            if not budget.take(len(data)):
+                raise OracleError(f"the test files of the original hold more than {WHOLE}", "Name fewer test files.")
+            found[path] = TestFile(data, bool(status.st_mode & 0o100), int(status.st_mtime))
     return found
 
 

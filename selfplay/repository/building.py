@@ -13,11 +13,14 @@ from selfplay.repository.errors import BuildFailed
 from selfplay.repository.interpreters import Interpreter
 from selfplay.repository.reading import Plan
 from selfplay.sandbox import MIB, Completed, Limits, Sandbox
+from selfplay.sandbox.killed import believed_here
 
 ENV, TOOLS = "/env", "/tools"
 BUILD_LIMITS = Limits(memory_bytes=6144 * MIB, disk_bytes=3072 * MIB, processes=1024, output_bytes=MIB)
 """Of the sandboxes of a build. Its disk holds everything it writes, uv's cache and the environment included."""
 STEP_SECONDS = 900.0
+TRIES = 2
+"""How often a step is run that is killed each time."""
 MAX_LINE = 400
 OUT_OF_DISK = (os.strerror(errno.ENOSPC), os.strerror(errno.EFBIG), signal.strsignal(signal.SIGXFSZ) or "SIGXFSZ")
 """What programs say when the disk of their sandbox is full, or one file would be larger than it."""
@@ -63,9 +66,14 @@ class Building:
         online: bool = False,
         **env: str,
     ) -> Completed:
-        """Run and log one command, `online` with the way out to the package indexes."""
+        """Run and log one command, `online` with the way out to the package indexes. One that is killed is run again:
+        it may have been somebody else's doing, and what a build leaves is kept for long."""
         sent = self.egress.leading(command) if online and self.egress else command
-        done = self.sandbox.run(sent, timeout=timeout, env={**self.env, **env}, merge_stderr=True)
+        done = believed_here(
+            self.sandbox,
+            lambda: self.sandbox.run(sent, timeout=timeout, env={**self.env, **env}, merge_stderr=True),
+            TRIES,
+        )
         self._note(step, command if isinstance(command, str) else " ".join(command), done)
         with self.log.open("ab") as log:
             log.write(self.egress.log_line().encode() if online and self.egress else b"")
@@ -74,7 +82,9 @@ class Building:
 
     def ask(self, step: str, command: Sequence[str], stdin: bytes) -> Completed:
         """Run a program of ours that answers on stdout, or raise `BuildFailed`."""
-        done = self.sandbox.run(command, timeout=STEP_SECONDS, env=self.env, stdin=stdin)
+        done = believed_here(
+            self.sandbox, lambda: self.sandbox.run(command, timeout=STEP_SECONDS, env=self.env, stdin=stdin), TRIES
+        )
         self._note(step, command[0], done)
         if done.exit_code != 0 or done.timed_out or done.truncated:
             self.raise_if_full(step, done)

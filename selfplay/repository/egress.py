@@ -15,12 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from selfplay.repository import inside
+from selfplay.repository.credentials import take_out
 from selfplay.repository.errors import BuildFailed
-from selfplay.repository.hosts import Allowed, allowed_for, npm_registry
+from selfplay.repository.hosts import Allowed, npm_registry
+from selfplay.repository.index_pages import allowed_for
 from selfplay.repository.indexes import Indexes, configured
 from selfplay.repository.proxy import Proxy
 from selfplay.repository.upstream import HEAD_BYTES
 from selfplay.sandbox import Backend, Limits, Mount, Sandbox, SandboxError, World
+from selfplay.sandbox.killed import believed_here
 from selfplay.sandbox.machine import fitting
 from selfplay.sandbox.owners import scratch
 
@@ -32,14 +35,15 @@ SECONDS = 20.0
 
 @dataclass
 class Egress:
-    """A way out. `why_not`: why commands have none after all; empty while they have. `socket` is None where none is
-    needed."""
+    """A way out. `kept`: indexes whose credentials the build gets. `why_not`: why commands have no way out after all;
+    empty while they have. `socket` is None where none is needed."""
 
     proxy: Proxy
     socket: Path | None
     forwarder: tuple[str, ...]
     indexes: Indexes = field(default_factory=Indexes)
     env: Mapping[str, str] = field(default_factory=dict)
+    kept: tuple[str, ...] = ()
     why_not: str = ""
     _logged: set[str] = field(default_factory=set)
 
@@ -51,7 +55,7 @@ class Egress:
 
     def check(self, sandbox: Sandbox) -> None:
         """Find out whether commands of this sandbox have the way out; else `why_not` says why."""
-        done = sandbox.run(self.forwarder, timeout=SECONDS, cwd="/", merge_stderr=True)
+        done = believed_here(sandbox, lambda: sandbox.run(self.forwarder, timeout=SECONDS, cwd="/", merge_stderr=True))
         if done.exit_code:
             said = done.text.strip().rpartition("\n")[2]
             self.why_not = f"its sandbox cannot use a socket of this machine ({said[:200]}; {HELP})"
@@ -92,6 +96,10 @@ class Egress:
             say(self.first_line())
             for index in self.proxy.allowed.unread:
                 say(f"no page of the index {index}: builds may not know all hosts of its files")
+            for index in self.kept:
+                say(
+                    f"the build gets the credentials of {index}, whose pages name files by https: use a read-only token"
+                )
         try:
             yield
         except BuildFailed as error:
@@ -112,10 +120,11 @@ def open_egress(backend: Backend, hosts: Sequence[str] = (), *, npm: bool = Fals
     `npm`: also to npm's registry. Raises `SourceError` for what is not a host."""
     registry, indexes = npm_registry() if npm else None, configured()
     allowed = allowed_for(indexes, hosts, os.environ, registry=registry)
+    taken = take_out(indexes, os.environ)
     forwarder = (backend.python, "-I", "-S", "-B", FORWARDER, SOCKET)
-    with scratch() as folder, serving(Proxy(allowed), folder / "egress.sock", backend.owner()) as proxy:
-        env = {"npm_config_registry": registry} if registry else {}
-        yield Egress(proxy, folder / "egress.sock", forwarder, indexes, env)
+    with scratch() as folder, serving(Proxy(allowed, taken.secrets), folder / "egress.sock", backend.owner()) as proxy:
+        env = {**taken.env, **({"npm_config_registry": registry} if registry else {})}
+        yield Egress(proxy, folder / "egress.sock", forwarder, taken.inside, env, taken.kept)
 
 
 @contextmanager

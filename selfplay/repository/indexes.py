@@ -1,9 +1,8 @@
 """The package indexes that the user configured for pip or uv, read from the same places as those tools do.
 
 The environment wins over pip's configuration files, uv's variables over pip's. Without any, the tools' own default is
-used; no index is named here. Credentials in an index URL reach the build sandbox, whose code could read them: use a
-read-only token. (Our proxy could add them outside only to plain http; what https carries it cannot change.) Passwords
-of the user's own proxies stay outside: `upstream.py` reads them.
+used; no index is named here. Credentials in an index URL stay outside of builds where that can be (`credentials.py`
+says where), and so do passwords of the user's own proxies (`upstream.py` reads them).
 """
 
 import os
@@ -69,11 +68,16 @@ def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
         env["UV_INDEX_STRATEGY"] = "unsafe-best-match"  # pip's meaning of "extra"
     if links:
         env |= {"UV_FIND_LINKS": ",".join(links), "PIP_FIND_LINKS": " ".join(links)}
-    bundle = next((Path(os.environ[name]) for name in CERTIFICATES if os.environ.get(name)), None)
-    if bundle and bundle.is_file():
+    bundle = Path(trusted(os.environ))
+    if bundle.is_file():
         mounts[CA_INSIDE] = Mount(bundle, CA_INSIDE)
         env |= dict.fromkeys((*CERTIFICATES, "GIT_SSL_CAINFO"), CA_INSIDE)
     return env, tuple(mounts.values())
+
+
+def trusted(environ: Mapping[str, str]) -> str:
+    """The bundle of certificates that the user set; empty for the system's."""
+    return next((environ[name] for name in CERTIFICATES if environ.get(name)), "")
 
 
 def _local(location: str) -> Path | None:

@@ -19,6 +19,7 @@ from selfplay import host
 from selfplay.answers import answer
 from selfplay.repository.errors import NoInterpreter
 from selfplay.sandbox import Backend, World
+from selfplay.sandbox.killed import believed_here
 
 QUERY = "import json,sys; print(json.dumps([sys.version.split()[0].rstrip('+'), sys.base_prefix, sys.executable]))"
 FOLDERS = ("/usr/bin", "/usr/local/bin")
@@ -113,13 +114,16 @@ def found_inside(backend: Backend) -> tuple[Interpreter, ...]:
     found: dict[str, Interpreter] = {}
     deadline = time.monotonic() + INSIDE_SECONDS
     with backend.open(World()) as sandbox:
-        listed = sandbox.run(LISTED, timeout=INSIDE_SECONDS).stdout.decode("utf-8", "replace")
+        seen = believed_here(sandbox, lambda: sandbox.run(LISTED, timeout=INSIDE_SECONDS), 2)
+        listed = seen.stdout.decode("utf-8", "replace")
         names = dict.fromkeys(line for line in listed.splitlines() if INSIDE.fullmatch(line))
         for name in list(names)[:MOST_INSIDE]:
             left = deadline - time.monotonic()
             if left <= 0:
                 break
-            done = sandbox.run([name, "-I", "-S", "-c", QUERY], timeout=left)
+            done = believed_here(
+                sandbox, functools.partial(sandbox.run, [name, "-I", "-S", "-c", QUERY], timeout=left), 2
+            )
             with contextlib.suppress(ValueError):
                 version, _, executable = answer(tuple[str, str, str], done.stdout)
                 found.setdefault(version, Interpreter(version, Path(executable), None))

@@ -3,9 +3,15 @@
 import asyncio
 import contextlib
 import logging
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 
+from selfplay.repository.credentials import READING, Secret
 from selfplay.repository.hosts import Address, Allowed
+from selfplay.repository.indexes import trusted
 from selfplay.repository.requested import Refused, Request, parse
 from selfplay.repository.tls_name import checked_beginning
 from selfplay.repository.upstream import NotThere, Streams, Unreachable, reach, upstream_for
@@ -19,11 +25,13 @@ log = logging.getLogger(__name__)
 
 
 class Proxy:
-    """Serves connections of one build. `refused`: hosts that were asked for and are not allowed; `failed`: allowed
-    ones that could not be reached, and why. Both hold the first `MOST_KEPT`."""
+    """Serves connections of one build. `secrets`: what it adds to requests for an index. `refused`: hosts that were
+    asked for and are not allowed; `failed`: allowed ones that could not be reached, and why. Both hold the first
+    `MOST_KEPT`."""
 
-    def __init__(self, allowed: Allowed) -> None:
+    def __init__(self, allowed: Allowed, secrets: Mapping[Address, Secret] | None = None) -> None:
         self.allowed = allowed
+        self._secrets = secrets or {}
         self.refused: dict[Address, str] = {}
         self.failed: dict[Address, str] = {}
         self._open = 0
@@ -48,12 +56,15 @@ class Proxy:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = parse(await _head(reader))
-        far_reader, far_writer = far = await self._reach(request)
+        secret = None if request.tunnel else self._secrets.get(request.address)
+        if secret:
+            request = _with(request, secret)
+        far_reader, far_writer = far = await self._reach(request, tls=secret is not None and secret.tls)
         try:
             if request.tunnel:
                 await self._tunnel(request.address, (reader, writer), far)
                 return
-            upstream = upstream_for(request.address, tunnel=False)
+            upstream = None if secret and secret.tls else upstream_for(request.address, tunnel=False)
             far_writer.write(request.head(upstream.authorization if upstream else None, absolute=bool(upstream)))
             await _copy(reader, far_writer, request.body)
             async with asyncio.timeout(IDLE_SECONDS) as idle:
@@ -74,20 +85,43 @@ class Proxy:
         if refused.asked and len(self.refused) < MOST_KEPT:
             self.refused.setdefault(refused.asked, refused.sentence)
 
-    async def _reach(self, request: Request) -> Streams:
-        """Streams for an allowed host. Raises `Refused`. No name is looked up before it is known to be allowed."""
+    async def _reach(self, request: Request, *, tls: bool = False) -> Streams:
+        """Streams for an allowed host, `tls` inside them. Raises `Refused`. No name is looked up before it is known to
+        be allowed."""
         address = request.address
         if address not in self.allowed:
             raise Refused(403, f"this build may not reach {address}: it is no package index", address)
         try:
-            upstream = upstream_for(address, tunnel=request.tunnel)
-            return await reach(address, self.allowed, upstream, tunnel=request.tunnel)
+            tunnel = request.tunnel or tls
+            streams = await reach(address, self.allowed, upstream_for(address, tunnel=tunnel), tunnel=tunnel)
+            return await _secured(streams, address) if tls else streams
         except NotThere as error:
             raise Refused(403, f"this build may not reach it: {error}", address) from error
         except Unreachable as error:
             if len(self.failed) < MOST_KEPT:
                 self.failed[address] = str(error)
             raise Refused(502, str(error)) from error
+
+
+def _with(request: Request, secret: Secret) -> Request:
+    """The request with an index's credentials in place of any of its own. Raises `Refused` for one that changes the
+    index."""
+    if request.method not in READING:
+        raise Refused(405, "builds may only read from an index that has credentials")
+    others = tuple((name, value) for name, value in request.headers if name != "authorization")
+    return replace(request, headers=(*others, ("authorization", secret.authorization)))
+
+
+async def _secured(streams: Streams, address: Address) -> Streams:
+    """The same streams with TLS inside. Raises `Unreachable`."""
+    context = ssl.create_default_context(cafile=trusted(os.environ) or None)
+    try:
+        async with asyncio.timeout(HEAD_SECONDS):
+            await streams[1].start_tls(context, server_hostname=address.host)
+    except (OSError, TimeoutError) as error:
+        streams[1].close()
+        raise Unreachable(f"{address} cannot be spoken to by TLS: {error}") from error
+    return streams
 
 
 async def _head(reader: asyncio.StreamReader) -> bytes:

@@ -13,11 +13,18 @@ from pathlib import Path
 
 import requests
 from packaging.version import InvalidVersion, Version
-from pypi_simple import DistributionPackage, NoSuchProjectError, PyPISimple, UnsupportedContentTypeError
+from pypi_simple import (
+    PYPI_SIMPLE_ENDPOINT,
+    DistributionPackage,
+    NoSuchProjectError,
+    PyPISimple,
+    UnsupportedContentTypeError,
+)
 from pypi_simple.errors import DigestMismatchError, NoDigestsError
 
 from selfplay.repository.errors import SourceError
 from selfplay.repository.gitdir import GitDir
+from selfplay.repository.index_session import IndexSession
 from selfplay.repository.indexes import configured
 from selfplay.repository.reading import ARCHIVES, Order, Release
 from selfplay.repository.source import PypiSource
@@ -69,14 +76,22 @@ def _make(downloads: Path) -> None:
 
 
 def _client() -> PyPISimple:
-    index = configured().default
-    return PyPISimple(endpoint=index.rstrip("/") + "/") if index else PyPISimple()
+    endpoint = (configured().default or PYPI_SIMPLE_ENDPOINT).rstrip("/") + "/"
+    return PyPISimple(endpoint, session=IndexSession(endpoint))
+
+
+def _packages(client: PyPISimple, name: str) -> list[DistributionPackage]:
+    """The files that the index's page of a project names, which may be asked for from now on."""
+    packages = list(client.get_project_page(name, timeout=TIMEOUT).packages)
+    assert isinstance(client.s, IndexSession)
+    client.s.allow(package.url for package in packages)
+    return packages
 
 
 def list_sdists(client: PyPISimple, source: PypiSource) -> dict[Version, DistributionPackage]:
     """Version -> its sdist (the most common archive kind when there are several)."""
     try:
-        page = client.get_project_page(source.name, timeout=TIMEOUT)
+        packages = _packages(client, source.name)
     except NoSuchProjectError as error:
         raise SourceError(f"{source}: the package index has no project {source.name!r}") from error
     except (requests.RequestException, UnsupportedContentTypeError) as error:
@@ -85,7 +100,7 @@ def list_sdists(client: PyPISimple, source: PypiSource) -> dict[Version, Distrib
             "Check the network and the index configured for pip or uv.",
         ) from error
     sdists: dict[Version, DistributionPackage] = {}
-    for package in page.packages:
+    for package in packages:
         if package.package_type != "sdist" or not package.version or not package.filename.endswith(ENDINGS):
             continue
         try:
@@ -116,12 +131,12 @@ def fetch_wheel(name: str, version: str, sha256: str, downloads: Path) -> Path:
     _make(downloads)
     with _client() as client:
         try:
-            page = client.get_project_page(name, timeout=TIMEOUT)
+            packages = _packages(client, name)
         except (requests.RequestException, NoSuchProjectError, UnsupportedContentTypeError) as error:
             raise SourceError(
                 f"{name} cannot be fetched: {error}", "Check the network and the index configured for pip or uv."
             ) from error
-        wheels = [p for p in page.packages if p.package_type == "wheel" and p.version == version]
+        wheels = [p for p in packages if p.package_type == "wheel" and p.version == version]
         wanted = [package for package in wheels if package.digests.get("sha256") == sha256]
         if not wanted:
             raise SourceError(f"the package index has no wheel of {name} {version} with SHA-256 {sha256}")

@@ -33,6 +33,7 @@ from selfplay.repository.reading import (
 )  # fmt: skip
 from selfplay.repository.unpack import Bounds, bring_out
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Mount, Sandbox, World, open_backend
+from selfplay.sandbox.killed import believed_here
 from selfplay.sandbox.machine import fitting
 
 LIMITS = Limits(memory_bytes=4096 * MIB, disk_bytes=3072 * MIB, processes=128)
@@ -96,7 +97,7 @@ class Quarantine:
 
     def _run(self, what: str, stdin: bytes) -> None:
         command = [self.python, "-I", "-S", "-B", PROGRAM, what]
-        done = self.sandbox.run(command, timeout=READ_SECONDS, stdin=stdin)
+        done = believed_here(self.sandbox, lambda: self.sandbox.run(command, timeout=READ_SECONDS, stdin=stdin))
         if done.exit_code != 0 or done.timed_out:
             raise SourceError(f"{self.shown} cannot be read: {why(done)}", "Name a part of it, or another release.")
 

@@ -7,11 +7,12 @@ A sandbox that was lost (`SandboxLost`: it died, or nothing in it answers any mo
    sandbox along.
 3. After a second loss in a row, without a finished job in between, nothing is started for a while, then for longer: an
    engine may be coming back. `LOST_SANDBOXES` of them end the run with the reason; what was stored stays.
-4. A job that was lost `TRIES` times is then played alone. If it is lost `ALONE` times so, and other jobs have finished
-   since its first loss or a sandbox in which nothing happens lives on, it is lost by its own doing. It is set aside:
-   named and counted as one that could not be played, and not tried again by a resumed run either. That is believed only
-   once another job has finished or none is left: when `SET_ASIDE` in a row would be set aside, the machine is to blame,
-   the run ends, and the next one tries all of them again.
+4. A job that was lost `TRIES` times is then played alone. After each loss a sandbox in which nothing happens has to
+   live `CONTROL` times as long: if that is lost too, somebody kills here, and the job is not to blame. If the job is
+   lost `ALONE` times in a row where the idle ones live, it is lost by its own doing. It is set aside: named and counted
+   as one that could not be played, and not tried again by a resumed run either. That is believed only once another job
+   has finished or none is left: when `SET_ASIDE` in a row would be set aside, the machine is to blame, the run ends,
+   and the next one tries all of them again.
 5. A limit that was met inside twice is the job's doing at once, and for an episode a result like any other. So is a
    script that is killed at every try where a program that does nothing lives on (`workbench/running.py`).
 6. A sandbox that cannot be started, or refuses to go on, counts as a lost one.
@@ -37,7 +38,7 @@ LOST_SANDBOXES = 8
 """Losses in a row that end the run."""
 UNANSWERED = 8
 """The same for jobs whose model did not answer."""
-TRIES, ALONE = 4, 2
+TRIES, ALONE = 4, 3
 """Losses of one job after which it is played alone, and those so played after which it is set aside."""
 TOGETHER = 5.0
 """Seconds: the sandboxes of a launcher die at once, but what waits for them notices in turn."""
@@ -47,8 +48,9 @@ SET_ASIDE = 8
 """Jobs in a row that could not be played."""
 PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds: the pause after the second loss in a row, doubled each time, and the longest one."""
-CONTROL_SECONDS = 2.0
-"""How long a sandbox in which nothing happens must live, to show that sandboxes can."""
+CONTROL, LEAST_CONTROL, LONGEST_CONTROL = 2.0, 2.0, 60.0
+"""How many times as long as the lost job a sandbox in which nothing happens must live, to show that sandboxes can; in
+seconds, the least and the longest."""
 RESUMES = "The run can be resumed."
 
 
@@ -67,15 +69,15 @@ def pause_after(row: int) -> float:
 
 @dataclass
 class Entry(Generic[J]):
-    """A job, how often it was lost, at all and while it was played alone, and how many jobs had finished when it first
-    was. `began`: how many losses the run had seen when it was last started."""
+    """A job, how often it was lost, and how often in a row while it was played alone and an idle sandbox lived. `began`
+    and `since`: how many losses the run had seen when it was last started, and when that was."""
 
     job: J
     lost: int = 0
     lost_alone: int = 0
     limits: int = 0
-    finished: int = 0
     began: int = 0
+    since: float = field(default_factory=time.monotonic)
 
     @property
     def alone(self) -> bool:
@@ -88,14 +90,13 @@ class Losses(Generic[J, R]):
     """The losses of one loop.
 
     `unplayed`: the result of a job that is set aside, from the job and its last error; None where that ends the loop.
-    `control`: plays a sandbox in which nothing happens. `played_again`: told of every job that is played again since
-    its sandbox was lost.
+    `control`: plays a sandbox in which nothing happens for so many seconds. `played_again`: told of every job that is
+    played again since its sandbox was lost.
     """
 
     unplayed: Callable[[J, SelfplayError], R] | None = None
-    control: Callable[[], Awaitable[None]] | None = None
+    control: Callable[[float], Awaitable[None]] | None = None
     played_again: Callable[[SelfplayError], None] = lambda error: None
-    _finished: int = 0
     _seen: int = 0
     _row: int = 0
     _when: float = 0.0
@@ -105,7 +106,7 @@ class Losses(Generic[J, R]):
 
     def begin(self, entry: Entry[J]) -> None:
         """The job is started."""
-        entry.began = self._seen
+        entry.began, entry.since = self._seen, time.monotonic()
 
     def hold(self) -> float:
         """Seconds for which nothing may be started."""
@@ -113,7 +114,6 @@ class Losses(Generic[J, R]):
 
     def finish(self) -> None:
         """A job finished."""
-        self._finished += 1
         self._row, self._unanswered, self._ready = 0, 0, 0.0
 
     def believed(self) -> list[tuple[J, R]]:
@@ -155,35 +155,37 @@ class Losses(Generic[J, R]):
 
     async def _by_itself(self, entry: Entry[J], error: SandboxError) -> bool:
         """Whether the job brings its losses about."""
-        if not entry.lost:
-            entry.finished = self._finished
-        entry.lost_alone += entry.alone
+        alone = entry.alone
         entry.lost += 1
         entry.limits += isinstance(error, SandboxLost) and error.cause is Cause.LIMIT
         if entry.limits >= LIMITS:
             return True
-        if entry.lost_alone < ALONE:
+        if not alone:
             return False
-        return self._finished > entry.finished or await self._lives()
+        lives = await self._lives(CONTROL * (time.monotonic() - entry.since))
+        entry.lost_alone = entry.lost_alone + 1 if lives else 0
+        return entry.lost_alone >= ALONE
 
-    async def _lives(self) -> bool:
-        """Whether a sandbox in which nothing happens lives."""
+    async def _lives(self, seconds: float) -> bool:
+        """Whether a sandbox in which nothing happens lives so long."""
         if self.control is None:
             return False
         try:
-            await self.control()
+            await self.control(min(max(seconds, LEAST_CONTROL), LONGEST_CONTROL))
         except SandboxError:
             return False
         self._row = 0
         return True
 
 
-def control_in(pool: Pool, workers: Workers) -> Callable[[], Awaitable[None]]:
+def control_in(pool: Pool, workers: Workers) -> Callable[[float], Awaitable[None]]:
     """The control of a loop that plays in seats of this pool. It raises `SandboxError` when its sandbox is lost."""
 
-    async def play() -> None:
+    async def play(seconds: float) -> None:
         async with pool.lease() as lease, workers.entered(lease.open(World())) as sandbox:
-            await workers.run(sandbox.run, ["sleep", str(CONTROL_SECONDS)], timeout=10 * CONTROL_SECONDS)
+            done = await workers.run(sandbox.run, ["sleep", f"{seconds:.2f}"], timeout=seconds + LONGEST_CONTROL)
+            if done.exit_code:
+                raise SandboxLost("a program that does nothing was killed", cause=Cause.OUTSIDE)
 
     return play
 

@@ -16,9 +16,10 @@ from selfplay.sandbox.ceilings import check_ceilings, descriptors, raise_own
 from selfplay.sandbox.identity import identity, slots
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
-from selfplay.sandbox.probe import namespace_remedy, probe
+from selfplay.sandbox.probe import probe
 from selfplay.sandbox.programs import find_programs, version
 from selfplay.sandbox.protocol import IsolationUnavailable, Limits, Sandbox, World
+from selfplay.sandbox.remedies import namespace_remedy
 
 REST_SECONDS = 5.0
 """Longer than the pause between two commands of a script; waking takes about as long as a model's first token."""

@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from selfplay.sandbox.protocol import Backend, Cause, Completed, Limits, SandboxLost, World
+from selfplay.sandbox.protocol import Backend, Cause, Completed, Limits, Sandbox, SandboxLost, World
 
 PAUSES = (0.0, 0.5, 1.0, 2.0)
 """Seconds before each try of what is killed. One that comes back is believed after the last of them."""
@@ -44,13 +44,28 @@ def believed(start: Callable[[], Completed], backend: Backend, world: World, lim
     return done
 
 
+def believed_here(sandbox: Sandbox, start: Callable[[], Completed], tries: int = len(PAUSES)) -> Completed:
+    """As `believed`, for a command that may be started again in the same sandbox."""
+    for pause in PAUSES[:tries]:
+        time.sleep(pause)
+        done = start()
+        if not was_killed(done):
+            return done
+    _refuse_dangerous(sandbox, done.seconds)
+    return done
+
+
 def refuse_dangerous_place(backend: Backend, world: World, limits: Limits, seconds: float) -> None:
     """Whether something kills here: a program that does nothing must live as long, several times over.
 
     Raises `SandboxLost` when it is killed: what was killed beside it need not have done it itself."""
-    lasting = min(max(seconds, LEAST_SECONDS), MOST_SECONDS)
     with backend.open(world, limits) as sandbox:
-        for _ in range(CONTROLS):
-            done = sandbox.run(["bash", "-c", f"sleep {lasting:.2f} & wait $!"], timeout=lasting + MOST_SECONDS)
-            if done.exit_code != 0:
-                raise SandboxLost("programs are killed here that do nothing", cause=Cause.OUTSIDE)
+        _refuse_dangerous(sandbox, seconds)
+
+
+def _refuse_dangerous(sandbox: Sandbox, seconds: float) -> None:
+    lasting = min(max(seconds, LEAST_SECONDS), MOST_SECONDS)
+    for _ in range(CONTROLS):
+        done = sandbox.run(["bash", "-c", f"sleep {lasting:.2f} & wait $!"], timeout=lasting + MOST_SECONDS)
+        if done.exit_code != 0:
+            raise SandboxLost("programs are killed here that do nothing", cause=Cause.OUTSIDE)

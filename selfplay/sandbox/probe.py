@@ -19,8 +19,18 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from selfplay.sandbox import canary, owners
+from selfplay.sandbox.killed import unless_killed
 from selfplay.sandbox.live import LiveSandbox
-from selfplay.sandbox.protocol import MIB, IsolationUnavailable, Limits, Mount, SandboxError, SandboxLost, World
+from selfplay.sandbox.protocol import (
+    MIB,
+    Completed,
+    IsolationUnavailable,
+    Limits,
+    Mount,
+    SandboxError,
+    SandboxLost,
+    World,
+)
 
 TRIES = 3  # the canary may be lost to somebody else's kill
 LIMITS = Limits(memory_bytes=256 * MIB, disk_bytes=16 * MIB, processes=24, cpus=1.0)
@@ -173,7 +183,7 @@ def require(holds: bool, broken: str) -> None:
 def check_from_inside(backend: Probed[Started], sandbox: Started, traps: Traps) -> Iterator[str]:
     """What the canary could do."""
     arguments = ["look", str(traps.port), traps.abstract, str(traps.secret)]
-    done = sandbox.run(canary_command(backend, *arguments), timeout=SECONDS)
+    done = unless_killed(sandbox.run(canary_command(backend, *arguments), timeout=SECONDS), "the canary")
     require(done.exit_code == 0, f"the canary failed: {done.text[-500:]}")
     found = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())
     for name, broken in REFUSED.items():
@@ -195,18 +205,23 @@ def check_tree(traps: Traps) -> None:
 
 
 def check_kill(backend: Probed[Started], sandbox: Started, traps: Traps) -> None:
-    """A process that has left its session twice dies with the sandbox: the lock it holds becomes free."""
+    """A process that has left its session twice dies with the sandbox: the lock it holds becomes free. The canary that
+    left it waits for ever, unless somebody kills it."""
+
+    ended: list[Completed] = []
 
     def linger() -> None:
         with contextlib.suppress(SandboxError):
-            sandbox.run(canary_command(backend, "linger"), timeout=SECONDS)
+            ended.append(sandbox.run(canary_command(backend, "linger"), timeout=SECONDS))
 
     thread = threading.Thread(target=linger, name="selfplay-probe")
     thread.start()
     try:
         deadline = time.monotonic() + SECONDS
         while free(traps.lock):
-            require(time.monotonic() < deadline and thread.is_alive(), "the canary cannot leave a process behind")
+            for done in ended:
+                unless_killed(done, "the canary")
+            require(time.monotonic() < deadline and not ended, "the canary cannot leave a process behind")
             time.sleep(0.001)
     finally:
         sandbox.close()
@@ -225,26 +240,3 @@ def free(lock: Path) -> bool:
 
 def canary_command(backend: Probed[Started], *arguments: str) -> list[str]:
     return [backend.python, "-I", "-S", "-B", "/canary.py", *arguments]
-
-
-def namespace_remedy() -> str:
-    """What to do where namespaces cannot be made, based on this machine's settings."""
-    settings = {
-        "kernel.unprivileged_userns_clone": ("0", "sysctl kernel.unprivileged_userns_clone=1"),
-        "user.max_user_namespaces": ("0", "sysctl user.max_user_namespaces=15000"),
-        "kernel.apparmor_restrict_unprivileged_userns": (
-            "1",
-            "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile that grants bwrap `userns`",
-        ),
-    }
-    for name, (bad, command) in settings.items():
-        path = Path("/proc/sys", *name.split("."))
-        with contextlib.suppress(OSError):
-            if path.read_text().strip() == bad:
-                return f"User namespaces are switched off. As root: {command}."
-    if any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")):
-        return (
-            "This is a container that may not make namespaces. Use the host, or run it with "
-            "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined --cap-add SYS_ADMIN`."
-        )
-    return f"Needed: Linux 5.14 or newer (this is {os.uname().release}) with user namespaces, on x86_64 or aarch64."

@@ -1,4 +1,5 @@
-"""Reads files out of the sandbox of one run, within one budget: whatever a run leaves, the host's memory holds it."""
+"""Reads files out of the sandbox of one run, within one budget: whatever a run leaves, the host's memory holds it. Test
+files of the original, which a stranger wrote, are read within such a budget too (`oracle/originals.py`)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,6 +9,7 @@ from selfplay.sandbox import MIB, WORKDIR, Sandbox, SandboxError, SandboxGone
 
 MOST_BYTES, MOST_FILES = 64 * MIB, 5_000
 """Of all files that are read out of one run's sandbox."""
+WHOLE = f"{MOST_BYTES // MIB} MiB in {MOST_FILES:,} files"
 MOST_COMPILED = 8 * MIB
 ASK_SECONDS = 60.0
 _ASK = """
@@ -27,10 +29,15 @@ class ReadTooMuch(SandboxError):
 
 @dataclass
 class Budget:
-    """What may still be read out of one run's sandbox."""
+    """What may still be read out of one run's sandbox, or of one bug's original."""
 
     size: int = MOST_BYTES
     files: int = MOST_FILES
+
+    def take(self, size: int) -> bool:
+        """Count one more file; returns whether it still fits."""
+        self.size, self.files = self.size - size, self.files - 1
+        return self.size >= 0 and self.files >= 0
 
     def read(self, sandbox: Sandbox, path: str, most: int = 16 * MIB) -> bytes | None:
         """The content of a file; None where there is none, or none that can be read and has at most `most` bytes.
@@ -41,10 +48,8 @@ class Budget:
             raise
         except (FileNotFoundError, SandboxError):
             return None
-        self.size, self.files = self.size - len(data), self.files - 1
-        if self.size < 0 or self.files < 0:
-            whole = f"{MOST_BYTES // MIB} MiB in {MOST_FILES:,} files"
-            raise ReadTooMuch(f"it left more than what is read out of a sandbox, which is {whole}")
+        if not self.take(len(data)):
+            raise ReadTooMuch(f"it left more than what is read out of a sandbox, which is {WHOLE}")
         return data
 
 

@@ -8,9 +8,9 @@ import pytest
 from selfplay.artifact.reading import (
     ForeignError,
     MissingError,
-    folder_below,
+    ensured_folder,
+    existing_folder,
     listed_below,
-    made_below,
     read_below,
     read_named,
 )
@@ -78,13 +78,13 @@ def test_a_file_that_the_user_names_may_be_a_link_or_a_shells_pipe(run: Path, tm
 
 def test_folders_are_folders(run: Path, tmp_path: Path) -> None:
     (run / "link").symlink_to(tmp_path)
-    assert folder_below(run, "bugs") == run / "bugs" and folder_below(run, "bugs", "none") is None
+    assert existing_folder(run, "bugs") == run / "bugs" and existing_folder(run, "bugs", "none") is None
     for names in (("link",), ("link", "run"), ("bugs", "file")):
         with pytest.raises(ForeignError, match="is not a folder"):
-            folder_below(run, *names)
+            existing_folder(run, *names)
         with pytest.raises(ForeignError, match="is not a folder"):
-            made_below(run, *names, "new")
-    assert made_below(run, "attempts", "b.1").is_dir() and not (tmp_path / "new").exists()
+            ensured_folder(run, *names, "new")
+    assert ensured_folder(run, "attempts", "b.1").is_dir() and not (tmp_path / "new").exists()
 
 
 def test_a_folder_is_listed_up_to_a_bound(run: Path) -> None:

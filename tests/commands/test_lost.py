@@ -2,6 +2,8 @@
 
 import random
 import shutil
+import threading
+import traceback
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,38 @@ def test_agents_killed_during_the_gold_attempts_leave_every_one_resolved(backend
     assert killing.struck == 5 and len(made) == 12 and all(one.resolved for one in made)
     assert summary["figures"]["played_again"] == 5 and summary["figures"]["unplayed"] == {}
     assert list(lost_lines(summary["figures"])) == ["5 jobs were played again since their sandbox was lost"]
+
+
+def once_for_each_step() -> Choice:
+    """Strike the first request of every line in `commands` that uses a sandbox outside of the loop: there are those in
+    the main thread, and those that a later version adds."""
+    seen: set[tuple[str, int]] = set()
+
+    def choose(number: int, command: str) -> bool:
+        frames = traceback.extract_stack() if threading.current_thread() is threading.main_thread() else []
+        lines = [(one.filename, one.lineno or 0) for one in frames if "/selfplay/commands/" in one.filename]
+        hit = bool(lines) and lines[-1] not in seen
+        seen.update(lines[-1:])
+        return hit
+
+    return choose
+
+
+@pytest.mark.slow
+def test_no_step_outside_of_the_loop_ends_a_run(
+    backend: Backend, finished: tuple[Path, Done], shop: Path, run: Path, tmp_path: Path
+) -> None:
+    """On the code before, a kill while the original was written ended the curriculum."""
+    killing = Killing(backend, once_for_each_step())
+    order = Order(str(shop), tmp_path / "new", 4, seed=3, workers=2)
+    run_campaign(order, killing, Quiet())  # type: ignore[arg-type]
+    assert killing.struck >= 2 and hashes(order.out) == hashes(finished[0])
+    assert not [path.name for path in order.out.iterdir() if path.name.startswith(".orig")]
+    killing = Killing(backend, once_for_each_step())
+    summary = run_solve(SolveOrder(run, 1, "gold", workers=2), killing, Quiet())  # type: ignore[arg-type]
+    assert killing.struck >= 1 and summary["figures"]["played_again"] >= 1
+    with read_pool(run) as pool:
+        assert [one.resolved for one in pool.attempts.all()] == [True] * 4
 
 
 def hashes(out: Path) -> list[str]:

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import stat
-import subprocess
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,19 +15,18 @@ import pytest
 import stub_index
 from hostile_builds import Attack
 from hostile_environments import ATTACKS
+from ordinary_user import ORDINARY_ID, by_root, place_of, tests_as
 from repository_fixtures import write
 from table_rows import rows
 
 from selfplay.repository import BuildFailed, Prepared, building, environment, prepare
 from selfplay.sandbox import MIB, Backend, Limits, open_backend
-from selfplay.sandbox.programs import find_interpreter
 
 LIMITS = Limits(memory_bytes=1024 * MIB, disk_bytes=128 * MIB, processes=128, output_bytes=MIB)
 """A real build's are larger; the attacks are the same, and take less time."""
 TRACKED = dict.fromkeys(("kept", "linked", "other", "piped", "gone", "folder/inside"), "tracked\n")
 MARK = "a secret of the host"
 LIBRARY = Path("/usr/lib/python3/dist-packages")
-ORDINARY_ID = 64991
 
 
 @pytest.fixture(scope="module", params=["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
@@ -115,35 +113,16 @@ def test_the_cache_is_usable_after_all_of_them(
 
 @pytest.mark.attacks
 @pytest.mark.timeout(1200)
-@pytest.mark.skipif(os.getuid() != 0, reason="these tests already run as an ordinary user")
-def test_an_ordinary_user_is_as_safe(tmp_path_factory: pytest.TempPathFactory) -> None:
+@by_root
+def test_an_ordinary_user_is_as_safe() -> None:
     """The attacks on bubblewrap, by a user who is not root and has no control group."""
-    python, prefix = find_interpreter()
     root, packages = Path(__file__).parents[2], Path(sysconfig.get_path("purelib"))
-    needed = (root, packages, *((prefix,) if prefix else ()))
-    if not all(readable_by_all(folder) for folder in needed):
-        pytest.skip("an ordinary user may not read this interpreter, its packages or this checkout")
-    place = Path("/var/tmp") / f"selfplay-builds-{os.getpid()}"
-    place.mkdir()
-    os.chown(place, ORDINARY_ID, ORDINARY_ID)
-    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "bubblewrap and not ordinary"]
-    command += ["-o", "addopts=--import-mode=importlib"]  # the project's make it too quiet to say what passed
-    command += [f"--basetemp={place}/tmp", __file__]
     kept = {name: os.environ[name] for name in ("SELFPLAY_ABUSE_TABLE",) if name in os.environ}
-    env = {"PATH": "/usr/bin:/bin", "HOME": str(place), "PYTHONPATH": f"{root}:{packages}", "LANG": "C.UTF-8", **kept}
-    try:
-        done = subprocess.run(
-            command, cwd=root, env=env, user=ORDINARY_ID, group=ORDINARY_ID, extra_groups=[], capture_output=True,
-            text=True, timeout=1100,
-        )  # fmt: skip
-    finally:
-        subprocess.run(["rm", "-rf", place], check=True)
+    asked = ["-k", "bubblewrap and not ordinary", "-o", "addopts=--import-mode=importlib", __file__]  # else too quiet
+    with place_of(ORDINARY_ID) as place:
+        done = tests_as(ORDINARY_ID, place, asked, path=(root, packages), cwd=root, timeout=1100, env=kept)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]
     assert f"{len(ATTACKS) + 1} passed" in done.stdout, done.stdout
-
-
-def readable_by_all(folder: Path) -> bool:
-    return all(path.stat().st_mode & 0o005 == 0o005 for path in (folder, *folder.parents))
 
 
 def around(secret: Path) -> list[tuple[str, int, int]]:

@@ -12,12 +12,12 @@ from selfplay.repository.hosts import (
     Address,
     Allowed,
     address_of,
-    allowed_for,
     here,
     host_names,
     parse_host,
     recorded_hosts,
 )
+from selfplay.repository.index_pages import allowed_for
 from selfplay.repository.indexes import Indexes
 
 
@@ -97,7 +97,7 @@ def test_an_index_and_the_hosts_of_its_files_are_allowed() -> None:
 
 def test_a_public_index_cannot_lead_builds_to_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     links = {Address("127.0.0.1", 6379), Address("169.254.169.254", 80), Address("files.example", 443)}
-    monkeypatch.setattr("selfplay.repository.hosts._links", lambda *_, **__: links)
+    monkeypatch.setattr("selfplay.repository.index_pages._links", lambda *_, **__: links)
     found = allowed_for(Indexes("https://index.example/simple"), (), {})
     assert found.named == {Address("index.example", 443)} and found.linked == {Address("files.example", 443)}
 
@@ -124,7 +124,7 @@ def test_find_links_pages_and_an_index_that_does_not_answer() -> None:
 
 def test_no_index_configured_means_the_tools_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its name is a library's constant."""
-    monkeypatch.setattr("selfplay.repository.hosts._links", lambda *_, **__: ())
+    monkeypatch.setattr("selfplay.repository.index_pages._links", lambda *_, **__: ())
     assert allowed_for(Indexes(), (), {}).named == {address_of(PYPI_SIMPLE_ENDPOINT)}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 import pytest
+from killing import Killing, kill_inside, running
 
 from selfplay.errors import SelfplayError
 from selfplay.rollout import losses
@@ -16,6 +17,7 @@ from selfplay.rollout.losses import (
     LOST_SANDBOXES,
     SET_ASIDE,
     TRIES,
+    Entry,
     Losses,
     again,
     control_in,
@@ -38,11 +40,11 @@ def aside(job: int, error: SelfplayError) -> str:
     return f"could not be played: {error.message}"
 
 
-async def lives() -> None:
+async def lives(seconds: float) -> None:
     """The control of a machine whose sandboxes live."""
 
 
-async def dies() -> None:
+async def dies(seconds: float) -> None:
     raise SandboxLost("died too")
 
 
@@ -204,16 +206,78 @@ def test_but_not_for_ever(error: SandboxError, kind: type[Exception], times: int
     assert len(tries) == times
 
 
-def test_the_control_is_a_real_sandbox(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(losses, "CONTROL_SECONDS", 0.05)
-
+def test_the_control_is_a_real_sandbox(backend: Backend) -> None:
     async def main() -> None:
         with Workers(1) as workers:
-            await control_in(Pool(backend), workers)()
+            await control_in(Pool(backend), workers)(0.05)
 
     asyncio.run(main())
     with backend.open(World()) as sandbox:
         assert sandbox.run("true", timeout=5).exit_code == 0
+
+
+def test_a_control_in_which_a_program_is_killed_has_not_lived(backend: Backend) -> None:
+    async def main() -> None:
+        with Workers(1) as workers:
+            await control_in(Pool(Killing(backend, running("sleep"), kill_inside)), workers)(30.0)  # type: ignore[arg-type]
+
+    with pytest.raises(SandboxLost, match="does nothing was killed"):
+        asyncio.run(main())
+
+
+def lost_at_first(times: int, tries: Counter[int]) -> Play:
+    """Job 0 loses its sandbox so many times, as of others' doing; the rest finish."""
+
+    async def play(job: int) -> str:
+        await asyncio.sleep(0)
+        tries[job] += 1
+        if job == 0 and tries[0] <= times:
+            raise SandboxLost("died")
+        return "done"
+
+    return play
+
+
+def test_a_long_job_where_somebody_kills_is_not_to_blame_though_others_finish() -> None:
+    """Each time that it is played alone an idle sandbox dies as well. The code before set it aside, for good."""
+    tries: Counter[int] = Counter()
+    rules = Losses(aside, dies)
+    assert played(5, lost_at_first(TRIES + ALONE, tries), 2, rules) == dict.fromkeys(range(5), "done")
+    assert tries[0] == TRIES + ALONE + 1
+
+
+def test_a_job_is_to_blame_only_when_it_is_lost_after_an_idle_sandbox_lived() -> None:
+    """Kills that stop: the last one hit the job, the idle sandbox lives, and so does the job when it is played once
+    more. The idle sandboxes that die begin the count anew."""
+    tries: Counter[int] = Counter()
+    alive = iter([True] * (ALONE - 1) + [False] + [True] * (ALONE - 1))
+
+    async def control(seconds: float) -> None:
+        if not next(alive):
+            raise SandboxLost("died too")
+
+    lost = TRIES + 2 * ALONE - 1
+    assert played(5, lost_at_first(lost, tries), 2, Losses(aside, control)) == dict.fromkeys(range(5), "done")
+    assert tries[0] == lost + 1 and next(alive, None) is None
+
+
+def test_the_idle_sandbox_lives_longer_than_the_job_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice as long, within bounds: one of two seconds says nothing of a job of a minute."""
+    clock, asked = [0.0], []
+    monkeypatch.setattr(losses.time, "monotonic", lambda: clock[0])
+
+    async def control(seconds: float) -> None:
+        asked.append(seconds)
+
+    async def main() -> None:
+        for lived in (10.0, 0.1, 1000.0):
+            entry, rules = Entry("job", lost=TRIES), Losses(lambda job, error: "aside", control)
+            rules.begin(entry)
+            clock[0] += lived
+            assert await rules.failed(entry, SandboxLost("died"))
+
+    asyncio.run(main())
+    assert asked == [pytest.approx(20.0), losses.LEAST_CONTROL, losses.LONGEST_CONTROL]
 
 
 def test_a_job_that_was_only_ever_lost_with_others_is_not_to_blame() -> None:

@@ -7,12 +7,14 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from selfplay.sandbox import World
+from selfplay.sandbox.docker import backend as docker
 from selfplay.sandbox.docker.backend import DockerBackend
-from selfplay.sandbox.docker.client import EngineUnavailable
+from selfplay.sandbox.docker.client import EngineLost, EngineUnavailable
 
 from .attacks import SMALL
 
@@ -93,3 +95,52 @@ def test_its_containers_are_gone(monkeypatch: pytest.MonkeyPatch, wire: Wire) ->
     while time.monotonic() < deadline and sandbox.id in {one["Id"] for one in backend.engine.api.containers(all=True)}:
         time.sleep(0.05)
     assert sandbox.id not in {one["Id"] for one in backend.engine.api.containers(all=True)}
+
+
+def test_a_command_that_begins_waits_for_an_engine_that_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody listens at the socket's file yet, as after a kill; the engine comes, and is lost once more in the middle
+    of the probe."""
+    engine = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removeprefix("unix://")
+    place, wires, probes = tmp_path / "engine.sock", [], []
+    with socket.socket(socket.AF_UNIX) as old:
+        old.bind(str(place))
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{place}")
+
+    def starts(seconds: float) -> None:
+        if seconds == docker.AWAY_PAUSE:
+            place.unlink()
+            wires.append(Wire(place, engine))
+
+    def probed(backend: DockerBackend) -> tuple[str, ...]:
+        probes.append(backend)
+        if len(probes) == 1:
+            wires[0].cut()
+        return real(backend)
+
+    real = docker.probe
+    monkeypatch.setattr(docker, "probe", probed)
+    monkeypatch.setattr(docker, "time", SimpleNamespace(monotonic=time.monotonic, sleep=starts))
+    backend = docker.docker_backend.__wrapped__()
+    assert backend is probes[1] and backend.promises and len(wires) == 2
+    backend.close()
+    wires[1].cut()
+
+
+def test_it_does_not_wait_for_one_that_never_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(docker.time, "sleep", lambda seconds: pytest.fail("it waits"))
+    for address in (f"unix://{tmp_path}/none.sock", "tcp://127.0.0.1:1"):
+        monkeypatch.setenv("DOCKER_HOST", address)
+        with pytest.raises(EngineLost, match="no Docker engine answers"):
+            docker.docker_backend.__wrapped__()
+
+
+def test_it_waits_no_longer_than_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_UNIX) as old:
+        old.bind(str(tmp_path / "dead.sock"))
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/dead.sock")
+    monkeypatch.setattr(docker, "AWAY_SECONDS", 0.2)
+    monkeypatch.setattr(docker, "AWAY_PAUSE", 0.05)
+    with pytest.raises(EngineLost, match="refused"):
+        docker.docker_backend.__wrapped__()

@@ -3,20 +3,17 @@
 import contextlib
 import os
 import resource
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
+from ordinary_user import NOBODY, by_root, of_the_sandbox
 
-from selfplay.sandbox import Backend, SandboxError, World, owners
+from selfplay.sandbox import Backend, SandboxError, World
 from selfplay.sandbox.ceilings import descriptors
 from selfplay.sandbox.resting import OPEN_FILES
 
 from .attacks import SMALL, python
-from .test_as_ordinary_user import copy_into, find_interpreter, readable_by_all
 
 pytestmark = pytest.mark.slow
 
@@ -107,32 +104,10 @@ def test_a_sandbox_of_our_own_uid_leaves_us_descriptors(monkeypatch: pytest.Monk
     assert descriptors(os.getuid()) == OPEN_FILES
 
 
-NOBODY = 65534
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="these tests already run as an ordinary user")
+@by_root
 def test_the_same_for_an_ordinary_user_with_few_descriptors() -> None:
     """`ulimit -n 1024` as uid 65534: no sandbox started beside one that had descriptors in flight, without a reason."""
-    interpreter, prefix = find_interpreter()
-    if prefix is not None and not readable_by_all(prefix):
-        pytest.skip(f"no Python {sys.version_info.major}.{sys.version_info.minor} here that an ordinary user may run")
-    place = Path("/var/tmp") / f"selfplay-nobody-{os.getpid()}"
-    try:
-        copy_into(place, NOBODY)
-        command = ["bash", "-c", 'ulimit -n 1024; exec "$@"', "bash", str(interpreter), "-m", "pytest", "-q", "-x"]
-        command += ["-p", "no:cacheprovider", "-c", os.devnull, "-k", "not docker", f"--basetemp={place}/tmp"]
-        done = subprocess.run(
-            [*command, f"--rootdir={place}", "tests/sandbox/test_neighbours.py"],
-            cwd=place,
-            env={"PATH": "/usr/bin:/bin", "HOME": str(place), "PYTHONPATH": str(place), "LANG": "C.UTF-8"},
-            user=NOBODY,
-            group=NOBODY,
-            extra_groups=[],
-            capture_output=True,
-            text=True,
-            timeout=200,
-        )
-    finally:
-        owners.remove(place)
+    few = ["bash", "-c", 'ulimit -n 1024; exec "$@"', "bash"]
+    done = of_the_sandbox(NOBODY, ["test_neighbours.py"], "-k", "not docker", timeout=200, under=few)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert " passed" in done.stdout

@@ -4,7 +4,10 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -21,8 +24,9 @@ from selfplay.sandbox import (
 )
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.live import BubblewrapSandbox
-from selfplay.sandbox.probe import namespace_remedy, probe
+from selfplay.sandbox.probe import probe
 from selfplay.sandbox.protocol import Limits
+from selfplay.sandbox.remedies import namespace_remedy
 
 
 def fails_with(message: str) -> None:
@@ -146,3 +150,26 @@ def test_unknown_backends_and_machines_are_named() -> None:
     with pytest.raises(IsolationUnavailable, match="no system-call filter is known for sparc machines"):
         seccomp.program("sparc")
     assert "namespaces" in namespace_remedy()
+
+
+@pytest.mark.parametrize("which", ["look", "linger"])
+def test_a_canary_that_somebody_kills_is_sent_again(backend: Backend, which: str) -> None:
+    """On the code before, one kill inside at the start said that this machine cannot isolate."""
+    struck: list[str] = []
+
+    def start(*asked: Any) -> Any:
+        sandbox = backend.start(*asked)  # type: ignore[attr-defined]
+        run = sandbox.run
+
+        def running(command: Any, **options: Any) -> Any:
+            if which in command and not struck:
+                struck.append(which)
+                return replace(run("sleep 30 & kill -9 $$", timeout=20), timed_out=False)
+            return run(command, **options)
+
+        sandbox.run = running
+        return sandbox
+
+    names = ("python", "owner", "broken_outside", "testbed_bytes", "remedy")
+    killing = SimpleNamespace(start=start, **{name: getattr(backend, name) for name in names})
+    assert probe(killing) and struck == [which]  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ Permanent refusals of the engine (a missing image, a full disk, no permission) a
 connection is tried again, because only that may work a moment later.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,10 +32,12 @@ class EngineUnavailable(IsolationUnavailable):
 
 
 class EngineLost(EngineUnavailable, SandboxLost):
-    """No engine answers: none is there, or the one that held live sandboxes went away, and they with it."""
+    """No engine answers: none is there, or the one that held live sandboxes went away, and they with it. `away`: there
+    was one a moment ago, which may be coming back."""
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", *, away: bool = False) -> None:
         SandboxLost.__init__(self, message, hint, Cause.OUTSIDE)
+        self.away = away
 
 
 class ImageUnusable(SandboxError):
@@ -90,18 +93,26 @@ def connect() -> Engine:
 
 
 def unreachable(error: Exception) -> EngineLost:
-    """Why no engine answers, from the innermost cause: the library wraps the kernel's error several times."""
+    """Why no engine answers, from the causes: the library wraps the kernel's error several times."""
+    reasons = list(causes(error))
+    if any(isinstance(reason, PermissionError) or "Permission denied" in str(reason) for reason in reasons):
+        return EngineLost(
+            "this user may not use the Docker engine: its socket gives no permission",
+            "Add the user to the group that owns the socket (often `docker`), or run the engine rootless.",
+        )
+    # A socket's file that refuses was made by an engine; at an address that refuses there need not have been any.
+    local = os.environ.get("DOCKER_HOST", "unix://").startswith("unix://")
+    broken = [reason for reason in reasons if isinstance(reason, ConnectionError)]
+    away = any(local or not isinstance(reason, ConnectionRefusedError) for reason in broken)
+    return EngineLost(f"no Docker engine answers: {innermost(error)}", HOW_TO_START, away=away)
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """An error, those it holds, and what caused it."""
     cause: BaseException | None = error
     while cause is not None:
-        reasons = [cause, *(argument for argument in cause.args if isinstance(argument, BaseException))]
-        for reason in reasons:
-            if isinstance(reason, PermissionError) or "Permission denied" in str(reason):
-                return EngineLost(
-                    "this user may not use the Docker engine: its socket gives no permission",
-                    "Add the user to the group that owns the socket (often `docker`), or run the engine rootless.",
-                )
+        yield from (cause, *(argument for argument in cause.args if isinstance(argument, BaseException)))
         cause = cause.__cause__ or cause.__context__
-    return EngineLost(f"no Docker engine answers: {innermost(error)}", HOW_TO_START)
 
 
 def innermost(error: BaseException) -> str:

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +22,7 @@ from docker.errors import NotFound
 from selfplay.sandbox import inside
 from selfplay.sandbox.docker.client import Engine, ImageUnusable, patiently, translated
 from selfplay.sandbox.docker.labels import labels
+from selfplay.sandbox.killed import believed_here
 from selfplay.sandbox.programs import find_interpreter
 from selfplay.sandbox.protocol import WORKDIR, Mount, Sandbox
 
@@ -208,5 +210,6 @@ def add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
 def require_programs(sandbox: Sandbox, name: str) -> None:
     """Raises `ImageUnusable` naming a program that every run needs and the image lacks."""
     for program in NEEDED:
-        if sandbox.run(["bash", "-c", f"command -v {program}"], timeout=30).exit_code != 0:
+        done = believed_here(sandbox, partial(sandbox.run, ["bash", "-c", f"command -v {program}"], timeout=30))
+        if done.exit_code != 0:
             raise ImageUnusable(f"the image {name!r} has no {program}", f"An image needs {', '.join(NEEDED)}.")

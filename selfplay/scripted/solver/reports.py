@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class SeenTest:
-    """One test of a plain run; `passed` is None for a skipped one. `frames` of a failing one: (path, line, function) of
-    the repository, outermost first."""
+    """One test of a plain run; `passed` is None for a skipped one. `seconds` by the clock, `work` of a core. `frames`
+    of a failing one: (path, line, function) of the repository, outermost first."""
 
     id: str
     passed: bool | None
     seconds: float = 0.0
+    work: float = 0.0
     line: int = 0
     error: str = ""
     message: str = ""

@@ -23,8 +23,8 @@ from selfplay.scripted.solver.steps import Tried
 from selfplay.scripted.solver.variation import VARIATIONS
 
 BUDGETS = ((300, 15.0), (150, 8.0), (80, 5.0))
-"""How many repairs are tried and how many seconds that may take: at first, then after each partial repair. Where tests
-are quick the number decides, so that the same attempt ends the same way on another machine."""
+"""How many repairs are tried and how many seconds of a core that may take: at first, then after each partial repair.
+Where tests are quick the number decides, so that the same attempt ends the same way on another machine, busy or not."""
 CONFIRMED = 3
 """How many clean repairs are run again before the search continues."""
 CHOICES = 8
@@ -141,11 +141,13 @@ class _Attempt:
             return []
         still = [test.id for test in evidence.failing]
         ids = [*still, *(test for test in wanted if test not in still)]
-        each = min(6.0, 0.6 + 3 * sum(test.seconds for test in evidence.failing))
+        each, waits = most_seconds(evidence)
         warm = near(evidence.passing, ids[0])
         try:
             return (
-                yield from steps.try_out(repairs, ids, len(still), self.files, warm=warm, seconds=seconds, each=each)
+                yield from steps.try_out(
+                    repairs, ids, len(still), self.files, warm=warm, seconds=seconds, each=each, waits=waits
+                )
             )
         except Stuck:  # a repair crashed pytest: its steps say so, and the attempt still submits
             return []
@@ -182,6 +184,13 @@ class _Attempt:
             for answer in sorted(answers, key=lambda answer: -answer.edits[0][1].start):
                 yield from self._adopt(answer)
         self.made = self.made or searched
+
+
+def most_seconds(evidence: Evidence) -> tuple[float, float]:
+    """What one repair may take: of a core, and by the clock."""
+    work = sum(test.work for test in evidence.failing)
+    seconds = sum(test.seconds for test in evidence.failing)
+    return min(6.0, 0.6 + 3 * work), steps.WAITS * min(6.0, 0.6 + 3 * seconds)
 
 
 def helped(tried: Sequence[Tried]) -> bool:

@@ -22,6 +22,10 @@ ROOT = "/testbed"
 MOST_SOURCES = 4_000_000
 """Characters of source that are read for hints and for code to reuse."""
 MOST_TEST_FILES = 400
+LOOK_SECONDS, MOST_SECONDS, AROUND_SECONDS = 100.0, 115.0, 15.0
+"""By the clock: what a look may take, what trying repairs may, and what pytest takes of that before and after."""
+WAITS = 4.0
+"""How many times as long as its seconds of a core a piece of work may take by the clock."""
 T = TypeVar("T")
 _LINE = re.compile(r"[0-9]{1,9}")
 _OFF = "-p no:cacheprovider -p no:xdist -p no:randomly -p no:random_order -p no:pytest_cov -p no:timeout -p no:sugar"
@@ -91,7 +95,7 @@ def read_sources(paths: Sequence[str]) -> Script[dict[str, str]]:
 def look(files: Sequence[str], trace_seconds: float = 4.0) -> Script[Looked]:
     """Run the restored test files. Raises `Stuck` when pytest cannot."""
     job = {"do": "look", "seconds": 20.0, "trace_seconds": trace_seconds, "most": 12}
-    report = yield from _job(Looked, job, files, 100)
+    report = yield from _job(Looked, job, files, LOOK_SECONDS)
     counted = [lines for traced in (report.failing, report.passing) for lines in traced.lines.values()]
     if not all(_LINE.fullmatch(line) for lines in counted for line in lines):
         raise Stuck("the report numbers lines in words")
@@ -107,8 +111,10 @@ def try_out(
     warm: Sequence[str],
     seconds: float,
     each: float,
+    waits: float,
 ) -> Script[list[Tried]]:
-    """Try the repairs in order until one is clean or the time is over. Of `failing`, the first `still` fail now."""
+    """Try the repairs in order until one is clean or `seconds` of a core are used up. Of `failing`, the first `still`
+    fail now."""
     job = {
         "do": "try",
         "candidates": [
@@ -119,10 +125,11 @@ def try_out(
         "warm": list(warm),
         "seconds": seconds,
         "each": each,
+        "waits": waits,
         "enough": 1,
         "suite_seconds": 15.0,
     }
-    report = yield from _job(Results, job, files, min(115.0, seconds + 60))
+    report = yield from _job(Results, job, files, min(MOST_SECONDS, WAITS * seconds + 55))
     if any(result.number not in range(len(repairs)) for result in report.results):
         raise Stuck("the report names a repair that was not tried")
     return [_tried(repairs[result.number], result, len(failing)) for result in report.results]
@@ -144,6 +151,7 @@ def _tried(repair: Repair, result: Result, failing: int) -> Tried:
 
 def _job(kind: type[T], job: Mapping[str, object], files: Sequence[str], timeout: float) -> Script[T]:
     """One start of pytest; repeated without the repository's own options if pytest does not know them."""
+    job = {**job, "within": timeout - AROUND_SECONDS}
     yield from tools.create(f"{FOLDER}/job.json", json.dumps(job) + "\n")
     plain = "" if job["do"] == "look" else "--assert=plain"  # explaining a comparison takes longer than failing
     names = " ".join(shlex.quote(path) for path in files)

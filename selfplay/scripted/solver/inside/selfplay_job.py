@@ -2,6 +2,9 @@
 
 SOLVER_FOLDER holds `job.json` (what to do) and gets `report.json` (what was seen). pytest collects once; every look at
 the tests happens in a child, so the parent stays as it was after collection, and a look costs a fork.
+
+How long work may take is counted in seconds of a core: a busy machine makes it longer by the clock, and must not change
+what is found. The clock ends only what waits, after `WAITS` times as long, and the whole job.
 """
 
 import contextlib
@@ -9,6 +12,7 @@ import gc
 import importlib
 import json
 import os
+import resource
 import select
 import signal
 import sys
@@ -19,6 +23,9 @@ FOLDER = os.environ["SOLVER_FOLDER"]
 sys.path.insert(0, FOLDER)
 SEEN = {"operands": []}
 REPORTS, CALLS = [], []
+WAITS = 4.0
+END = {"at": float("inf")}
+"""When the job must be over, by the clock."""
 
 
 def pytest_collection_finish(session):
@@ -30,14 +37,8 @@ def pytest_collection_finish(session):
 def pytest_runtestloop(session):
     """Replaces pytest's own loop."""
     job = session.solver_job
+    END["at"] = time.monotonic() + job["within"]
     sys.dont_write_bytecode = True
-    for item in session.items:
-        quiet(item)
-    from selfplay_renew import live_functions
-
-    live_functions()  # what is frozen can no longer be listed
-    gc.collect()
-    gc.freeze()  # forks share what is not touched
     for item in session.items:
         quiet(item)
     from selfplay_renew import live_functions
@@ -88,14 +89,40 @@ def plain(value, depth):
     return False
 
 
-def forked(work, seconds):
-    """What `work()` returns in a child of this process; None when it takes too long or dies. A child that somebody
-    killed gets a second one: it may not have been its own doing."""
-    found, killed = forked_once(work, seconds)
-    return forked_once(work, seconds)[0] if killed else found
+def used():
+    """The core seconds of this process and of its children that ended."""
+    parts = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(part.ru_utime + part.ru_stime for part in parts)
 
 
-def forked_once(work, seconds):
+class Allowance:
+    """So many seconds of work from now on."""
+
+    def __init__(self, seconds):
+        self.work, self.clock = used() + seconds, latest(WAITS * seconds)
+
+    def left(self):
+        return self.work - used()
+
+    def over(self):
+        return self.left() <= 0 or time.monotonic() > self.clock
+
+
+def latest(seconds):
+    """That many seconds from now by the clock, but no later than the end of the job."""
+    return min(time.monotonic() + seconds, END["at"])
+
+
+def forked(work, seconds, waits=None):
+    """What `work()` returns in a child of this process; None when it takes too long or dies: more than `seconds` of a
+    core, or `waits` by the clock. A child that somebody killed gets a second one: it may not have been its own
+    doing."""
+    waits = WAITS * seconds if waits is None else waits
+    found, killed = forked_once(work, seconds, waits)
+    return forked_once(work, seconds, waits)[0] if killed else found
+
+
+def forked_once(work, seconds, waits):
     """(what `work()` returns, whether the child was killed before it said anything)."""
     out, into = os.pipe()
     child = os.fork()
@@ -103,6 +130,8 @@ def forked_once(work, seconds):
         os.close(out)
         try:
             os.setsid()
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            signal.setitimer(signal.ITIMER_PROF, seconds)  # ends it after so many seconds of a core
             data = json.dumps(work()).encode()
             while data:
                 data = data[os.write(into, data) :]
@@ -110,9 +139,9 @@ def forked_once(work, seconds):
             traceback.print_exc()
         os._exit(0)
     os.close(into)
-    end, found = time.monotonic() + seconds, None
+    end, found = latest(waits), None
     try:
-        found = json.loads(drained(out, seconds).decode() or "null")
+        found = json.loads(drained(out, end).decode() or "null")
     except ValueError:
         pass
     finally:
@@ -136,9 +165,9 @@ def by_kill(child):
     return False
 
 
-def drained(stream, seconds):
-    """All of a pipe, or what came until the time was over."""
-    end, parts = time.monotonic() + seconds, []
+def drained(stream, end):
+    """All of a pipe, or nothing when the time is over before its end."""
+    parts = []
     while True:
         left = end - time.monotonic()
         if left <= 0 or not select.select([stream], [], [], left)[0]:

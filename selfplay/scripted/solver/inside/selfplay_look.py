@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from selfplay_job import SEEN, forked, literal, outcome
+from selfplay_job import SEEN, Allowance, forked, literal, outcome, used
 
 ROOT = os.getcwd() + os.sep
 MOST_CALLS = 400
@@ -68,14 +68,14 @@ def near(items, ids, files):
 
 
 def plain_run(items, seconds):
-    end, found = time.monotonic() + seconds, []
+    allowance, found = Allowance(seconds), []
     for item, following in zip(items, items[1:] + [None], strict=False):
-        if time.monotonic() > end:
+        if allowance.over():
             break
-        began = time.monotonic()
+        began, work = time.monotonic(), used()
         SEEN["operands"].clear()
         passed, call = outcome(item, following)
-        test = {"id": item.nodeid, "passed": passed, "seconds": time.monotonic() - began}
+        test = {"id": item.nodeid, "passed": passed, "seconds": time.monotonic() - began, "work": used() - work}
         test["line"] = (item.location[1] or 0) + 1
         if call is not None:
             test.update(described(call))
@@ -102,10 +102,10 @@ def relative(path):
 
 def traced_run(items, seconds, values):
     """Lines run, as {path: {line: tests}}; with `values` the calls out of the tests and the operands too."""
-    end, lines, calls, ran = time.monotonic() + seconds, {}, [], 0
+    allowance, lines, calls, ran = Allowance(seconds), {}, [], 0
     SEEN["operands"].clear()
     for item in items:
-        if time.monotonic() > end:
+        if allowance.over():
             break
         tracer = Tracer(calls if values else None, str(getattr(item, "fspath", "")), item.nodeid)
         sys.settrace(tracer.begin)

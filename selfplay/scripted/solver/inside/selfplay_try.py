@@ -7,22 +7,23 @@ here is run once more in a new process before it is submitted.
 import functools
 import time
 
-from selfplay_job import forked, outcome
+from selfplay_job import Allowance, forked, outcome
 from selfplay_renew import loader
 
 
 def run(session, job):
     """`job`: `candidates` (lists of [path, start, end, lines]), ids to `warm` up with, to `screen` by and all `failing`
-    ones, `seconds` for all and for `each`, and after how many clean ones it is `enough`."""
+    ones, `seconds` of a core for all and for `each`, how long each one `waits` at most by the clock, and after how many
+    clean ones it is `enough`."""
     items = {item.nodeid: item for item in session.items}
     failing = [items[test] for test in job["failing"] if test in items]
     screen = [items[test] for test in job["screen"] if test in items]
     for test in job["warm"]:
         if test in items:
             outcome(items[test])
-    end, results, clean, before = time.monotonic() + job["seconds"], [], 0, None
+    allowance, results, clean, before = Allowance(job["seconds"]), [], 0, None
     for number, edits in enumerate(job["candidates"]):
-        if time.monotonic() > end or clean >= job["enough"] or not screen:
+        if allowance.over() or clean >= job["enough"] or not screen:
             break
         texts = {path: read(path) for path, _, _, _ in edits}
         try:
@@ -31,7 +32,7 @@ def run(session, job):
                 write(path, text)
             result = {"number": number, "state": "late", "passed": [], "error": ""}
             load = loader(texts, after, edits)
-            found = load and forked(functools.partial(tried, load, screen, failing), job["each"])
+            found = load and forked(functools.partial(tried, load, screen, failing), job["each"], job["waits"])
             result.update(found or {})
             result["state"] = result["state"] if load else "broken"
             if found and len(found["passed"]) == len(failing):
@@ -43,7 +44,7 @@ def run(session, job):
             for path, text in texts.items():
                 write(path, text)
         results.append(result)
-    return {"results": results, "seconds_left": end - time.monotonic()}
+    return {"results": results, "seconds_left": allowance.left()}
 
 
 def read(path):
@@ -103,11 +104,11 @@ def baseline(session, texts, after, job):
 
 
 def timed(items, seconds):
-    end, found = time.monotonic() + seconds, {}
+    allowance, found = Allowance(seconds), {}
     for item, following in zip(items, items[1:] + [None], strict=False):
-        began = time.monotonic()
-        if began > end:
+        if allowance.over():
             break
+        began = time.monotonic()
         if outcome(item, following)[0]:
             found[item.nodeid] = time.monotonic() - began
     return found

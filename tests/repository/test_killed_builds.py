@@ -1,0 +1,66 @@
+"""A program of a build, or one that reads a source, is killed by somebody: it is run again, and nothing else is."""
+
+import os
+from pathlib import Path
+
+import pytest
+import stub_index
+from killing import Killing, kill_inside, running
+from repository_fixtures import write
+
+from selfplay.repository import Prepared, prepare
+from selfplay.sandbox import Backend, SandboxLost, World
+from selfplay.sandbox.killed import CONTROLS, PAUSES, believed_here
+
+FILES = {"tool.py": "VALUE = 1\n", "test_tool.py": "def test(): pass\n", "conftest.py": ""}
+
+
+@pytest.fixture
+def stubs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index of stubs, and no other."""
+    (tmp_path / "index").mkdir()
+    monkeypatch.setenv("UV_DEFAULT_INDEX", stub_index.make(tmp_path / "index"))
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    for name in ("PIP_FIND_LINKS", "UV_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def made(backend: object, folder: Path) -> tuple[str, tuple[str, ...], list[str]]:
+    """What a build makes in a new cache."""
+    (folder / "cache").mkdir(parents=True)
+    project = write(folder / "project", FILES)
+    found: Prepared = prepare(str(project), backend=backend, cache=folder / "cache")  # type: ignore[arg-type]
+    packages = sorted(path.name for mount in found.mounts for path in mount.source.rglob("*.dist-info"))
+    return found.tree_hash, tuple(found.notes), packages
+
+
+@pytest.mark.slow
+def test_a_build_is_the_same_after_kills_inside(backend: Backend, tmp_path: Path, stubs: None) -> None:
+    """On the code before, reading a source said that it takes too much memory, and a step of a build that was killed
+    was left out, which stayed in the cache for good."""
+    wanted = made(backend, tmp_path / "quiet")
+    for number, word in enumerate(("'read'", "'pip', 'install'")):
+        killing = Killing(backend, running(word), kill_inside)
+        assert made(killing, tmp_path / str(number)) == wanted and killing.struck == 1
+
+
+def test_what_is_killed_once_is_run_again(backend: Backend) -> None:
+    killing = Killing(backend, running("sleep 0.5; echo"), kill_inside)
+    with killing.open(World()) as sandbox:
+        done = believed_here(sandbox, lambda: sandbox.run("sleep 0.5; echo done", timeout=20))
+    assert done.stdout == b"done\n" and killing.struck == 1
+
+
+def test_what_kills_itself_every_time_is_believed(backend: Backend) -> None:
+    """It says so as often as it is asked, and programs that do nothing live beside it."""
+    killing = Killing(backend, lambda number, command: False)
+    with killing.open(World()) as sandbox:
+        done = believed_here(sandbox, lambda: sandbox.run("kill -9 $$", timeout=20), 2)
+    assert done.exit_code == -9 and killing.asked == 2 + CONTROLS
+
+
+def test_where_all_are_killed_nothing_is_believed(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("selfplay.sandbox.killed.PAUSES", (0.0,) * len(PAUSES))
+    killing = Killing(backend, lambda number, command: True, kill_inside)
+    with killing.open(World()) as sandbox, pytest.raises(SandboxLost, match="do nothing"):
+        believed_here(sandbox, lambda: sandbox.run("sleep 20", timeout=30))
