@@ -64,14 +64,15 @@ def paths_of_tests(tests: Iterable[str], diffs: Iterable[str]) -> tuple[str, ...
 
 
 def comparable(events: Iterable[Event], tests: Collection[str]) -> frozenset[Event]:
-    """The events without what differs from run to run: of names that are made for one run only the folder stays."""
+    """The events without what differs from run to run: of names that are made for one run only the folder stays. Of
+    looks at frames it stays which module of the language does that: asyncio's is no excuse for `inspect`."""
     return frozenset(_comparable(event, tests) for event in events)
 
 
 def _comparable(event: Event, tests: Collection[str]) -> Event:
     kind, place, detail = event
     if kind != "tests":
-        return kind, place, ""
+        return kind, place, detail.partition(" by ")[2]
     return kind, "program" if place else "", detail if detail in tests else posixpath.dirname(detail)
 
 

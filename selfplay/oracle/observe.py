@@ -4,17 +4,20 @@
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 
 from selfplay.oracle import python_probes
 from selfplay.oracle.behaviour import KEPT, KEPT_CALLS, Behaviour, Outcomes, choose, without_accidents
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.call_probes import by_novelty, shape_of, varied_calls
-from selfplay.oracle.calling import Calls, make_calls
+from selfplay.oracle.calling import Caller, Calls
 from selfplay.oracle.entered import ENTERED_FILE, Entered, changed_lines, read_entered, watching
 from selfplay.oracle.events import Event
+from selfplay.oracle.helpers import helped
 from selfplay.oracle.instrument import deciding
-from selfplay.oracle.originals import read_originals
+from selfplay.oracle.originals import original_texts, read_originals
+from selfplay.oracle.places import BARE, Place, users_place
 from selfplay.oracle.recording import Recording
 from selfplay.oracle.trial import Order, run_trial
 from selfplay.oracle.world import Task
@@ -28,7 +31,8 @@ SEEN, TRIED_CALLS, CONSIDERED_CALLS = 400, 200, 120
 """Calls of the tests that are looked at; others that are made of these, and, twice as many, of those that showed the
 bug; and those that the original runs again."""
 OTHER_SEED = "7"
-"""Of the hashes in the second run: what depends on them is no behaviour."""
+"""Of the hashes in the second run: what depends on them is no behaviour. Calls are made again in a user's place: what
+depends on the place is none either."""
 
 
 @dataclass
@@ -59,12 +63,17 @@ class _Bench:
         return trial.recorded or {}, read_entered(trial.found.get(ENTERED_FILE, b""))
 
     def call(
-        self, calls: Calls, diffs: Sequence[str] = (), hash_seed: str = "0",
+        self, calls: Calls, diffs: Sequence[str] = (), place: Place = BARE, hash_seed: str = "0",
         traced: Mapping[str, Sequence[int]] = MappingProxyType({}),
     ) -> Outcomes:  # fmt: skip
         """What the calls do."""
-        limit = self.oracle.seconds
-        return make_calls(self.backend, self.task, calls, diffs, limit, self.limits, hash_seed, traced)[0]
+        called = self._caller.make(calls, diffs, place, hash_seed, traced)
+        self.events += [event for event in called.events if not (traced and event[0] == "tracing")]
+        return called.outcomes
+
+    @cached_property
+    def _caller(self) -> Caller:
+        return Caller(self.backend, self.task, self.oracle.seconds, self.limits)
 
 
 def observe(
@@ -118,10 +127,16 @@ def _tests(bench: _Bench, originals: Mapping[str, str], shown: Entered) -> Behav
 def _calls(bench: _Bench, shown: Entered) -> Behaviour:
     """Calls of the program, far from those of the tests: made of these, and then of those that show the bug."""
     seed = secrets.randbits(64)
-    seen = shown.ordered(SEEN, bench.oracle.fail_to_pass, seed)
+    texts = original_texts(bench.task.world, [*shown.helpers.values()])
+    seen, helpers = helped(
+        shown.ordered(SEEN, bench.oracle.fail_to_pass, seed),
+        {shown.modules[module]: texts.get(path, "") for module, path in shown.helpers.items()},
+    )
     if not seen:
         return Behaviour()
-    tried = _Tried(bench, Calls(shown.python, shown.paths, shown.modules), changed_lines(bench.task))
+    modules = {module: name for module, name in shown.modules.items() if module not in shown.helpers}
+    known = Calls(shown.python, shown.paths, modules, helpers=helpers)
+    tried = _Tried(bench, known, changed_lines(bench.task))
     tried.add((*seen, *varied_calls(seen, (), TRIED_CALLS, seed)))
     names, of_tests = tried.names, tuple(tried.names)[: len(seen)]
     telling = choose(names, tried.first, tried.first, tried.buggy, len(names))
@@ -133,7 +148,7 @@ def _calls(bench: _Bench, shown: Entered) -> Behaviour:
     if not likely:
         return Behaviour()
     every = replace(tried.calls, sources=names)
-    again = bench.call(_only(every, likely), hash_seed=OTHER_SEED)
+    again = bench.call(_only(every, likely), (), users_place(), OTHER_SEED)
     chosen = choose(groups, tried.first, again, tried.buggy, KEPT_CALLS)
     return replace(_behaviour(chosen), calls=_only(every, chosen))
 

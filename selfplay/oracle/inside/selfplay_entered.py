@@ -199,6 +199,7 @@ class SelfplayEntered(SelfplayWritten):
         paths = [path for path in sys.path if (path + "/").startswith(self.root)] or [os.getcwd()]
         said = {
             "python": sys.executable, "paths": paths, "modules": self.modules, "calls": list(self.calls.items()),
+            "helpers": self.helpers,
             "reached": {test: sorted(found) for test, found in self.reached.items()},
         }  # fmt: skip
         with open(ENTERED_FILE, "w") as stream:

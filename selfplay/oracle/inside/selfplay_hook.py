@@ -58,7 +58,7 @@ def watch(order, runners, speak, stream):
         sys._getframe, get_ident, os.getcwd, os.fspath, os.path.normpath, os._exit, type, len, bytes, int, TypeError,
         ValueError, MOST_EVENTS, ENDED, id,
     )  # fmt: skip
-    me, parent, after = os.getpid(), os.getppid(), len(root)
+    me, parent, after, loading = os.getpid(), os.getppid(), len(root), FROZEN[0]
 
     def place_of(frame):
         while frame is not None:
@@ -66,6 +66,8 @@ def watch(order, runners, speak, stream):
             if name.startswith(root) or name[:1] not in ("/", "<"):
                 path = name[after:] if name.startswith(root) else normal(name)
                 return "tests" if path.startswith(areas) else path
+            if name == loading:  # what a module does while it is loaded is not the doing of who imports it
+                return ""
             frame = frame.f_back
         return ""
 
@@ -80,7 +82,7 @@ def watch(order, runners, speak, stream):
         if kind_of(path) is raw:
             path = path.decode("utf-8", "surrogateescape")
         path = normal(path if path[:1] == "/" else cwd() + "/" + path)
-        if path.startswith(own):
+        if path.startswith(own) or (path + "/").startswith(own):
             return "own", path
         if path.startswith("/proc/"):
             return "memory", path
@@ -101,7 +103,7 @@ def watch(order, runners, speak, stream):
         if event in paths:
             for thing in args[: paths[event]]:
                 found = target(thing)
-                if found and not (scratch and found[1].startswith(scratch) and not place_of(frame)):
+                if found and not (scratch and (found[1] + "/").startswith(scratch) and not place_of(frame)):
                     say(found[0], frame, found[1])
             return
         kind = kinds[event] if event in kinds else prefixes[event.partition(".")[0]]
@@ -121,6 +123,8 @@ def watch(order, runners, speak, stream):
             if near:  # the place of this code is always the same
                 said.add((event, same(code)))
                 kept.append(code)
+            elif kind == "frames":
+                event += " by " + (code.co_filename[size(lib) + 1 :] if code.co_filename.startswith(lib) else "others")
         say(kind, frame, event)
 
     def hook(event, args):
