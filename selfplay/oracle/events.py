@@ -36,10 +36,11 @@ ENDING = (*NEVER, "tracing", "objects", "memory")
 OWN = (f"{ORACLE}/", "/tmp/selfplay")
 
 
-def witness_order(tests: Iterable[str], ends: Collection[str], runner: bool) -> bytes:
+def witness_order(tests: Iterable[str], ends: Collection[str], runner: bool, seed: str) -> bytes:
     """What the witness and its hook are told, as JSON. `tests`: the paths of the tests; `ends`: the kinds that end the
-    run; `runner`: whether to look for functions of the runner that are replaced, which takes time."""
-    told = {"root": WORKDIR, "tests": areas(tests), "own": OWN, "ends": sorted(ends), "runner": runner}
+    run; `runner`: whether to look for functions of the runner that are replaced, which takes time; `seed`: of another
+    order of the tests."""
+    told = {"root": WORKDIR, "tests": areas(tests), "own": OWN, "ends": sorted(ends), "runner": runner, "seed": seed}
     return json.dumps(told).encode("ascii")
 
 

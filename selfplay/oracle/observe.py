@@ -51,11 +51,12 @@ class _Bench:
     def run(
         self, texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "", watched: bool = False
     ) -> tuple[Outcomes, Entered]:
-        """What the probes in these files record, and, when it is `watched`, how they enter the program."""
+        """What the probes in these files record, in an order drawn anew, and, when it is `watched`, in their own order
+        how they enter the program."""
         texts = {path: watching(self.task, text) for path, text in texts.items()} if watched else texts
         order = Order(
             tuple(diffs), self.oracle.seconds, files=_with(self.files, texts), hash_seed=hash_seed,
-            witness=self.witness and not watched, recording=Recording(), read=(ENTERED_FILE,),
+            witness=self.witness and not watched, shuffled=True, recording=Recording(), read=(ENTERED_FILE,),
         )  # fmt: skip
         trial = run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
         self.runs += 1
@@ -136,13 +137,14 @@ def _calls(bench: _Bench, shown: Entered) -> Behaviour:
         return Behaviour()
     modules = {module: name for module, name in shown.modules.items() if module not in shown.helpers}
     known = Calls(shown.python, shown.paths, modules, helpers=helpers)
-    tried = _Tried(bench, known, changed_lines(bench.task))
+    tried = _Tried(bench, known)
     tried.add((*seen, *varied_calls(seen, (), TRIED_CALLS, seed)))
     names, of_tests = tried.names, tuple(tried.names)[: len(seen)]
-    telling = choose(names, tried.first, tried.first, tried.buggy, len(names))
-    tried.add(varied_calls([names[name] for name in telling], tuple(names.values()), 2 * TRIED_CALLS, seed + 1))
-    made = {name: source for name, source in names.items() if name not in of_tests}
-    groups = {name: f"{tried.lines.get(name)} {shape_of(made[name])}" for name in by_novelty(made, seen)}
+    telling = [names[name] for name in tried.telling()]
+    tried.add(varied_calls(telling, tuple(names.values()), 2 * TRIED_CALLS, seed + 1))
+    made = {name: names[name] for name in tried.telling() if name not in of_tests}
+    lines = tried.lines(made)
+    groups = {name: f"{lines[name]} {shape_of(made[name])}" for name in by_novelty(made, seen)}
     groups = without_accidents(groups, tried.first, of_tests)
     likely = choose(groups, tried.first, tried.first, tried.buggy, CONSIDERED_CALLS)
     if not likely:
@@ -155,15 +157,13 @@ def _calls(bench: _Bench, shown: Entered) -> Behaviour:
 
 @dataclass
 class _Tried:
-    """Calls that the original and the buggy program made. `lines`: which lines of what the bug changes ran."""
+    """Calls that the original and the buggy program made."""
 
     bench: _Bench
     calls: Calls
-    traced: Mapping[str, Sequence[int]]
     names: dict[str, str] = field(default_factory=dict)
-    first: dict[str, dict[str, str]] = field(default_factory=dict)
+    first: dict[str, Mapping[str, str]] = field(default_factory=dict)
     buggy: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    lines: dict[str, str] = field(default_factory=dict)
 
     def add(self, sources: Sequence[str]) -> None:
         fresh = {f"c{at}": source for at, source in enumerate(sources, len(self.names))}
@@ -172,9 +172,17 @@ class _Tried:
         self.names.update(fresh)
         calls = replace(self.calls, sources=fresh)
         self.buggy.update(self.bench.call(calls, self.bench.task.diffs))
-        for name, found in self.bench.call(calls, traced=self.traced).items():
-            self.lines[name] = found.get(f"{name}/lines", "")
-            self.first[name] = {place: text for place, text in found.items() if place != f"{name}/lines"}
+        self.first.update(self.bench.call(calls))
+
+    def telling(self) -> list[str]:
+        """Those that differ."""
+        return [*choose(self.names, self.first, self.first, self.buggy, len(self.names))]
+
+    def lines(self, names: Collection[str]) -> dict[str, str]:
+        """Which lines of what the bug changes run in these calls."""
+        calls = _only(replace(self.calls, sources=self.names), names)
+        found = self.bench.call(calls, traced=changed_lines(self.bench.task)) if names else {}
+        return {name: found.get(name, {}).get(f"{name}/lines", "") for name in names}
 
 
 def _behaviour(chosen: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> Behaviour:

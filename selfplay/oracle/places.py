@@ -24,11 +24,12 @@ _EMPTIED = f"rm -rf {WORKDIR}/* {WORKDIR}/.[!.]* {WORKDIR}/..?*"
 @dataclass(frozen=True)
 class Place:
     """`root`: where the tree lies. `home`: a user's folder; empty for the bare place. `argv`: the command line, a
-    file first."""
+    file first. `recursion`: limit of the stack's depth, which else is the language's."""
 
     root: str = WORKDIR
     home: str = ""
     argv: tuple[str, ...] = ("",)
+    recursion: int = 0
 
     def world(self, world: World) -> World:
         """The world with the user's folder."""
@@ -78,4 +79,4 @@ def users_place() -> Place:
     home = f"/home/{chance.choice(_USERS)}"
     root = f"{home}/{chance.choice(_FOLDERS)}/{chance.choice(_PROJECTS)}"
     words = chance.sample(_WORDS, chance.randint(1, 3))
-    return Place(root, home, (f"{home}/bin/{chance.choice(_PROGRAMS)}.py", *words))
+    return Place(root, home, (f"{home}/bin/{chance.choice(_PROGRAMS)}.py", *words), chance.randint(1300, 2000))

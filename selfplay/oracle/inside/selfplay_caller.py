@@ -29,6 +29,8 @@ def selfplay_caller():
     call = selfplay_call(order, say, selfplay_events(order, stream))
     sys.path[:] = order["paths"] + [path for path in sys.path if path]
     sys.argv[:] = order["argv"]
+    if order["recursion"]:
+        sys.setrecursionlimit(order["recursion"])
     space, load, modules, module_of = {}, __import__, sys.modules, type(sys)
     for module, name in order["modules"].items():
         try:

@@ -17,7 +17,7 @@ class SelfplayWritten:
     root, tests = "/", frozenset()
 
     def __init__(self):
-        self.made, self.modules, self.helpers = {}, {}, {}
+        self.made, self.modules, self.helpers, self.globals, self.loaded = {}, {}, {}, {}, 0
 
     def reference(self, module, name):
         """The name of a module's object, if it is one; the module is imported under a name of its own."""
@@ -82,10 +82,12 @@ class SelfplayWritten:
 
     def global_name(self, value):
         """An object that a module of the program made when it was imported."""
-        for name, module in list(sys.modules.items()):
-            path = self.path_of(name)
-            if path and path not in self.tests:
-                for key, other in list(vars(module).items()):
-                    if other is value and key.isidentifier():
-                        return self.reference(name, key)
-        return None
+        if len(sys.modules) != self.loaded:
+            self.loaded = len(sys.modules)
+            self.globals = {
+                id(other): (name, key, other) for name, module in list(sys.modules.items())
+                if self.path_of(name) and self.path_of(name) not in self.tests
+                for key, other in list(vars(module).items()) if key.isidentifier()
+            }  # fmt: skip
+        name, key, other = self.globals.get(id(value), (None, None, None))
+        return self.reference(name, key) if name and other is value else None
