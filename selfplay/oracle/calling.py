@@ -16,7 +16,7 @@ from selfplay.sandbox import WORKDIR, Backend, Limits
 from selfplay.workbench.running import Request, run_tests
 
 SECONDS = 1.0
-"""How long one call may take."""
+"""How long one call may work, in core seconds; three times as long by the clock, as other programs work, too."""
 EVENT = "event"
 """What the places of events in the record begin with."""
 _SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_caller.py")

@@ -33,7 +33,7 @@ def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: L
             return caught("behaviour", "the record of what it does on other inputs was written into", 1), trial
         seen = dict(trial.recorded)
     if len(known.calls.sources) < ENOUGH:
-        return _within_the_runner(known, judge(known, seen)), trial
+        return within_the_runner(known, judge(known, seen)), trial
     caller = Caller(backend, task, order.seconds, limits, order.ends)
     first, other = (caller.make(known.calls, order.diffs, place) for place in (BARE, users_place()))
     trial = replace(
@@ -45,7 +45,7 @@ def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: L
     return (stopped or [apart(known, first.outcomes, other.outcomes) or said[0]])[0], trial
 
 
-def _within_the_runner(known: Behaviour, said: Layer) -> Layer:
+def within_the_runner(known: Behaviour, said: Layer) -> Layer:
     """A program that was only seen inside the tests' runner may be wrong anywhere else."""
     if said.state != "passed":
         return said

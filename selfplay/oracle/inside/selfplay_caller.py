@@ -103,7 +103,8 @@ def selfplay_call(order, say, events):
     def value_of(source, space, printed):
         code = compile(source, "<stdin>", "eval")
         sys.stdout = sys.stderr = printed
-        begin(end, seconds)
+        begin(busy, seconds)
+        begin(end, 3 * seconds)
         if trace:
             tell(trace)
         try:
@@ -111,6 +112,7 @@ def selfplay_call(order, say, events):
         finally:
             if trace:
                 tell(None)
+            begin(busy, 0)
             begin(end, 0)
             sys.stdout = sys.stderr = real
 
@@ -135,11 +137,12 @@ def selfplay_call(order, say, events):
             say("event/%d" % said[0], events.pop(0))
 
     files, lines, real, made, said = [], set(), sys.stdout, io.StringIO, [0]
-    plain, begin, end, seconds, tell = (
-        selfplay_plain, signal.setitimer, signal.ITIMER_REAL, order["seconds"], sys.settrace,
+    plain, begin, end, busy, seconds, tell = (
+        selfplay_plain, signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, order["seconds"], sys.settrace,
     )  # fmt: skip
     trace, ended = selfplay_tracer(lines, order["traced"]), selfplay_ender()
     signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     return call
 
 
