@@ -59,6 +59,7 @@ def watch(order, runners, speak, stream):
         ValueError, MOST_EVENTS, ENDED, id,
     )  # fmt: skip
     me, parent, after, loading = os.getpid(), os.getppid(), len(root), FROZEN[0]
+    declaring = ("frames", "code", "insides")
 
     def place_of(frame):
         while frame is not None:
@@ -66,8 +67,8 @@ def watch(order, runners, speak, stream):
             if name.startswith(root) or name[:1] not in ("/", "<"):
                 path = name[after:] if name.startswith(root) else normal(name)
                 return "tests" if path.startswith(areas) else path
-            if name == loading:  # what a module does while it is loaded is not the doing of who imports it
-                return ""
+            if name == loading:
+                return None
             frame = frame.f_back
         return ""
 
@@ -91,6 +92,10 @@ def watch(order, runners, speak, stream):
 
     def say(kind, frame, detail):
         place = place_of(frame)
+        if place is None:  # what others' modules do while they are loaded is not the doing of who imports them
+            if kind in declaring:
+                return
+            place = ""
         event = (kind, place, detail)
         if event in said or (kind in ("own", "tests") and place == "tests") or size(said) > most:
             return
@@ -113,7 +118,7 @@ def watch(order, runners, speak, stream):
         elif kind == "kills":
             if event != "signal.pthread_kill" and args[0] > 1 and args[0] not in (me, parent):
                 kind = "processes"
-        elif kind in ("frames", "code", "insides"):
+        elif kind in declaring:
             code = frame.f_code if frame else look.__code__
             near = code.co_filename.startswith(root)
             if (event == "object.__getattr__" and not near) or code.co_filename in exempt:
