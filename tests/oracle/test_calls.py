@@ -82,7 +82,7 @@ def recorded(folder: Path, calls: list[list[str]], **order: object) -> Signed:
     (folder / "shop.py").write_text(MODULE)
     key, record = "k" * 64, folder / f"record-{len(list(folder.iterdir()))}"
     told = {
-        "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.2, "calls": calls,
+        "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
         "traced": {}, "helpers": {}, "argv": [""], "terminal": False, "recursion": 0,
         "root": str(folder), "tests": [], "own": [], "ends": [], **order,
     }  # fmt: skip

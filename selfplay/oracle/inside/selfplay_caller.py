@@ -103,8 +103,7 @@ def selfplay_call(order, say, events):
     def value_of(source, space, printed):
         code = compile(source, "<stdin>", "eval")
         sys.stdout = sys.stderr = printed
-        begin(busy, seconds)
-        begin(end, 3 * seconds)
+        start()
         if trace:
             tell(trace)
         try:
@@ -112,9 +111,16 @@ def selfplay_call(order, say, events):
         finally:
             if trace:
                 tell(None)
-            begin(busy, 0)
-            begin(end, 0)
+            stop()
             sys.stdout = sys.stderr = real
+
+    def start():
+        begin(busy, seconds)
+        begin(end, 3 * seconds)
+
+    def stop():
+        begin(busy, 0)
+        begin(end, 0)
 
     def call(name, source, space):
         printed, files[:] = made(), []
@@ -140,15 +146,15 @@ def selfplay_call(order, say, events):
     plain, begin, end, busy, seconds, tell = (
         selfplay_plain, signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, order["seconds"], sys.settrace,
     )  # fmt: skip
-    trace, ended = selfplay_tracer(lines, order["traced"]), selfplay_ender()
+    trace, ended = selfplay_tracer(lines, order["traced"]), selfplay_ender(start, stop)
     signal.signal(signal.SIGALRM, late)
     signal.signal(signal.SIGPROF, late)
     return call
 
 
-def selfplay_ender():
+def selfplay_ender(start, stop):
     """What brings a coroutine, or an asynchronous generator, to its end, and gives its result; anything else as it
-    is."""
+    is. `start`, `stop`: of the clock, which does not run while asyncio is loaded."""
     import types
 
     kinds = types.CoroutineType, types.AsyncGeneratorType
@@ -164,10 +170,15 @@ def selfplay_ender():
     def ended(value):
         if type(value) not in kinds:
             return value
-        import asyncio
+        if not loaded:
+            stop()
+            import asyncio
 
-        return asyncio.run(value if type(value) is kinds[0] else items_of(value))
+            loaded.append(asyncio.run)
+            start()
+        return loaded[0](value if type(value) is kinds[0] else items_of(value))
 
+    loaded = []
     return ended
 
 
