@@ -5,6 +5,7 @@ out what the original and the buggy program do on inputs of our own (`observe.py
 original shows nothing about a prediction either; it is reported as not available instead of trusted.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from selfplay.oracle.calibration import Calibration, ImpossibleTests, Oracle
@@ -17,6 +18,10 @@ from selfplay.oracle.secret_names import remembered
 from selfplay.oracle.trial import END_MARK, Order, Trial, count, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
+from selfplay.workbench.files import TestFile
+
+MOST_TRIES = 3
+"""How often files are spared before nothing is added to any."""
 
 
 def calibrate(
@@ -28,21 +33,37 @@ def calibrate(
     `OracleError` when the original fails its own tests, `SandboxError` when no sandbox is available or it is lost."""
     originals = read_originals(task.world, task.artifact.test_files)
     asks = any(path.endswith(".py") for path in originals) and "test" in task.artifact.test_script
-    made = with_canaries(originals, sorted(oracle.fail_to_pass))
-    runs, trial = 0, Trial()
-    for canaries, witness in ((made, asks), (made, False), (Instrumented(), asks), (Instrumented(), False)):
-        kept = bool(canaries.files)
-        order = Order((), oracle.seconds, files=canaries.files, witness=witness, runner=True, keep_compiled=kept)
-        trial = run_trial(backend, task.world, task.artifact, order, limits)
-        runs += 1
+    trials = [Trial()]
+    for made, witness in _tries(originals, oracle, asks, trials):
+        kept = bool(made.files)
+        order = Order((), oracle.seconds, files=made.files, witness=witness, runner=True, keep_compiled=kept)
+        trials.append(trial := run_trial(backend, task.world, task.artifact, order, limits))
         if _sound(trial, oracle):
             break
     else:
         why = trial.error or f"{len(oracle.wanted - trial.passed)} of its tests do not pass"
         tail = trial.log[-1000:].decode("utf-8", "replace")
         raise OracleError(f"the original cannot be graded against: {why}", f"Run `selfplay validate`. Its log:\n{tail}")
-    made_known = _calibration(canaries, trial, oracle, runs, task)
+    made_known = _calibration(made, trial, oracle, len(trials) - 1, task)
     return second_look(backend, task, oracle, made_known, limits) if counterfactual else made_known
+
+
+def _tries(
+    originals: Mapping[str, TestFile], oracle: Oracle, asks: bool, trials: Sequence[Trial]
+) -> Iterator[tuple[Instrumented, bool]]:
+    """(what is added to the tests, whether the witness is asked) of each try, while the one before was not sound.
+
+    A file whose own tests do not bear what is added to it is spared by the next try. `trials`: those before."""
+    wanted, spared, every = sorted(oracle.fail_to_pass), set[str](), Instrumented()
+    for _ in range(MOST_TRIES):
+        made = with_canaries(originals, wanted, spared)
+        every = every if every.files else made
+        yield made, asks
+        failing = deciding(originals, oracle.wanted - trials[-1].passed).keys() & made.files.keys()
+        if not failing or spared | failing >= made.files.keys() & originals.keys():
+            break
+        spared |= failing
+    yield from ((every, False), (Instrumented(), asks), (Instrumented(), False))
 
 
 def second_look(

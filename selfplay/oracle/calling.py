@@ -2,64 +2,103 @@
 
 import json
 import secrets
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from selfplay.answers import AnswerError, answer
 from selfplay.oracle import inside
+from selfplay.oracle.events import OWN, Event, areas, paths_of_tests
+from selfplay.oracle.places import BARE, Place
 from selfplay.oracle.signed import BrokenRecord, Signed, read_signed
 from selfplay.oracle.world import Task
 from selfplay.sandbox import WORKDIR, Backend, Limits
-from selfplay.workbench.running import Request, Run, run_tests
+from selfplay.workbench.running import Request, run_tests
 
 SECONDS = 1.0
-"""How long one call may take."""
-_PARSER = 'print(\'{"calls": "passed"}\')\n'
+"""How long one call may work, in core seconds; three times as long by the clock, as other programs work, too."""
+EVENT = "event"
+"""What the places of events in the record begin with."""
+_SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_caller.py")
 
 
 @dataclass(frozen=True)
 class Calls:
     """`python`, `paths`: how the program is loaded. `modules`: module -> its name in the calls. `sources`: name of a
-    probe -> the call."""
+    probe -> the call. `helpers`: name in the calls -> source of what they take from the tests."""
 
     python: str = ""
     paths: tuple[str, ...] = ()
     modules: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
+    helpers: Mapping[str, str] = field(default_factory=dict)
 
 
-def make_calls(
-    backend: Backend, task: Task, calls: Calls, diffs: Sequence[str], seconds: float, limits: Limits,
-    hash_seed: str = "0", traced: Mapping[str, Sequence[int]] = MappingProxyType({}),
-) -> tuple[Signed, Run]:  # fmt: skip
-    """What the calls did, and the run; nothing when the record is broken or does not end. Raises `SandboxError`.
+@dataclass(frozen=True)
+class Called:
+    """What the calls did, and what they did to their interpreter; no outcomes when the record is broken or does not
+    end."""
 
-    `traced`: functions, by file and first line, whose lines that run are an outcome, too, at the place `lines`; for the
-    original alone."""
-    key, record = secrets.token_hex(32), f"/tmp/selfplay-{secrets.token_hex(8)}"
-    order = {
-        "record": record, "paths": list(calls.paths), "modules": dict(calls.modules), "seconds": SECONDS,
-        "traced": {f"{WORKDIR}/{path}": list(lines) for path, lines in traced.items()},
-        "calls": [[name, source] for name, source in calls.sources.items()],
-    }  # fmt: skip
-    request = Request(
-        task.world, _script(calls.python, hash_seed), _PARSER, seconds, limits, diffs=tuple(diffs),
-        restore=task.artifact.test_files, stdin=f"{key}{json.dumps(order)}".encode(), read=(record,),
-    )  # fmt: skip
-    run = run_tests(backend, request)
+    outcomes: Signed = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Makes calls of one task's program. `seconds`: for all of them. `ends`: kinds of events that end the process."""
+
+    backend: Backend
+    task: Task
+    seconds: float
+    limits: Limits
+    ends: tuple[str, ...] = ()
+
+    def make(
+        self, calls: Calls, diffs: Sequence[str], place: Place = BARE, hash_seed: str = "0",
+        traced: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    ) -> Called:  # fmt: skip
+        """What the calls do, in an order drawn for this process. Raises `SandboxError`.
+
+        `traced`: functions, by file and first line, whose lines that run are an outcome, too, at the place `lines`; for
+        the original alone."""
+        key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
+        order = {**self._order(calls, place, traced), "record": record, "own": [*OWN, record]}
+        program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "caller")
+        world = place.world(self.task.world)
+        request = Request(
+            world, place.script(world, calls.python, program, hash_seed), "", self.seconds, self.limits,
+            diffs=tuple(diffs), restore=self.task.artifact.test_files, stdin=f"{key}{json.dumps(order)}".encode(),
+            read=(record,), alone=True,
+        )  # fmt: skip
+        run = run_tests(self.backend, request)
+        try:
+            found, ended = read_signed(run.found.get(record, b""), key)
+            events = tuple(_event(text) for text in found.pop(EVENT, {}).values())
+        except BrokenRecord:
+            return Called(seconds=run.seconds)
+        return Called(found if ended else {}, events, run.seconds)
+
+    def _order(self, calls: Calls, place: Place, traced: Mapping[str, Sequence[int]]) -> dict[str, object]:
+        """What the caller is told."""
+        artifact = self.task.artifact
+        return {
+            "root": place.root, "paths": [place.path(path) for path in calls.paths], "modules": dict(calls.modules),
+            "helpers": dict(calls.helpers), "argv": list(place.argv), "terminal": bool(place.home),
+            "recursion": place.recursion, "seconds": SECONDS, "ends": list(self.ends),
+            "tests": areas(paths_of_tests(artifact.test_files, (artifact.bug_inject,))),
+            "traced": {f"{WORKDIR}/{path}": list(lines) for path, lines in traced.items()},
+            "calls": secrets.SystemRandom().sample([*calls.sources.items()], len(calls.sources)),
+        }  # fmt: skip
+
+
+_SOURCE = "\n\n".join(inside.text(name) for name in _SOURCES)
+
+
+def _event(text: str) -> Event:
+    """One event of the record. Raises `BrokenRecord`."""
     try:
-        found, ended = read_signed(run.found.get(record, b""), key)
-    except BrokenRecord:
-        return {}, run
-    return found if ended else {}, run
-
-
-def _script(python: str, hash_seed: str) -> str:
-    """Starts the caller in an empty folder, with built-ins of its own."""
-    text = "".join(inside.text(name) for name in ("selfplay_plain.py", "selfplay_caller.py"))
-    program = inside.apart(f"{text}\nselfplay_caller()\n", "caller")
-    return (
-        f'cd "$(mktemp -d)" || exit 97\nexport PYTHONHASHSEED={hash_seed} PYTHONDONTWRITEBYTECODE=1\n'
-        f"exec {shlex.quote(python)} -c {shlex.quote(program)}\n"
-    )
+        kind, place, detail = answer(tuple[str, str, str], text.encode())
+    except AnswerError as error:
+        raise BrokenRecord(f"an event in the record cannot be read: {error}") from error
+    return kind, place, detail

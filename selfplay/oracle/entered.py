@@ -27,13 +27,14 @@ _WATCHING = "\n\n".join(inside.text(name) for name in ("selfplay_written.py", "s
 @dataclass(frozen=True)
 class Entered:
     """`python`, `paths`: how the program is loaded. `modules`: module -> the name it has in `calls`, each a call as
-    source with the test that made it. `reached`: test -> digests of the arguments with which it reaches what the bug
-    changes."""
+    source with the test that made it. `helpers`: the modules that are the tests', with their files. `reached`: test ->
+    digests of the arguments with which it reaches what the bug changes."""
 
     python: str = ""
     paths: tuple[str, ...] = ()
     modules: dict[str, str] = field(default_factory=dict)
     calls: tuple[tuple[str, str], ...] = ()
+    helpers: dict[str, str] = field(default_factory=dict)
     reached: dict[str, list[str]] = field(default_factory=dict)
 
     def ordered(self, most: int, wanted: Collection[str], seed: int) -> tuple[str, ...]:

@@ -36,10 +36,11 @@ ENDING = (*NEVER, "tracing", "objects", "memory")
 OWN = (f"{ORACLE}/", "/tmp/selfplay")
 
 
-def witness_order(tests: Iterable[str], ends: Collection[str], runner: bool) -> bytes:
+def witness_order(tests: Iterable[str], ends: Collection[str], runner: bool, seed: str) -> bytes:
     """What the witness and its hook are told, as JSON. `tests`: the paths of the tests; `ends`: the kinds that end the
-    run; `runner`: whether to look for functions of the runner that are replaced, which takes time."""
-    told = {"root": WORKDIR, "tests": areas(tests), "own": OWN, "ends": sorted(ends), "runner": runner}
+    run; `runner`: whether to look for functions of the runner that are replaced, which takes time; `seed`: of another
+    order of the tests."""
+    told = {"root": WORKDIR, "tests": areas(tests), "own": OWN, "ends": sorted(ends), "runner": runner, "seed": seed}
     return json.dumps(told).encode("ascii")
 
 
@@ -64,14 +65,15 @@ def paths_of_tests(tests: Iterable[str], diffs: Iterable[str]) -> tuple[str, ...
 
 
 def comparable(events: Iterable[Event], tests: Collection[str]) -> frozenset[Event]:
-    """The events without what differs from run to run: of names that are made for one run only the folder stays."""
+    """The events without what differs from run to run: of names that are made for one run only the folder stays. Of
+    looks at frames it stays which module of the language does that: asyncio's is no excuse for `inspect`."""
     return frozenset(_comparable(event, tests) for event in events)
 
 
 def _comparable(event: Event, tests: Collection[str]) -> Event:
     kind, place, detail = event
     if kind != "tests":
-        return kind, place, ""
+        return kind, place, detail.partition(" by ")[2]
     return kind, "program" if place else "", detail if detail in tests else posixpath.dirname(detail)
 
 

@@ -147,7 +147,7 @@ class Grader:
         if impossible:  # set up like the first run, so that code cannot distinguish them
             beside, compiled = self._beside()
             order = self._order(diffs, {**never.files, **beside}, {**never.compiled, **compiled})
-            trial = self._trial(backend, order)
+            trial = self._trial(backend, replace(order, shuffled=True))
             if broken := _broken(trial):  # the original gave outcomes here: no result is not a result
                 return layers.caught(name, f"without any result: {broken[1]}", 1), trial
             still = sorted(trial.passed & never.tests)

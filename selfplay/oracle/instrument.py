@@ -58,11 +58,13 @@ def word(odd: bool, path: str = "", text: str = "") -> Word:
     return Word(secret_name(vocabulary(text), (text,), odd), odd)
 
 
-def with_canaries(originals: Mapping[str, TestFile], fail_to_pass: Sequence[str]) -> Instrumented:
-    """Canaries and renamed copies in the test files with F2P tests; canaries in the smallest few of the other files.
-    For a shell suite they are separate files."""
+def with_canaries(
+    originals: Mapping[str, TestFile], fail_to_pass: Sequence[str], spared: Collection[str] = ()
+) -> Instrumented:
+    """Canaries and renamed copies in the test files with F2P tests; canaries in the smallest few of the other files;
+    none in those that are `spared`. For a shell suite they are separate files."""
     with remembered() as drawn:
-        made = _with_canaries(originals, fail_to_pass)
+        made = _with_canaries({path: file for path, file in originals.items() if path not in spared}, fail_to_pass)
     return replace(made, names=new_names(drawn, originals))
 
 

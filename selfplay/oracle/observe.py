@@ -4,17 +4,20 @@
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 
 from selfplay.oracle import python_probes
 from selfplay.oracle.behaviour import KEPT, KEPT_CALLS, Behaviour, Outcomes, choose, without_accidents
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.call_probes import by_novelty, shape_of, varied_calls
-from selfplay.oracle.calling import Calls, make_calls
+from selfplay.oracle.calling import Caller, Calls
 from selfplay.oracle.entered import ENTERED_FILE, Entered, changed_lines, read_entered, watching
 from selfplay.oracle.events import Event
+from selfplay.oracle.helpers import helped
 from selfplay.oracle.instrument import deciding
-from selfplay.oracle.originals import read_originals
+from selfplay.oracle.originals import original_texts, read_originals
+from selfplay.oracle.places import BARE, Place, users_place
 from selfplay.oracle.recording import Recording
 from selfplay.oracle.trial import Order, run_trial
 from selfplay.oracle.world import Task
@@ -28,7 +31,8 @@ SEEN, TRIED_CALLS, CONSIDERED_CALLS = 400, 200, 120
 """Calls of the tests that are looked at; others that are made of these, and, twice as many, of those that showed the
 bug; and those that the original runs again."""
 OTHER_SEED = "7"
-"""Of the hashes in the second run: what depends on them is no behaviour."""
+"""Of the hashes in the second run: what depends on them is no behaviour. Calls are made again in a user's place: what
+depends on the place is none either."""
 
 
 @dataclass
@@ -47,11 +51,12 @@ class _Bench:
     def run(
         self, texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "", watched: bool = False
     ) -> tuple[Outcomes, Entered]:
-        """What the probes in these files record, and, when it is `watched`, how they enter the program."""
+        """What the probes in these files record, in an order drawn anew, and, when it is `watched`, in their own order
+        how they enter the program."""
         texts = {path: watching(self.task, text) for path, text in texts.items()} if watched else texts
         order = Order(
             tuple(diffs), self.oracle.seconds, files=_with(self.files, texts), hash_seed=hash_seed,
-            witness=self.witness and not watched, recording=Recording(), read=(ENTERED_FILE,),
+            witness=self.witness and not watched, shuffled=True, recording=Recording(), read=(ENTERED_FILE,),
         )  # fmt: skip
         trial = run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
         self.runs += 1
@@ -59,12 +64,17 @@ class _Bench:
         return trial.recorded or {}, read_entered(trial.found.get(ENTERED_FILE, b""))
 
     def call(
-        self, calls: Calls, diffs: Sequence[str] = (), hash_seed: str = "0",
+        self, calls: Calls, diffs: Sequence[str] = (), place: Place = BARE, hash_seed: str = "0",
         traced: Mapping[str, Sequence[int]] = MappingProxyType({}),
     ) -> Outcomes:  # fmt: skip
         """What the calls do."""
-        limit = self.oracle.seconds
-        return make_calls(self.backend, self.task, calls, diffs, limit, self.limits, hash_seed, traced)[0]
+        called = self._caller.make(calls, diffs, place, hash_seed, traced)
+        self.events += [event for event in called.events if not (traced and event[0] == "tracing")]
+        return called.outcomes
+
+    @cached_property
+    def _caller(self) -> Caller:
+        return Caller(self.backend, self.task, self.oracle.seconds, self.limits)
 
 
 def observe(
@@ -118,37 +128,42 @@ def _tests(bench: _Bench, originals: Mapping[str, str], shown: Entered) -> Behav
 def _calls(bench: _Bench, shown: Entered) -> Behaviour:
     """Calls of the program, far from those of the tests: made of these, and then of those that show the bug."""
     seed = secrets.randbits(64)
-    seen = shown.ordered(SEEN, bench.oracle.fail_to_pass, seed)
+    texts = original_texts(bench.task.world, [*shown.helpers.values()])
+    seen, helpers = helped(
+        shown.ordered(SEEN, bench.oracle.fail_to_pass, seed),
+        {shown.modules[module]: texts.get(path, "") for module, path in shown.helpers.items()},
+    )
     if not seen:
         return Behaviour()
-    tried = _Tried(bench, Calls(shown.python, shown.paths, shown.modules), changed_lines(bench.task))
+    modules = {module: name for module, name in shown.modules.items() if module not in shown.helpers}
+    known = Calls(shown.python, shown.paths, modules, helpers=helpers)
+    tried = _Tried(bench, known)
     tried.add((*seen, *varied_calls(seen, (), TRIED_CALLS, seed)))
     names, of_tests = tried.names, tuple(tried.names)[: len(seen)]
-    telling = choose(names, tried.first, tried.first, tried.buggy, len(names))
-    tried.add(varied_calls([names[name] for name in telling], tuple(names.values()), 2 * TRIED_CALLS, seed + 1))
-    made = {name: source for name, source in names.items() if name not in of_tests}
-    groups = {name: f"{tried.lines.get(name)} {shape_of(made[name])}" for name in by_novelty(made, seen)}
+    telling = [names[name] for name in tried.telling()]
+    tried.add(varied_calls(telling, tuple(names.values()), 2 * TRIED_CALLS, seed + 1))
+    made = {name: names[name] for name in tried.telling() if name not in of_tests}
+    lines = tried.lines(made)
+    groups = {name: f"{lines[name]} {shape_of(made[name])}" for name in by_novelty(made, seen)}
     groups = without_accidents(groups, tried.first, of_tests)
     likely = choose(groups, tried.first, tried.first, tried.buggy, CONSIDERED_CALLS)
     if not likely:
         return Behaviour()
     every = replace(tried.calls, sources=names)
-    again = bench.call(_only(every, likely), hash_seed=OTHER_SEED)
+    again = bench.call(_only(every, likely), (), users_place(), OTHER_SEED)
     chosen = choose(groups, tried.first, again, tried.buggy, KEPT_CALLS)
     return replace(_behaviour(chosen), calls=_only(every, chosen))
 
 
 @dataclass
 class _Tried:
-    """Calls that the original and the buggy program made. `lines`: which lines of what the bug changes ran."""
+    """Calls that the original and the buggy program made."""
 
     bench: _Bench
     calls: Calls
-    traced: Mapping[str, Sequence[int]]
     names: dict[str, str] = field(default_factory=dict)
-    first: dict[str, dict[str, str]] = field(default_factory=dict)
+    first: dict[str, Mapping[str, str]] = field(default_factory=dict)
     buggy: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    lines: dict[str, str] = field(default_factory=dict)
 
     def add(self, sources: Sequence[str]) -> None:
         fresh = {f"c{at}": source for at, source in enumerate(sources, len(self.names))}
@@ -157,9 +172,17 @@ class _Tried:
         self.names.update(fresh)
         calls = replace(self.calls, sources=fresh)
         self.buggy.update(self.bench.call(calls, self.bench.task.diffs))
-        for name, found in self.bench.call(calls, traced=self.traced).items():
-            self.lines[name] = found.get(f"{name}/lines", "")
-            self.first[name] = {place: text for place, text in found.items() if place != f"{name}/lines"}
+        self.first.update(self.bench.call(calls))
+
+    def telling(self) -> list[str]:
+        """Those that differ."""
+        return [*choose(self.names, self.first, self.first, self.buggy, len(self.names))]
+
+    def lines(self, names: Collection[str]) -> dict[str, str]:
+        """Which lines of what the bug changes run in these calls."""
+        calls = _only(replace(self.calls, sources=self.names), names)
+        found = self.bench.call(calls, traced=changed_lines(self.bench.task)) if names else {}
+        return {name: found.get(name, {}).get(f"{name}/lines", "") for name in names}
 
 
 def _behaviour(chosen: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> Behaviour:

@@ -17,6 +17,7 @@ POWERS: Mapping[str, frozenset[str]] = {
     "looks at the frames of its callers": frozenset({
         "_getframe", "_getframemodulename", "_current_frames", "currentframe", "getouterframes", "getinnerframes",
         "f_back", "f_locals", "f_globals", "f_builtins", "f_code", "f_trace", "tb_frame", "walk_stack", "extract_stack",
+        "format_stack", "print_stack", "StackSummary", "dump_traceback", "faulthandler", "findCaller",
         "gi_frame", "cr_frame", "ag_frame", "inspect.stack", "inspect.trace",
     }),
     "reaches objects of others": frozenset({
@@ -39,6 +40,16 @@ POWERS: Mapping[str, frozenset[str]] = {
         "pytest", "_pytest", "unittest", "doctest", "pluggy", "TestCase", "conftest", "monkeypatch",
         "PYTEST_CURRENT_TEST",
     }),
+    "looks at the machine it runs on": frozenset({
+        "isatty", "ttyname", "get_terminal_size", "getppid", "getpgid", "getpgrp", "getsid", "orig_argv", "getrusage",
+        "getloadavg", "uname", "gethostname", "getfqdn", "getlogin", "getuid", "geteuid", "getpwuid", "getuser",
+        "os.times", "sys.flags", "statvfs", "getmtime", "st_mtime", "st_ctime", "st_ino", "st_dev", "ismount",
+    }),
+    "reads the clock": frozenset({
+        "time.time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time",
+        "process_time_ns", "thread_time", "thread_time_ns", "clock_gettime", "clock_gettime_ns", "utcnow",
+        "datetime.now", "datetime.today", "date.today", "localtime", "gmtime", "default_timer",
+    }),
     "reads source": frozenset({"getsource", "getsourcelines", "getsourcefile", "findsource", "linecache"}),
 }  # fmt: skip
 """What a power is called -> the names that show it: of a name, an attribute, a module, or `module.attribute`."""
@@ -46,7 +57,10 @@ _POWER = {name: power for power, names in POWERS.items() for name in names}
 RUNNING = frozenset({"exec", "eval", "compile"})
 """Powers as names alone: as attributes they are others', `re.compile` say."""
 OWN = ("self", "cls")
-_TESTS = re.compile(r"(^|[/\\])tests?[/\\]|\btest_\w+\.py\b|::test|__pycache__|^/proc/|site-packages")
+_TESTS = re.compile(
+    r"(^|[/\\])tests?[/\\]|\btest_\w+\.py\b|::test|__pycache__|^/proc/|site-packages|^/(testbed|oracle)\b"
+    r"|^/tmp/selfplay|SELFPLAY_"
+)
 
 
 def new_powers(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapping[str, str]) -> tuple[str, ...]:
@@ -70,13 +84,14 @@ def uses(text: str) -> dict[str, str]:
 
 
 def _names(tree: ast.AST) -> Iterator[str]:
+    imported = _imported(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.Attribute):
             yield node.attr
             if isinstance(node.value, ast.Name):
-                yield f"{node.value.id}.{node.attr}"
+                yield f"{imported.get(node.value.id, node.value.id)}.{node.attr}"
         elif isinstance(node, ast.Import):
             yield from (part for one in node.names for part in one.name.split("."))
         elif isinstance(node, ast.ImportFrom):
@@ -85,6 +100,12 @@ def _names(tree: ast.AST) -> Iterator[str]:
             yield from (f"{node.module}.{one.name}" for one in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
             yield node.value  # for getattr, globals() and the like
+
+
+def _imported(tree: ast.AST) -> dict[str, str]:
+    """Another name that an import gives -> the last word of what it imports."""
+    found = (one for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for one in node.names)
+    return {one.asname: one.name.rpartition(".")[2] for one in found if one.asname}
 
 
 def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from selfplay.oracle.behaviour import ENOUGH, Behaviour, Outcomes, compared
-from selfplay.oracle.calling import make_calls
+from selfplay.oracle.calling import Caller
 from selfplay.oracle.layers import Layer, caught, passed, unavailable
+from selfplay.oracle.places import BARE, users_place
 from selfplay.oracle.recording import Recording
 from selfplay.oracle.trial import Order, Trial, run_trial
 from selfplay.oracle.world import Task
@@ -26,16 +27,42 @@ def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: L
         return unavailable("behaviour", f"{why}, and {ENOUGH} are needed"), Trial()
     trial, seen = Trial(), dict[str, Mapping[str, str]]()
     if known.tests:
-        order = replace(order, files=known.files, recording=Recording())
+        order = replace(order, files=known.files, recording=Recording(), shuffled=True)
         trial = run_trial(backend, task.world, task.artifact, order, limits)
         if trial.recorded is None:
             return caught("behaviour", "the record of what it does on other inputs was written into", 1), trial
         seen = dict(trial.recorded)
-    if known.calls.sources:
-        called, run = make_calls(backend, task, known.calls, order.diffs, order.seconds, limits)
-        trial = replace(trial, seconds=trial.seconds + run.seconds)
-        seen = {**seen, **called}
-    return judge(known, seen), trial
+    if len(known.calls.sources) < ENOUGH:
+        return within_the_runner(known, judge(known, seen)), trial
+    caller = Caller(backend, task, order.seconds, limits, order.ends)
+    first, other = (caller.make(known.calls, order.diffs, place) for place in (BARE, users_place()))
+    trial = replace(
+        trial, seconds=trial.seconds + first.seconds + other.seconds,
+        events=(*trial.events, *first.events, *other.events),
+    )  # fmt: skip
+    said = [judge(known, {**seen, **called.outcomes}) for called in (first, other)]
+    stopped = [layer for layer in said if layer.state == "caught"]
+    return (stopped or [apart(known, first.outcomes, other.outcomes) or said[0]])[0], trial
+
+
+def within_the_runner(known: Behaviour, said: Layer) -> Layer:
+    """A program that was only seen inside the tests' runner may be wrong anywhere else."""
+    if said.state != "passed":
+        return said
+    outside = f"{count(len(known.calls.sources), 'call')} could be made outside of the tests' runner"
+    return replace(unavailable("behaviour", f"{outside}, and {ENOUGH} are needed; {said.reason}"), runs=1)
+
+
+def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:
+    """Caught when calls differ between the two places, where those of the original do not; None when they do not."""
+    differing = sum(
+        any(first.get(call, {}).get(place) != other.get(call, {}).get(place) for place in known.right[call])
+        for call in known.calls.sources
+    )
+    if differing <= SAME * len(known.calls.sources):
+        return None
+    why = f"what {differing} of {len(known.calls.sources)} calls do depends on the place that they are made in"
+    return caught("behaviour", why, 1)
 
 
 def judge(known: Behaviour, seen: Outcomes) -> Layer:

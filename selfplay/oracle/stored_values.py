@@ -38,6 +38,7 @@ def files_of(value: Any) -> dict[str, TestFile]:
 def calls(known: Calls) -> dict[str, Any]:
     return {
         "python": known.python, "paths": [*known.paths], "modules": dict(known.modules), "sources": dict(known.sources),
+        "helpers": dict(known.helpers),
     }  # fmt: skip
 
 

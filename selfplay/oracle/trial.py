@@ -48,7 +48,8 @@ class Order:
     written with their `compiled` forms.
 
     `witness`: use the second reporter, and end the run at an event of the kinds `ends`; with `runner` it also says
-    which functions of the runner were replaced. `recording`: the test files hold probes, which record by this.
+    which functions of the runner were replaced, and with `shuffled` it draws an order of the tests. `recording`: the
+    test files hold probes, which record by this: what the log says of them is not read.
     `keep_compiled`: let the run write compiled files, and keep those of `files`. `seconds`: time limit of the script.
     `read`: files to read afterwards, into `found`. `hash_seed`: another order of sets and of the like than the world's.
     """
@@ -61,6 +62,7 @@ class Order:
     witness: bool = False
     ends: tuple[str, ...] = ()
     runner: bool = False
+    shuffled: bool = False
     recording: Recording | None = None
     keep_compiled: bool = False
     read: tuple[str, ...] = ()
@@ -83,7 +85,7 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
         modules.append(_WITNESS)
     stdin = (recording.key.encode() if recording else b"") + (key and key + _witness_order(artifact, order))
     request = Request(
-        world, artifact.test_script, artifact.test_parser, order.seconds, limits,
+        world, artifact.test_script, "" if recording else artifact.test_parser, order.seconds, limits,
         diffs=order.diffs, names=order.names, optional=order.optional, restore=artifact.test_files,
         files=files, compiled=order.compiled,
         beside={f"witness/{module}.py": "\n\n".join(modules)} if modules else {},
@@ -108,7 +110,7 @@ _WITNESS = "\n\n".join(inside.text(name) for name in _WITNESS_SOURCES)
 
 def _witness_order(artifact: Artifact, order: Order) -> bytes:
     tests = paths_of_tests({*artifact.test_files, *order.files}, (artifact.bug_inject,))
-    return witness_order(tests, order.ends, order.runner)
+    return witness_order(tests, order.ends, order.runner, secrets.token_hex(8) if order.shuffled else "")
 
 
 def count(trial: Trial, word: str, outcome: str) -> int:

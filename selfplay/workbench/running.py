@@ -44,7 +44,8 @@ class Request:
     files in `restore` are put back as in the original; `files` are written, with their `compiled` forms. The script
     gets `environment` in addition to the world's, `stdin`, and `seconds`; it sees the files `beside` it in `/oracle`.
     Afterwards the files in `watch` are compared with their state before the run, the files in `read` are read, and with
-    `keep_compiled` the compiled forms of `files` are kept.
+    `keep_compiled` the compiled forms of `files` are kept. With `alone` nothing lies beside the tree: the script is an
+    argument. An empty `parser` reads nothing.
     """
 
     world: World
@@ -64,6 +65,7 @@ class Request:
     watch: Sequence[str] = ()
     read: Sequence[str] = ()
     keep_compiled: bool = False
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,8 +126,8 @@ def _tried(backend: Backend, request: Request) -> Run:
 def _parsed(backend: Backend, request: Request, run: Run) -> Run:
     """The run with its outcomes. Whether a script that was killed did it itself, only another run can tell."""
     try:
-        outcomes = parse_log(backend, request.world, request.limits, request.parser, run.log)
-        run = replace(run, outcomes=outcomes)
+        if request.parser:
+            run = replace(run, outcomes=parse_log(backend, request.world, request.limits, request.parser, run.log))
     except SandboxLost as lost:
         raise _limit_met(lost, "parser") from lost
     except ParserKilled as error:
@@ -148,6 +150,8 @@ def _limit_met(lost: SandboxLost, stage: Stage) -> Exception:
 
 def _staged_world(folder: Path, request: Request) -> World:
     """The world with the script and the files beside it."""
+    if request.alone:
+        return request.world
     folder.chmod(0o755)  # the sandbox's user must be able to read it
     for name, text in {"test_script.sh": request.script, **request.beside}.items():
         file = folder / name
@@ -171,7 +175,7 @@ def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
         return Run(stage="apply", error=str(error))
     try:
         done = sandbox.run(
-            ["bash", f"{ORACLE}/test_script.sh"],
+            ["bash", "-c", request.script] if request.alone else ["bash", f"{ORACLE}/test_script.sh"],
             timeout=request.seconds, stdin=request.stdin, env=request.environment,
         )  # fmt: skip
         budget = Budget()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from exploits.projects import Lab
 
-from selfplay.oracle.calibrate import calibrate
+from selfplay.oracle.calibrate import _tries, calibrate
 from selfplay.oracle.calibration import (
     Calibration,
     CalibrationFailure,
@@ -132,3 +132,27 @@ def test_a_damaged_calibration_is_read_whole_or_not_at_all(rubbish: Any) -> None
         except UnreadableCalibration:
             refused += 1
     assert refused > len(places(whole)) // 2
+
+
+class Ran:
+    """A run in which these tests passed."""
+
+    def __init__(self, *passed: str) -> None:
+        self.passed = frozenset(passed)
+
+
+def test_a_file_that_bears_no_canaries_is_spared_alone() -> None:
+    """Of two files the tests of one fail beside what is added: the next try adds to the other, and only then to none.
+
+    The last try has neither canaries nor witness."""
+    files = {f"tests/test_{one}.py": TestFile(f"def test_{one}():\n    assert 1 == 1\n".encode()) for one in "ab"}
+    oracle = Oracle(frozenset({"tests/test_a.py::test_a"}), frozenset({"tests/test_b.py::test_b"}))
+    trials: list[Any] = []
+    tries = _tries(files, oracle, True, trials)
+    made, _ = next(tries)
+    assert files.keys() <= made.files.keys()
+    trials.append(Ran("tests/test_a.py::test_a"))
+    made, witness = next(tries)
+    assert witness and "tests/test_a.py" in made.files and "tests/test_b.py" not in made.files
+    trials.append(Ran())
+    assert [(bool(made.files), witness) for made, witness in tries] == [(True, False), (False, True), (False, False)]

@@ -4,12 +4,14 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from selfplay.oracle import inside
 from selfplay.oracle.call_probes import by_novelty, shape_of, target_of, varied_calls
 from selfplay.oracle.entered import Entered, read_entered
-from selfplay.oracle.signed import read_signed
+from selfplay.oracle.helpers import helped, helper
+from selfplay.oracle.signed import Signed, read_signed
 
 SEEN = ("m.split('a; b', strip=True)", "m.split('x y z')", "m.Parser(3).parse(['a', 2], None)")
 
@@ -59,6 +61,15 @@ def inner(x): return x.nothing
 def endless():
     while True: pass
 def leaves(): sys.exit(3)
+def place(): return sys.stdin.isatty(), sys.argv
+async def later(x): return x
+async def firsts(source, most):
+    async for x in source:
+        if x == most: return
+        yield x
+def frames():
+    import inspect
+    return len(inspect.stack()) > 1
 """
 CALLS = [
     ["a", "m.ok('\\u2603')"], ["b", "m.bad(1)"], ["c", "m.missing(1)"], ["d", "m.inner(1)"], ["e", "m.endless()"],
@@ -66,22 +77,78 @@ CALLS = [
 ]  # fmt: skip
 
 
+def recorded(folder: Path, calls: list[list[str]], **order: object) -> Signed:
+    """What the caller records of these calls of `shop`."""
+    (folder / "shop.py").write_text(MODULE)
+    key, record = "k" * 64, folder / f"record-{len(list(folder.iterdir()))}"
+    told = {
+        "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
+        "traced": {}, "helpers": {}, "argv": [""], "terminal": False, "recursion": 0,
+        "root": str(folder), "tests": [], "own": [], "ends": [], **order,
+    }  # fmt: skip
+    text = "".join(inside.text(name) for name in ("selfplay_plain.py", "selfplay_hook.py", "selfplay_caller.py"))
+    program = inside.apart(f"{text}\nselfplay_caller()\n", "caller")
+    subprocess.run([sys.executable, "-c", program], input=f"{key}{json.dumps(told)}".encode(), check=True, timeout=20)
+    found, ended = read_signed(record.read_bytes(), key)
+    assert ended
+    return found
+
+
 def test_each_call_is_recorded_by_itself(tmp_path: Path) -> None:
     """What is missing is told from what fails inside; an endless call is stopped, and one that exits is caught."""
-    (tmp_path / "shop.py").write_text(MODULE)
-    key, record = "k" * 64, tmp_path / "record"
-    order = {
-        "record": str(record), "paths": [str(tmp_path)], "modules": {"shop": "m"}, "seconds": 0.2, "calls": CALLS,
-        "traced": {},
-    }  # fmt: skip
-    text = "".join(inside.text(name) for name in ("selfplay_plain.py", "selfplay_caller.py"))
-    program = inside.apart(f"{text}\nselfplay_caller()\n", "caller")
-    stdin = f"{key}{json.dumps(order)}".encode()
-    subprocess.run([sys.executable, "-c", program], input=stdin, check=True, timeout=20)
-    found, ended = read_signed(record.read_bytes(), key)
-    assert ended and found == {
+    found = recorded(tmp_path, CALLS)
+    found.pop("event", None)
+    assert found == {
         "a": {"a/0": '["list", "\\u2603", ["list", "", "1"], false, "3"]', "a/1": '"printed\\n"'},
         "b": {"b/0": '["raised", "KeyError"]'}, "c": {"c/0": '"selfplay: gone"'},
         "d": {"d/0": '["raised", "AttributeError"]'}, "e": {"e/0": '"selfplay: slow"'},
         "f": {"f/0": '["raised", "SystemExit"]'},
     }  # fmt: skip
+
+
+def test_a_user_has_a_terminal_and_a_command_line(tmp_path: Path) -> None:
+    calls = [["a", "m.place()"]]
+    assert recorded(tmp_path, calls)["a"] == {"a/0": '["tuple", false, ["list", "", "1"], "2"]'}
+    user = recorded(tmp_path, calls, argv=["report.py", "-q"], terminal=True)
+    assert user["a"] == {"a/0": '["tuple", true, ["list", "report.py", "-q", "2"], "2"]'}
+
+
+def test_what_is_asynchronous_is_brought_to_its_end(tmp_path: Path) -> None:
+    """A generator of the tests is made of its source; the program takes three of its numbers, and gives two."""
+    helper = "async def plenty(most):\n    for number in range(most):\n        yield number\n"
+    calls = [["a", "m.later(3)"], ["b", "m.firsts(h.plenty(900), 2)"]]
+    found = recorded(tmp_path, calls, helpers={"h": helper})
+    assert found["a"] == {"a/0": '["int", "3"]'}
+    assert found["b"] == {"b/0": '["list", ["int", "0"], ["int", "1"], "2"]'}
+
+
+def test_the_caller_tells_of_frames_and_not_of_what_is_loaded(tmp_path: Path) -> None:
+    found = recorded(tmp_path, [["a", "m.frames()"]])
+    assert '["frames", "shop.py", "sys._getframe by inspect.py"]' in found["event"].values()
+    assert not any(json.loads(text)[0] == "insides" for text in found["event"].values())
+
+
+TESTS = """import asyncio
+import pytest
+SIZES = [1, 2]
+def grown(n): return n + SIZES[0]
+def other(n): return grown(n)
+def checked(n): return pytest.approx(n)
+def test_a(): assert other(1) == 2
+"""
+
+
+def test_a_helper_is_what_a_call_needs_and_no_test() -> None:
+    assert helper(TESTS, ["other"]) == (
+        "SIZES = [1, 2]\n\ndef grown(n):\n    return n + SIZES[0]\n\ndef other(n):\n    return grown(n)\n"
+    )
+    assert helper(TESTS, ["checked"]) == helper("def (", ["x"]) == helper(TESTS, ["missing"]) == ""
+
+
+def test_calls_take_helpers_under_other_names() -> None:
+    calls, cut = helped(["m.f(h.other, 1)", "m.f(2)", "m.f(g.checked(1))"], {"h": TESTS, "g": TESTS})
+    assert calls[1:] == ["m.f(2)"] and "other" not in calls[0] and "test" not in cut["h"] and list(cut) == ["h"]
+    name = calls[0].removeprefix("m.f(h.").partition(",")[0]
+    space: dict[str, Callable[[int], int]] = {}
+    exec(cut["h"], space)
+    assert space[name](4) == 5

@@ -48,7 +48,8 @@ def test_a_power_without_a_name_is_seen_while_it_is_used(ledger: Lab, done: str)
 @pytest.mark.parametrize("done", [
     "open(os.path.join('/t' + 'mp', 'self' + 'play-witness'), 'a').write('x')",
     "os.kill(os.getpid(), 9)",
-], ids=["the record opened", "the runner killed"])  # fmt: skip
+    "os.listdir('/ora' + 'cle')",
+], ids=["the record opened", "the runner killed", "the judge's folder listed"])  # fmt: skip
 def test_what_no_program_must_do_ends_its_run(ledger: Lab, done: str) -> None:
     grade = graded(ledger, done)
     assert (grade.resolved, grade.reason) == (False, "events"), grade

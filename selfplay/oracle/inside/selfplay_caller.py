@@ -19,19 +19,29 @@ def selfplay_caller():
         if not block:
             break
         data += block
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     key, order = data[:64], json.loads(data[64:].decode("utf-8"))
+    if not order["terminal"] or not selfplay_terminal():
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.environ.pop("PYTHONHASHSEED", None)
     stream = os.open(order["record"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL | os.O_CLOEXEC, 0o600)
     say, leave = selfplay_signer(key, stream, hashlib.sha256, os.write, os.getpid), os._exit
     del data, key, block
-    call = selfplay_call(order, say)
+    call = selfplay_call(order, say, selfplay_events(order, stream))
     sys.path[:] = order["paths"] + [path for path in sys.path if path]
-    sys.argv[:] = [""]
-    space, load, modules = {}, __import__, sys.modules
+    sys.argv[:] = order["argv"]
+    if order["recursion"]:
+        sys.setrecursionlimit(order["recursion"])
+    space, load, modules, module_of = {}, __import__, sys.modules, type(sys)
     for module, name in order["modules"].items():
         try:
             load(module)
             space[name] = modules[module]
+        except Exception:
+            continue
+    for name, source in order["helpers"].items():
+        space[name] = module_of("__main__")
+        try:
+            exec(compile(source, "<stdin>", "exec"), vars(space[name]))
         except Exception:
             continue
     for name, source in order["calls"]:
@@ -40,7 +50,41 @@ def selfplay_caller():
     leave(0)
 
 
-def selfplay_call(order, say):
+def selfplay_terminal():
+    """Go on in a child with a terminal of its own, where there are any; this process ends as the child does."""
+    import os
+
+    try:
+        child, master = os.forkpty()
+    except OSError:
+        return False
+    if child == 0:
+        return True
+    while True:
+        try:
+            if not os.read(master, 65536):
+                break
+        except OSError:  # the other side is closed
+            break
+    os._exit(os.waitpid(child, 0)[1] and 1)
+
+
+def selfplay_events(order, stream):
+    """Set the hook; what it sees is gathered here, in its order, until it is said."""
+    import sys
+
+    seen = []
+
+    def speak(word, place, detail):
+        kind, _, file = place.partition("\n")
+        seen.append([kind, file[:200], detail[:100]])
+
+    if hasattr(sys, "addaudithook"):
+        watch(order, ("_pytest", "pytest", "pluggy", "unittest"), speak, stream)
+    return seen
+
+
+def selfplay_call(order, say, events):
     """What makes one call and records it: its value or the kind of its exception, and what it printed."""
     import io
     import signal
@@ -59,14 +103,24 @@ def selfplay_call(order, say):
     def value_of(source, space, printed):
         code = compile(source, "<stdin>", "eval")
         sys.stdout = sys.stderr = printed
-        begin(end, seconds)
-        tell(trace)
+        start()
+        if trace:
+            tell(trace)
         try:
-            return plain(eval(code, dict(space, selfplay_file=file)), 5)
+            return plain(ended(eval(code, dict(space, selfplay_file=file))), 5)
         finally:
-            tell(None)
-            begin(end, 0)
+            if trace:
+                tell(None)
+            stop()
             sys.stdout = sys.stderr = real
+
+    def start():
+        begin(busy, seconds)
+        begin(end, 3 * seconds)
+
+    def stop():
+        begin(busy, 0)
+        begin(end, 0)
 
     def call(name, source, space):
         printed, files[:] = made(), []
@@ -84,14 +138,48 @@ def selfplay_call(order, say):
         texts += [one.getvalue() for one in [printed] + files if not one.closed and one.getvalue()]
         for at, text in enumerate(texts):
             say("%s/%d" % (name, at), text)
+        while events:
+            said[0] += 1
+            say("event/%d" % said[0], events.pop(0))
 
-    files, lines, real, made = [], set(), sys.stdout, io.StringIO
-    plain, begin, end, seconds, tell = (
-        selfplay_plain, signal.setitimer, signal.ITIMER_REAL, order["seconds"], sys.settrace,
+    files, lines, real, made, said = [], set(), sys.stdout, io.StringIO, [0]
+    plain, begin, end, busy, seconds, tell = (
+        selfplay_plain, signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, order["seconds"], sys.settrace,
     )  # fmt: skip
-    trace = selfplay_tracer(lines, order["traced"])
+    trace, ended = selfplay_tracer(lines, order["traced"]), selfplay_ender(start, stop)
     signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     return call
+
+
+def selfplay_ender(start, stop):
+    """What brings a coroutine, or an asynchronous generator, to its end, and gives its result; anything else as it
+    is. `start`, `stop`: of the clock, which does not run while asyncio is loaded."""
+    import types
+
+    kinds = types.CoroutineType, types.AsyncGeneratorType
+
+    async def items_of(source):
+        items = []
+        async for one in source:
+            items.append(one)
+            if len(items) == RECORD_ITEMS:
+                break
+        return items
+
+    def ended(value):
+        if type(value) not in kinds:
+            return value
+        if not loaded:
+            stop()
+            import asyncio
+
+            loaded.append(asyncio.run)
+            start()
+        return loaded[0](value if type(value) is kinds[0] else items_of(value))
+
+    loaded = []
+    return ended
 
 
 def selfplay_tracer(lines, traced):

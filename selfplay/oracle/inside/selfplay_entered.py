@@ -29,6 +29,7 @@ class SelfplayEntered(SelfplayWritten):
         self.functions, self.calls, self.counts = {}, {}, {}
         self.reached, self.kinds, self.begun = {}, {}, {}
         self.test, self.outer, self.source, self.touched, self.given = "", None, None, False, ""
+        self.watcher = self.watching()
 
     def kind(self, code):
         """0: not the program's; 1: the program's; 2: what the bug changes; 3: of a test file."""
@@ -44,24 +45,42 @@ class SelfplayEntered(SelfplayWritten):
     def begin(self, test):
         """What each test says first."""
         self.test, self.outer = test, None
-        sys.setprofile(self.profile)
+        sys.settrace(self.watcher)
 
-    def profile(self, frame, event, value):
-        try:  # an error here ends the profile, as does a recursion that leaves no room for this
-            self.look(frame, event, value)
-        except Exception:
-            self.outer = None
+    def watching(self):
+        """What is called for each new frame: it sees to those of the program, and costs little for all others."""
+        kinds = self.kinds
 
-    def look(self, frame, event, value):
-        if event == "call":
-            kind = self.kind(frame.f_code)
-            if kind in (1, 2):
-                if self.outer is None:
-                    self.enter(frame)
-                if kind == 2:
-                    self.touch(frame)
-        elif event == "return" and frame is self.outer:
-            self.leave(frame, value)
+        def leaving(frame, event, value):
+            if event == "return" and frame is self.outer:
+                guarded(self.leave, frame, value)
+            return leaving
+
+        def guarded(look, *given):
+            try:  # an error here ends the watch, as does a recursion that leaves no room for this
+                look(*given)
+            except Exception:
+                self.outer = None
+
+        def entering(frame, event, value):
+            kind = kinds.get(frame.f_code)
+            if kind is None:
+                kind = self.kind(frame.f_code)
+            if kind in (0, 3) or (kind == 1 and self.outer is not None):
+                return None
+            guarded(self.look, frame, kind)
+            if frame is not self.outer:
+                return None
+            frame.f_trace_lines = False
+            return leaving
+
+        return entering
+
+    def look(self, frame, kind):
+        if self.outer is None:
+            self.enter(frame)
+        if kind == 2:
+            self.touch(frame)
 
     def enter(self, frame):
         self.outer, self.touched, self.given = frame, False, None
@@ -195,10 +214,11 @@ class SelfplayEntered(SelfplayWritten):
         return None
 
     def write(self):
-        sys.setprofile(None)
+        sys.settrace(None)
         paths = [path for path in sys.path if (path + "/").startswith(self.root)] or [os.getcwd()]
         said = {
             "python": sys.executable, "paths": paths, "modules": self.modules, "calls": list(self.calls.items()),
+            "helpers": self.helpers,
             "reached": {test: sorted(found) for test, found in self.reached.items()},
         }  # fmt: skip
         with open(ENTERED_FILE, "w") as stream:

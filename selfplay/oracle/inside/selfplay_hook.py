@@ -58,7 +58,8 @@ def watch(order, runners, speak, stream):
         sys._getframe, get_ident, os.getcwd, os.fspath, os.path.normpath, os._exit, type, len, bytes, int, TypeError,
         ValueError, MOST_EVENTS, ENDED, id,
     )  # fmt: skip
-    me, parent, after = os.getpid(), os.getppid(), len(root)
+    me, parent, after, loading = os.getpid(), os.getppid(), len(root), FROZEN[0]
+    declaring = ("frames", "code", "insides")
 
     def place_of(frame):
         while frame is not None:
@@ -66,6 +67,8 @@ def watch(order, runners, speak, stream):
             if name.startswith(root) or name[:1] not in ("/", "<"):
                 path = name[after:] if name.startswith(root) else normal(name)
                 return "tests" if path.startswith(areas) else path
+            if name == loading:
+                return None
             frame = frame.f_back
         return ""
 
@@ -80,7 +83,7 @@ def watch(order, runners, speak, stream):
         if kind_of(path) is raw:
             path = path.decode("utf-8", "surrogateescape")
         path = normal(path if path[:1] == "/" else cwd() + "/" + path)
-        if path.startswith(own):
+        if path.startswith(own) or (path + "/").startswith(own):
             return "own", path
         if path.startswith("/proc/"):
             return "memory", path
@@ -89,6 +92,10 @@ def watch(order, runners, speak, stream):
 
     def say(kind, frame, detail):
         place = place_of(frame)
+        if place is None:  # what others' modules do while they are loaded is not the doing of who imports them
+            if kind in declaring:
+                return
+            place = ""
         event = (kind, place, detail)
         if event in said or (kind in ("own", "tests") and place == "tests") or size(said) > most:
             return
@@ -101,7 +108,7 @@ def watch(order, runners, speak, stream):
         if event in paths:
             for thing in args[: paths[event]]:
                 found = target(thing)
-                if found and not (scratch and found[1].startswith(scratch) and not place_of(frame)):
+                if found and not (scratch and (found[1] + "/").startswith(scratch) and not place_of(frame)):
                     say(found[0], frame, found[1])
             return
         kind = kinds[event] if event in kinds else prefixes[event.partition(".")[0]]
@@ -111,7 +118,7 @@ def watch(order, runners, speak, stream):
         elif kind == "kills":
             if event != "signal.pthread_kill" and args[0] > 1 and args[0] not in (me, parent):
                 kind = "processes"
-        elif kind in ("frames", "code", "insides"):
+        elif kind in declaring:
             code = frame.f_code if frame else look.__code__
             near = code.co_filename.startswith(root)
             if (event == "object.__getattr__" and not near) or code.co_filename in exempt:
@@ -121,6 +128,8 @@ def watch(order, runners, speak, stream):
             if near:  # the place of this code is always the same
                 said.add((event, same(code)))
                 kept.append(code)
+            elif kind == "frames":
+                event += " by " + (code.co_filename[size(lib) + 1 :] if code.co_filename.startswith(lib) else "others")
         say(kind, frame, event)
 
     def hook(event, args):

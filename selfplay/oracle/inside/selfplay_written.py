@@ -1,6 +1,7 @@
 """Values as source that makes them again: the first part of what watches tests enter the program.
 
-A value is a literal, an object whose making was seen, or a name of a module.
+A value is a literal, an object whose making was seen, a generator that has not begun, or a name of a module, be it one
+of the tests'.
 """
 
 import io
@@ -10,20 +11,25 @@ WRITTEN_TEXT, WRITTEN_ITEMS = 4000, 50
 
 
 class SelfplayWritten:
-    """`made`: id -> (source, object), for objects whose making is known; `modules`: their names in what is written."""
+    """`made`: id -> (source, object), for objects whose making is known; `modules`: their names in what is written;
+    `helpers`: those of them that are the tests', with their files."""
 
     root, tests = "/", frozenset()
 
     def __init__(self):
-        self.made, self.modules = {}, {}
+        self.made, self.modules, self.helpers, self.globals, self.loaded = {}, {}, {}, {}, 0
 
     def reference(self, module, name):
         """The name of a module's object, if it is one; the module is imported under a name of its own."""
         value = sys.modules.get(module)
         for part in name.split("."):
             value = getattr(value, part, None)
-        if value is None or module == "__main__" or self.path_of(module) in self.tests:
+        if value is None or module == "__main__":
             return None
+        if self.path_of(module) in self.tests:
+            if "." in name:
+                return None
+            self.helpers[module] = self.path_of(module)
         return "%s.%s" % (self.modules.setdefault(module, "selfplay_m%d" % len(self.modules)), name)
 
     def path_of(self, module):
@@ -46,7 +52,21 @@ class SelfplayWritten:
         if isinstance(value, type) or hasattr(value, "__code__") or kind is type(len):
             name = getattr(value, "__qualname__", "<")
             return self.reference(getattr(value, "__module__", None) or "", name) if "<" not in name else None
+        for place in ("gi", "cr", "ag"):
+            if hasattr(value, place + "_code"):
+                return self.unbegun(getattr(value, place + "_code"), getattr(value, place + "_frame"), depth)
         return self.global_name(value)
+
+    def unbegun(self, code, frame, depth):
+        """A generator, or a coroutine, of a function with plain parameters; None for one that has begun."""
+        names = code.co_varnames[: code.co_argcount]
+        if not depth or frame is None or set(frame.f_locals) != set(names) or code.co_flags & 12:
+            return None
+        module = frame.f_globals.get("__name__", "")
+        function = vars(sys.modules.get(module, sys)).get(code.co_name)
+        target = getattr(function, "__code__", None) is code and self.reference(module, code.co_name)
+        words = [self.literal(frame.f_locals[name], depth - 1) for name in names]
+        return "%s(%s)" % (target, ", ".join(words)) if target and None not in words else None
 
     def container(self, value, kind, depth):
         if depth == 0 or len(value) > WRITTEN_ITEMS:
@@ -62,10 +82,12 @@ class SelfplayWritten:
 
     def global_name(self, value):
         """An object that a module of the program made when it was imported."""
-        for name, module in list(sys.modules.items()):
-            path = self.path_of(name)
-            if path and path not in self.tests:
-                for key, other in list(vars(module).items()):
-                    if other is value and key.isidentifier():
-                        return self.reference(name, key)
-        return None
+        if len(sys.modules) != self.loaded:
+            self.loaded = len(sys.modules)
+            self.globals = {
+                id(other): (name, key, other) for name, module in list(sys.modules.items())
+                if self.path_of(name) and self.path_of(name) not in self.tests
+                for key, other in list(vars(module).items()) if key.isidentifier()
+            }  # fmt: skip
+        name, key, other = self.globals.get(id(value), (None, None, None))
+        return self.reference(name, key) if name and other is value else None
