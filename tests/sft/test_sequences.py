@@ -12,10 +12,11 @@ from selfplay.agent import Finish, Trajectory
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
 from selfplay.agent.tape import Segment, Stretch
+from selfplay.agent.taped import ForeignTape
 from selfplay.agent.trajectory import Record, save
 from selfplay.sft import sequences
 from selfplay.sft.lessons import Success
-from selfplay.sft.sequences import ForeignTape, Wanted, lectures
+from selfplay.sft.sequences import Wanted, lectures
 
 
 class Letters:
