@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from selfplay.agent.call_format import MOST_SAID
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
 from selfplay.agent.tape import Segment, Stretch
@@ -67,8 +68,8 @@ def check_own(
         raise _foreign(name, "it begins otherwise", hint)
     for one in answers:
         ids = trajectory.record.segments[one.segment].ids[one.start : one.end]
-        plain = not one.malformed and not one.message.calls
-        if plain and one.message.content.strip() not in chat.tokenizer.decode(ids):
+        whole = not one.malformed and not one.message.calls and len(one.message.content) < MOST_SAID
+        if whole and one.message.content.strip() not in chat.tokenizer.decode(ids):
             raise _foreign(name, "an answer reads otherwise", hint)
 
 
