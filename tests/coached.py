@@ -80,4 +80,4 @@ def coached_player(path: Path, plans: Mapping[str, Iterable[Lines]], most: int =
         chat = ChatFormat(load_tokenizer(str(path)))
         return TokenSide(Coached(model, chat, plans, 4096), chat)
 
-    return ModelPlayer("coached:SmolLM2", opened, PlayOptions(episodes=1, calls=2, max_tokens=most))
+    return ModelPlayer("coached:m", opened, PlayOptions(episodes=1, calls=2, max_tokens=most))
