@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from run_fixtures import Command
+from typer.testing import CliRunner
 
+from selfplay.cli import app
 from selfplay.commands import learn as command
 from selfplay.commands.credit import CreditOrder
 from selfplay.commands.learn import SUMMARY, LearnOrder, dry_run, learn, vocabulary_of
@@ -102,6 +104,15 @@ def test_what_ends_early_leaves_nothing(ready: Any, model: Path, tmp_path: Path,
     assert not out.exists() and not (tmp_path / ".out.new").exists()
     if isinstance(how, OSError):
         assert str(error.value).startswith(f"{out} cannot be written: No space left on device\n  Is the disk full? ")
+
+
+def test_ctrl_c_ends_the_command_with_a_line(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "learn", interrupted)
+    done = CliRunner().invoke(app, ["learn", str(tmp_path), "--model", str(model), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 130 and "interrupted; nothing was written, the same command begins again" in done.stderr
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(ready: Any, model: Path, tmp_path: Path) -> None:
