@@ -58,11 +58,11 @@ def episodes_of(run: Path, policy: str | None = None, weak: Weak = "refuse") -> 
 
 
 def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
-    for one in records:
+    for one in records:  # of an early version without groups: each is alone, since nobody knows its prompt
         lost = one.status == "unplayed" or one.figures.finish in OUTAGES
         episode = Episode(
             "injector",
-            one.group or f"{one.repository}/{one.strategy}",
+            one.group or f"{one.repository}/{one.strategy}/{one.number}",
             INJECTIONS.get(one.status, "invalid"),
             one.bug.id if one.bug else "",
             tokens=_tokens(one.figures),

@@ -74,6 +74,13 @@ def test_a_weak_grade_is_rewarded_only_where_it_is_asked_for(tmp_path: Path) -> 
     assert [one.lost for one in found_in(run, weak="count")] == [False, False, True, False]
 
 
+def test_injections_of_a_run_without_groups_are_compared_with_nobody(tmp_path: Path) -> None:
+    """An early version did not say which prompt an episode saw."""
+    early = [EpisodeRecord(**{**vars(injection(number, "invalid")), "group": ""}) for number in range(2)]
+    found = credit(found_in(stored(tmp_path, early, [])))
+    assert [one.reason for one in found] == [Reason.ALONE, Reason.ALONE]
+
+
 @pytest.mark.parametrize("finish", ["policy_error", "sandbox_lost"])
 def test_what_the_machine_did_is_lost(tmp_path: Path, finish: str) -> None:
     run = stored(
