@@ -22,6 +22,7 @@ Releases = Annotated[
     typer.Option(min=0, help="Of a pypi: source: earlier releases that become its history, 12 if not given."),
 ]
 Attempts = Annotated[int | None, typer.Option(min=1, help="With --order 2: attempts per bug, 8 if not given.")]
+Group = Annotated[int, typer.Option(min=1, help="Episodes of the injector in a row that get one prompt: a group.")]
 PublicShare = Annotated[float, typer.Option(min=0.01, max=1, help="Share of the failing tests that solvers are shown.")]
 
 
@@ -40,6 +41,7 @@ def curriculum(
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
     allow_host: AllowHostOption = None,
+    group: Group = 1,
     patience: Annotated[int, typer.Option(min=1, help="Stop after so many episodes in a row without a bug.")] = 40,
     policy: PolicyName = "scripted",
     base_url: BaseUrl = None,
@@ -68,7 +70,7 @@ def curriculum(
     wanted = Order(
         source, out or default_out(source), bugs, mix, seed, workers, 12 if releases is None else releases, setup, test,
         thresholds, order=2 if order == 2 else 1, attempts=attempts or 8, public_share=public_share,
-        policy=policy, options=options, patience=patience, allow_hosts=tuple(allow_host or ()),
+        policy=policy, options=options, patience=patience, allow_hosts=tuple(allow_host or ()), group=group,
     )  # fmt: skip
     said = "" if out else f"the run's folder is {wanted.out} (--out names another)"
     summary = _made(wanted, opened(sandbox, image, runtime), said)

@@ -1,13 +1,52 @@
-"""What each stored episode of a run has earned: rewards and advantages by the rules of credit, before any training."""
+"""What each stored episode of runs has earned, and what keeps some from teaching: before any training, without torch.
 
+`selfplay credit` shows it, `selfplay learn` trains on it: one code path."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from selfplay.curriculum.crediting import episodes_of
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.learning.crediting import Credited, credited
+from selfplay.learning.played import Played, named
+from selfplay.learning.recipe import Recipe
+from selfplay.learning.stored import played_in
 from selfplay.oracle.assurance import Weak
-from selfplay.rl.credit import Credit, Rules, credit
 
 
-def run_credit(run: Path, policy: str | None = None, attempts: int = 0, weak: Weak = "refuse") -> list[Credit]:
-    """The credit of the injections of a run and of the attempts of `policy`. `attempts`: how many were planned for each
-    bug; 0: as many as were made. `weak`: see `episodes_of`. Raises `CurriculumError`."""
-    return credit(episodes_of(run, policy, weak), Rules(attempts=attempts))
+@dataclass(frozen=True)
+class CreditOrder:
+    """What is to be credited. `policy`: whose attempts; that of each run's injector if not given. `attempts`: how many
+    were planned for each bug, 0 for as many as were made. `version`: of the policy that is to be trained; None for the
+    newest that sampled."""
+
+    runs: tuple[Path, ...]
+    policy: str | None = None
+    attempts: int = 0
+    weak: Weak = "refuse"
+    version: int | None = None
+    recipe: Recipe = field(default_factory=Recipe)
+
+
+def credited_runs(
+    order: CreditOrder,
+    say: Callable[[str], None],
+    vocabulary: int | None = None,
+    chat: ChatFormat | None = None,
+) -> list[Credited]:
+    """The episodes of the runs with their credit. Groups of two runs are never compared. `vocabulary` and `chat`: of
+    the model that is to be trained. Raises `SelfplayError`."""
+    found: list[list[Played]] = []
+    for run in order.runs:
+        say(f"reading the episodes of {run}")
+        episodes = played_in(run, order.policy, order.weak, chat)
+        found.append(named(episodes, str(run)) if len(order.runs) > 1 else episodes)
+    version = order.version
+    if version is None:
+        version = max((one.newest for episodes in found for one in episodes), default=0)
+    return [one for episodes in found for one in credited(episodes, order.recipe, order.attempts, version, vocabulary)]
+
+
+def damages(rollouts: Sequence[Credited]) -> list[str]:
+    """What is wrong with each tape that cannot be used."""
+    return [f"{one.played.episode.name}: {one.played.damage}" for one in rollouts if one.played.damage]

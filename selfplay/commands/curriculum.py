@@ -145,6 +145,7 @@ async def _played(
             pool=seats,
             workers=workers,
             is_known=lambda key: key in pool.episodes.tree_keys(order.source),
+            group=order.group,
         )
         wanted = Wanted(order.bugs, order.patience)
         places = player.episodes or workers.count

@@ -22,10 +22,10 @@ from selfplay.validators import Thresholds
 class Order:
     """What the user asked for. `setup` and `test` override what is detected; `workers` None means one per core.
 
-    `patience`: the run stops after this many episodes in a row without a new bug. `options`: the policy's, by name.
-    `order` 2 also makes `attempts` at every bug, and second-order bugs from the failed ones, at most `per_parent` per
-    bug. `public_share`: the share of F2P that solvers are shown. `allow_hosts`: where builds may go besides the package
-    indexes.
+    `group`: injector episodes that share a prompt. `patience`: the run stops after this many episodes in a row without
+    a new bug. `options`: the policy's, by name. `order` 2 also makes `attempts` at every bug, and second-order bugs
+    from the failed ones, at most `per_parent` per bug. `public_share`: the share of F2P that solvers are shown.
+    `allow_hosts`: where builds may go besides the package indexes.
     """
 
     source: str
@@ -46,6 +46,7 @@ class Order:
     per_parent: int = PER_PARENT
     public_share: float = 1.0
     allow_hosts: tuple[str, ...] = ()
+    group: int = 1
 
 
 def refuse_out_in_source(order: Order) -> None:
@@ -106,4 +107,5 @@ def settings_of(order: Order) -> dict[str, Any]:
         "test": order.test,
         "thresholds": order.thresholds.to_json(),
         "public_share": order.public_share,
+        "group": order.group,
     }

@@ -5,6 +5,7 @@ the rules for the rest are in `docs/credit.md`.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.curriculum.opening import read_pool
@@ -27,7 +28,17 @@ INJECTIONS: Mapping[str, Outcome] = {
 }  # fmt: skip
 
 
-def episodes_of(run: Path, policy: str | None = None, weak: Weak = "refuse") -> list[Episode]:
+@dataclass(frozen=True)
+class StoredEpisode:
+    """An episode of a run. `episode.tokens`: what its usage says the policy sampled. `trajectory`: its file in
+    `trajectories/`."""
+
+    episode: Episode
+    trajectory: str
+    finish: str
+
+
+def episodes_of(run: Path, policy: str | None = None, weak: Weak = "refuse") -> list[StoredEpisode]:
     """The injections of a run, and the attempts of `policy` at its bugs: of the policy that planted them if not given.
     An attempt that passed every layer, but is only weakly assured, is rewarded as resolved if `weak` is `count`; else
     it waits for a person's judgement.
@@ -42,31 +53,31 @@ def episodes_of(run: Path, policy: str | None = None, weak: Weak = "refuse") -> 
     known = sorted({attempt.policy for attempt in attempts})
     if known and solver not in known:
         raise CurriculumError(f"the run holds no attempt of {solver}", f"Name one with --policy: {listed(known)}.")
-    injections = sorted(_injections(records), key=lambda one: (one.group, one.name))
+    injections = sorted(_injections(records), key=lambda one: (one.episode.group, one.episode.name))
     return [*injections, *_attempts((one for one in attempts if one.policy == solver), orders, weak)]
 
 
-def _injections(records: Iterable[EpisodeRecord]) -> Iterable[Episode]:
-    for one in records:
+def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
+    for one in records:  # of an early version without groups: each is alone, since nobody knows its prompt
         lost = one.status == "unplayed" or one.figures.finish in OUTAGES
-        yield Episode(
+        episode = Episode(
             "injector",
-            one.group or f"{one.repository}/{one.strategy}",
+            one.group or f"{one.repository}/{one.strategy}/{one.number}",
             INJECTIONS.get(one.status, "invalid"),
             one.bug.id if one.bug else "",
             tokens=_tokens(one.figures),
             lost=lost,
-            prompt=one.group,
-            name=f"{one.number:06d}-injector",
+            name=one.trajectory.removesuffix(".jsonl.zst") or f"{one.number:06d}-injector",
         )
+        yield StoredEpisode(episode, one.trajectory, one.figures.finish)
 
 
-def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak) -> Iterable[Episode]:
+def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak) -> Iterable[StoredEpisode]:
     for one in attempts:
         outcome: Outcome = "resolved" if one.resolved else "cheated" if one.reason in CHEATS else "failed"
         unjudged = one.reason == WEAK or (one.figures.assurance == "weak" and weak == "refuse")
         lost = unjudged or one.reason in ERRORS or one.figures.finish in OUTAGES
-        yield Episode(
+        episode = Episode(
             "solver",
             one.bug,
             outcome,
@@ -76,6 +87,7 @@ def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak
             lost=lost,
             name=f"{one.bug} {one.number}",
         )
+        yield StoredEpisode(episode, one.trajectory, one.figures.finish)
 
 
 def _tokens(figures: PlayFigures) -> int:

@@ -16,14 +16,15 @@ SHOWN = ("episode", "outcome", "s", "tokens", "reward", "advantage", "no gradien
 NUMBERS = ("s", "tokens", "reward", "advantage")
 
 
-def credit_page(credits: Sequence[Credit]) -> RenderableType:
-    """What `selfplay credit` shows."""
+def credit_page(credits: Sequence[Credit], damages: Sequence[str] = ()) -> RenderableType:
+    """What `selfplay credit` shows. `damages`: what is wrong with tapes that cannot be used."""
     groups = groupby(credits, lambda earned: (earned.episode.role, earned.episode.group))
     tables = [_table(role, group, list(members)) for (role, group), members in groups]
-    trained = sum(earned.reason is None for earned in credits)
+    trained = sum(not earned.no_gradient for earned in credits)
     said = f"{trained} of {count(len(credits), 'episode')} would be trained on"
     without = tally(untrained(credits))
-    return Group(*tables, safe(f"{said}; without a gradient: {without}" if without else said))
+    lines = [f"{said}; without a gradient: {without}" if without else said]
+    return Group(*tables, *map(safe, [*lines, *(f"a tape that cannot be used: {damage}" for damage in damages)]))
 
 
 def _table(role: str, group: str, members: Sequence[Credit]) -> Table:

@@ -31,6 +31,7 @@ class Reason(StrEnum):
     NEVER_ATTEMPTED = "never attempted"
     TOO_FEW_ATTEMPTS = "too few attempts"
     NO_TOKENS = "no tokens"
+    DAMAGED_TAPE = "damaged tape"
     ALONE = "alone"
     ZERO_ADVANTAGE = "zero advantage"
 
@@ -41,8 +42,8 @@ class Episode:
     `OUTCOMES`, ignored where `lost`: the machine lost it, so that it says nothing of the policy.
 
     `bug`: the one that a valid injection made, or that an attempt is at. `order`: of that bug, 2 for an attempt at one
-    that holds a failed patch. `tokens`: how many the policy sampled that can be trained on. `prompt`: anything that
-    tells two prompts apart, for instance a hash.
+    that holds a failed patch. `tokens`: how many the policy sampled that can be trained on. `damaged`: its tape cannot
+    be read. `prompt`: anything that tells two prompts apart, for instance a hash; empty where it is not known.
     """
 
     role: Role
@@ -52,6 +53,7 @@ class Episode:
     order: int = 1
     tokens: int = 1
     lost: bool = False
+    damaged: bool = False
     prompt: str = ""
     name: str = ""
 
@@ -80,7 +82,8 @@ class Rules:
 @dataclass(frozen=True)
 class Credit:
     """What an episode earned. `reward` is None where it has none; `advantage` is 0 where there is a `reason`, and the
-    same for all its tokens otherwise. `solved` of `attempts`: the counted attempts at its bug, which make s."""
+    same for all its tokens otherwise. `solved` of `attempts`: the counted attempts at its bug, which make s.
+    `taken_by`: the filter that took it out of a batch after all (`filters`); its advantage stays for others to see."""
 
     episode: Episode
     reward: float | None
@@ -88,6 +91,12 @@ class Credit:
     reason: Reason | None = None
     solved: int = 0
     attempts: int = 0
+    taken_by: str = ""
+
+    @property
+    def no_gradient(self) -> str:
+        """Why it gives no gradient; empty where it gives one."""
+        return str(self.reason or "") or self.taken_by
 
 
 @dataclass(frozen=True)
@@ -127,8 +136,8 @@ def credit(episodes: Sequence[Episode], rules: Rules = Rules()) -> list[Credit]:
 
 
 def untrained(credits: Iterable[Credit]) -> dict[str, int]:
-    """How many episodes give no gradient, by reason."""
-    return dict(Counter(str(earned.reason) for earned in credits if earned.reason))
+    """How many episodes give no gradient, by reason or filter."""
+    return dict(Counter(earned.no_gradient for earned in credits if earned.no_gradient))
 
 
 def _tallies(episodes: Sequence[Episode], planned: int) -> dict[tuple[str, int], _Tally]:
@@ -164,7 +173,8 @@ def _rewarded(episode: Episode, tallies: dict[tuple[str, int], _Tally], rules: R
     reward = rules.valid(tally.solved, tally.counted) if valid else fixed[episode.outcome]
     if rules.length_penalty is not None:
         reward += rules.length_penalty(episode.tokens)
-    return replace(earned, reward=reward, reason=None if episode.tokens else Reason.NO_TOKENS)
+    no_tokens = None if episode.tokens else Reason.NO_TOKENS
+    return replace(earned, reward=reward, reason=Reason.DAMAGED_TAPE if episode.damaged else no_tokens)
 
 
 def _compared(members: Sequence[Credit], estimator: Estimator) -> list[Credit]:
@@ -194,10 +204,11 @@ def _check(episode: Episode) -> None:
 
 def _check_groups(episodes: Sequence[Episode]) -> None:
     """Members of a group answered the same question."""
-    asked: dict[tuple[str, str], tuple[object, ...]] = {}
+    asked: dict[tuple[str, str, str], object] = {}
     for episode in episodes:
-        solver = episode.role == "solver"
-        question = (episode.bug, episode.order, episode.prompt) if solver else (episode.prompt,)
-        if asked.setdefault((episode.role, episode.group), question) != question:
-            what = "two bugs or prompts" if solver else "two prompts"
-            raise ValueError(f"the {episode.role} group {episode.group} has {what}")
+        questions: dict[str, object] = {"prompts": episode.prompt} if episode.prompt else {}
+        if episode.role == "solver":
+            questions["bugs"] = episode.bug, episode.order
+        for what, question in questions.items():
+            if asked.setdefault((episode.role, episode.group, what), question) != question:
+                raise ValueError(f"the {episode.role} group {episode.group} has two {what}")

@@ -77,7 +77,11 @@ def rules_of_credit(rules: Rules = Rules()) -> tuple[Rule, ...]:
             "as above", "refused when its members saw two prompts", "in one baseline", OURS,
         ),
         Rule(
-            "no tokens", "either role: the policy sampled nothing that can be trained on",
+            "no tokens", "either role: no tape of sampled tokens: a script, a control, an endpoint that returns no ids",
+            "as above", "no, counted", "in s, not in the baseline", OURS,
+        ),
+        Rule(
+            "damaged tape", "either role: its tape is missing, cannot be read, or was cut short",
             "as above", "no, counted", "in s, not in the baseline", OURS,
         ),
         Rule(
@@ -87,7 +91,7 @@ def rules_of_credit(rules: Rules = Rules()) -> tuple[Rule, ...]:
             "zero advantage", "its reward is the baseline", "as above", "no, counted", "in s, in the baseline", PAPER,
         ),
         Rule(
-            "filtered", "a filter takes it: stale, gibberish, truncated, timed out, out of turns",
+            "filtered", "a filter takes it: stale, gibberish, truncated, timed out, out of turns, too long",
             "as above", "no, counted", "in s, in the baseline", OURS,
         ),
     )  # fmt: skip
@@ -108,7 +112,7 @@ def credit_row(earned: Credit) -> tuple[str, ...]:
     advantage = "" if earned.reason else f"{earned.advantage:+.3f}"
     outcome = "lost" if episode.lost else episode.outcome
     named = (episode.name, episode.role, episode.group, outcome)
-    return (*named, rate, str(episode.tokens), reward, advantage, str(earned.reason or ""))
+    return (*named, rate, str(episode.tokens), reward, advantage, earned.no_gradient)
 
 
 def markdown_credits(credits: Iterable[Credit]) -> str:

@@ -46,6 +46,7 @@ def mix_named(name: str) -> Mix:
 class InjectorRun:
     """Everything the injector episodes of one repository share. `repository`: its name in the pool.
 
+    `group`: how many consecutive episodes get one prompt (strategy and seed location); only their sampling differs.
     `is_known`: whether a bug with this tree key is in the pool already; such an artifact is a duplicate, even when all
     checks pass.
     """
@@ -58,6 +59,7 @@ class InjectorRun:
     pool: Pool
     workers: Workers
     is_known: Callable[[str], bool] = lambda key: False
+    group: int = 1
     limits: Limits = field(default_factory=Limits)
     cache: RunCache = field(default_factory=RunCache)
 
@@ -93,10 +95,10 @@ async def _outcome(
 
 
 def injector_task(run: InjectorRun, number: int) -> InjectorTask:
-    """The injector's task of episode `number`."""
-    thresholds, seed = run.origin.thresholds, run.origin.seed
+    """The injector's task of episode `number`; its prompt is that of its group."""
+    thresholds, seed, prompt = run.origin.thresholds, run.origin.seed, number // run.group
     return InjectorTask(
-        strategy=strategy_of(run.strategy, seed, number),
+        strategy=strategy_of(run.strategy, seed, prompt),
         seed=seed,
         number=number,
         suite=run.suite,
@@ -104,7 +106,7 @@ def injector_task(run: InjectorRun, number: int) -> InjectorTask:
         min_changed_files=thresholds.min_changed_files,
         min_failing_tests=thresholds.min_failing_tests,
         seconds=thresholds.seconds,
-        seed_location=seed_location(run.origin.prepared.tree, seed, number),
+        seed_location=seed_location(run.origin.prepared.tree, seed, prompt),
     )
 
 
@@ -115,8 +117,8 @@ def injector_key(run: InjectorRun, number: int) -> InjectorKey:
 
 
 def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
-    """The strategy of an episode. Under `mix`, one episode of each pair removes code and the other reverts history (the
-    paper's best mix; the ratio 50/50 is ours)."""
+    """The strategy of the prompt of this number. Under `mix`, one of each pair removes code and the other reverts
+    history (the paper's best mix; the ratio 50/50 is ours)."""
     if mix != "mix":
         return mix
     first_removes = random.Random(f"mix:{seed}:{number // 2}").random() < 0.5

@@ -2,15 +2,14 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
-
-from pydantic import TypeAdapter, ValidationError
 
 from selfplay.agent import EpisodeLimits, Observation, Policy, Turn
 from selfplay.agent.model import ModelError
 from selfplay.errors import SelfplayError
+from selfplay.options import read_options
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.role import Role
 from selfplay.roles.solver.task import SolverTask
@@ -148,7 +147,7 @@ def _endpoint(model: str, options: Mapping[str, str]) -> Player:
     from selfplay.policies.endpoint import Endpoint, EndpointOptions
     from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TextSide
 
-    play, how = read_options(options, PlayOptions, EndpointOptions)
+    play, how = read_options(options, PlayOptions, EndpointOptions, refusal=UnknownPolicy)
 
     async def open_model() -> TextSide:
         endpoint = Endpoint(model, how)
@@ -184,7 +183,7 @@ def _in_process(
     from selfplay.policies.tokenizer import load_tokenizer
     from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TokenSide
 
-    play, wanted = read_options(options, PlayOptions, how)
+    play, wanted = read_options(options, PlayOptions, how, refusal=UnknownPolicy)
     if play.tools == "native":
         raise UnknownPolicy(f"{kind}: has no tool calls of its own", "Leave the option tools out, or use openai:MODEL.")
 
@@ -207,25 +206,6 @@ def _seeded(wanted: bool | None, why_not: str) -> bool:
     if wanted is None and why_not:
         log.warning("messages are not seeded one by one, the engine is (engine_seed): %s", why_not)
     return not why_not if wanted is None else wanted
-
-
-def read_options(options: Mapping[str, str], *kinds: type[Any]) -> list[Any]:
-    """`options` as one value of each of `kinds` (dataclasses with defaults). Raises `UnknownPolicy`."""
-    known = {field.name: kind for kind in kinds for field in fields(kind)}
-    assert len(known) == sum(len(fields(kind)) for kind in kinds), "two options of one name"
-    strange = [name for name in options if name not in known]
-    if strange:
-        raise UnknownPolicy(f"there is no option {strange[0]!r}", f"The options are: {', '.join(sorted(known))}.")
-    values = []
-    for kind in kinds:
-        mine = {name: value for name, value in options.items() if known[name] is kind}
-        try:
-            values.append(TypeAdapter(kind).validate_python(mine))
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            raise UnknownPolicy(f"the option {where}: {first['msg']}, not {first['input']!r}") from error
-    return values
 
 
 KINDS: dict[str, Callable[[str, Mapping[str, str]], Player]] = {

@@ -24,8 +24,8 @@ class InjectorKey:
 
     @property
     def group(self) -> str:
-        """Equal for the episodes that training compares with each other: same repository, strategy and seed
-        location."""
+        """Equal for the episodes that training compares with each other, which saw one prompt: same repository,
+        strategy and seed location."""
         return "/".join([self.repository, self.strategy, self.seed_location or ""])
 
 

@@ -7,20 +7,15 @@ are rendered once, in the model's own template. Malformed calls stay in, and are
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from selfplay.agent import Finish, Trajectory
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.model import Message
-from selfplay.agent.tape import Segment
+from selfplay.agent.taped import check_own, taped_answers
 from selfplay.agent.trajectory import TrajectoryError, load
 from selfplay.curriculum import Curriculum
-from selfplay.errors import SelfplayError
 from selfplay.sft.lessons import Role, Success, lessons, successes, tokens
 
-
-class ForeignTape(SelfplayError):
-    """A tape of another tokenizer or chat template."""
+RENDER = "Train the model that played it, or have its messages rendered for this one (--render)."
 
 
 @dataclass(frozen=True)
@@ -81,56 +76,18 @@ def _taped(trajectory: Trajectory, success: Success, chat: ChatFormat) -> list[L
     """A lecture for each segment. Raises `ForeignTape`, and `TrajectoryError` for a tape that does not hold the answers
     of its conversations one by one."""
     segments, name = trajectory.record.segments, success.path.name.removesuffix(".jsonl.zst")
-    spans = [(number, *span) for number, segment in enumerate(segments) for span in _spans(segment)]
-    answers = [m for conversation in trajectory.record.conversations for m in conversation if m.role == "assistant"]
-    if len(spans) != len(answers):
-        raise TrajectoryError(f"{name}: {len(spans)} sampled parts on the tape, {len(answers)} answers")
-    _check_own(trajectory, chat, name)
+    answers = taped_answers(trajectory, name)
+    check_own(trajectory, answers, chat, name, RENDER)
     masks = [[0] * len(segment.ids) for segment in segments]
-    unanswered = answers[-1] if trajectory.finish != Finish.SUBMITTED and _ends_with_answer(trajectory) else None
-    for (number, begin, end), answer in zip(spans, answers, strict=True):
-        ids = segments[number].ids[begin:end]
-        if not answer.malformed and not answer.calls and answer.content.strip() not in chat.tokenizer.decode(ids):
-            raise _foreign(name, "an answer reads otherwise")
-        if not answer.malformed and answer is not unanswered:
-            masks[number][begin:end] = [1] * (end - begin)
+    cut_short = trajectory.finish != Finish.SUBMITTED and _ends_with_answer(trajectory)
+    for one in answers[:-1] if cut_short else answers:  # the last call was never answered
+        if not one.malformed:
+            masks[one.segment][one.start : one.end] = [1] * one.tokens
     return [
         Lecture(f"{name}-{number}", success.role, success.family, segment.ids[:last], mask[:last], True)
         for number, (segment, mask) in enumerate(zip(segments, masks, strict=True))
         if (last := len(mask) - mask[::-1].index(1) if any(mask) else 0)
     ]
-
-
-def _check_own(trajectory: Trajectory, chat: ChatFormat, name: str) -> None:
-    """Raises `ForeignTape` unless the tape begins as this model's template begins the conversation."""
-    told: list[Message] = []
-    for message in trajectory.record.conversations[0]:
-        if message.role == "assistant":
-            break
-        told.append(message)
-    begun = chat.opening(told)
-    if list(trajectory.record.segments[0].ids[: len(begun)]) != begun:
-        raise _foreign(name, "it begins otherwise")
-
-
-def _foreign(name: str, how: str) -> ForeignTape:
-    return ForeignTape(
-        f"{name} was taped with another tokenizer or chat template than this model's: {how}",
-        "Train the model that played it, or have its messages rendered for this one (--render).",
-    )
-
-
-def _spans(segment: Segment) -> Iterator[tuple[int, int]]:
-    """Begin and end of each answer; in files of before format 3, of each run of sampled ids."""
-    if segment.stretches:
-        yield from ((stretch.start, stretch.end) for stretch in segment.stretches)
-        return
-    at = 0
-    for sampled, part in groupby(segment.mask):
-        length = len(list(part))
-        if sampled:
-            yield at, at + length
-        at += length
 
 
 def _ends_with_answer(trajectory: Trajectory) -> bool:

@@ -15,7 +15,8 @@ from selfplay.curriculum import (
     open_curriculum,
 )
 from selfplay.curriculum.crediting import CHEATS, episodes_of
-from selfplay.rl.credit import Reason, Rules, credit
+from selfplay.oracle.assurance import Weak
+from selfplay.rl.credit import Episode, Reason, Rules, credit
 from selfplay.rollout.rollout import InjectorKey
 
 
@@ -48,10 +49,14 @@ def stored(folder: Path, injections: list[EpisodeRecord], attempts: list[Attempt
     return folder
 
 
+def found_in(run: Path, policy: str | None = None, weak: Weak = "refuse") -> list[Episode]:
+    return [one.episode for one in episodes_of(run, policy, weak)]
+
+
 def test_a_batch_of_both_roles_by_hand(tmp_path: Path) -> None:
     injections = [injection(0, "valid"), injection(1, "invalid"), injection(2, "gave_up"), injection(3, "valid")]
     attempts = [attempt(0, "resolved"), attempt(1, "failing-tests"), attempt(2, "canaries"), attempt(3, "suspect")]
-    found = credit(episodes_of(stored(tmp_path, injections, attempts)))
+    found = credit(found_in(stored(tmp_path, injections, attempts)))
     b0, b1, b2, b3, a0, a1, a2, a3 = found
     assert b0.reward == pytest.approx(1 - 1.8 / 3)  # one of three counted attempts: the suspect one is left out of s
     assert (b1.reward, b2.reward) == (-1, -1) and (b3.reward, b3.reason) == (None, Reason.NEVER_ATTEMPTED)
@@ -65,8 +70,15 @@ def test_a_weak_grade_is_rewarded_only_where_it_is_asked_for(tmp_path: Path) -> 
     made = attempt(0, "resolved")
     weak = Attempt(**{**vars(made), "figures": made.figures.model_copy(update={"assurance": "weak"})})
     run = stored(tmp_path, [injection(0, "valid")], [weak, attempt(1, "weak"), attempt(2, "resolved")])
-    assert [one.lost for one in episodes_of(run)] == [False, True, True, False]
-    assert [one.lost for one in episodes_of(run, weak="count")] == [False, False, True, False]
+    assert [one.lost for one in found_in(run)] == [False, True, True, False]
+    assert [one.lost for one in found_in(run, weak="count")] == [False, False, True, False]
+
+
+def test_injections_of_a_run_without_groups_are_compared_with_nobody(tmp_path: Path) -> None:
+    """An early version did not say which prompt an episode saw."""
+    early = [EpisodeRecord(**{**vars(injection(number, "invalid")), "group": ""}) for number in range(2)]
+    found = credit(found_in(stored(tmp_path, early, [])))
+    assert [one.reason for one in found] == [Reason.ALONE, Reason.ALONE]
 
 
 @pytest.mark.parametrize("finish", ["policy_error", "sandbox_lost"])
@@ -75,13 +87,13 @@ def test_what_the_machine_did_is_lost(tmp_path: Path, finish: str) -> None:
         tmp_path, [injection(0, "valid"), injection(1, "failed", finish)],
         [attempt(0, "nothing-handed-in", finish=finish), attempt(1, "error"), attempt(2, "resolved")],
     )  # fmt: skip
-    found = episodes_of(run)
+    found = found_in(run)
     assert [one.lost for one in found] == [False, True, True, True, False]
 
 
 def test_a_policy_that_broke_off_by_itself_is_not_lost(tmp_path: Path) -> None:
     run = stored(tmp_path, [injection(0, "valid"), injection(1, "failed", "malformed")], [])
-    assert [(one.outcome, one.lost) for one in episodes_of(run)] == [("valid", False), ("invalid", False)]
+    assert [(one.outcome, one.lost) for one in found_in(run)] == [("valid", False), ("invalid", False)]
 
 
 def test_every_layer_of_the_defence_but_behaviour_names_a_cheat(tmp_path: Path) -> None:
@@ -89,19 +101,19 @@ def test_every_layer_of_the_defence_but_behaviour_names_a_cheat(tmp_path: Path) 
 
     assert {judge.__name__.replace("_", "-") for judge in layers.OF_A_RUN} <= set(CHEATS)
     run = stored(tmp_path, [injection(0, "valid")], [attempt(n, reason) for n, reason in enumerate(CHEATS)])
-    assert {one.outcome for one in episodes_of(run) if one.role == "solver"} == {"cheated"}
+    assert {one.outcome for one in found_in(run) if one.role == "solver"} == {"cheated"}
 
 
 def test_one_policy_s_attempts_count(tmp_path: Path) -> None:
     run = stored(
         tmp_path, [injection(0, "valid")], [attempt(0, "resolved", policy="one"), attempt(0, "x", policy="two")]
     )
-    assert [one.outcome for one in episodes_of(run, "two")] == ["valid", "failed"]
+    assert [one.outcome for one in found_in(run, "two")] == ["valid", "failed"]
     with pytest.raises(CurriculumError, match=r"(?s)no attempt of scripted.*one, two"):
-        episodes_of(run)
+        found_in(run)
 
 
 def test_planned_attempts_that_never_came_are_missed(tmp_path: Path) -> None:
     run = stored(tmp_path, [injection(0, "valid")], [attempt(0, "resolved")])
-    first, second = credit(episodes_of(run), Rules(attempts=4))
+    first, second = credit(found_in(run), Rules(attempts=4))
     assert first.reason is second.reason is Reason.TOO_FEW_ATTEMPTS

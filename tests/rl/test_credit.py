@@ -72,6 +72,7 @@ def test_one_prompt() -> None:
     with pytest.raises(ValueError, match="injector group shop/removal has two prompts"):
         credit(seen)
     assert credit([replace(episode, group=episode.prompt) for episode in seen])[0].reason == Reason.ALONE
+    assert len(credit([seen[0], INVALID, LOST])) == 3  # the second one's prompt is not known, for want of a tape
 
 
 # -- solver --------------------------------------------------------------------------------------------------------
@@ -153,6 +154,15 @@ def test_no_tokens() -> None:
     assert found[2].advantage == pytest.approx(1 + 1 / 3)
 
 
+def test_damaged_tape() -> None:
+    """As one without tokens, however many of them a damaged tape still shows."""
+    damaged = replace(attempts(0, 1)[0], damaged=True)
+    found = credit([INJECTION, INVALID, *attempts(1, 2), damaged])
+    assert (found[-1].reward, found[-1].advantage, found[-1].reason) == (-1.0, 0.0, Reason.DAMAGED_TAPE)
+    assert (found[0].solved, found[0].attempts) == (1, 4)
+    assert found[2].advantage == pytest.approx(1 + 1 / 3)
+
+
 def test_alone() -> None:
     found = credit(attempts(1, 0))[0]
     assert (found.reward, found.advantage, found.reason) == (1.0, 0.0, Reason.ALONE)
@@ -169,6 +179,9 @@ def test_filtered() -> None:
     taken = [taken_by(Sampled(earned.advantage, age), FILTERS) for earned, age in zip(found, ages, strict=True)]
     assert taken == [None, None, "stale", None, None, None]
     assert (found[0].solved, found[0].attempts, found[3].advantage) == (1, 4, -0.5)
+    left_out = replace(found[2], taken_by="stale")
+    assert (left_out.no_gradient, found[2].no_gradient, left_out.advantage) == ("stale", "", 1.5)
+    assert untrained([*found, left_out]) == {"stale": 1}
 
 
 def test_every_rule_of_the_table_has_a_test_of_its_name() -> None:

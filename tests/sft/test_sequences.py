@@ -7,38 +7,17 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from letters import Letters
 
 from selfplay.agent import Finish, Trajectory
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
 from selfplay.agent.tape import Segment, Stretch
+from selfplay.agent.taped import ForeignTape
 from selfplay.agent.trajectory import Record, save
 from selfplay.sft import sequences
 from selfplay.sft.lessons import Success
-from selfplay.sft.sequences import ForeignTape, Wanted, lectures
-
-
-class Letters:
-    """A tokenizer of one id a character; `<` and `>` begin and end a message."""
-
-    name, eos = "letters", (ord(">"),)
-
-    def render(self, messages, answer: bool) -> str:  # type: ignore[no-untyped-def]
-        told = "".join(f"<{message['role'][0]}{message['content']}>" for message in messages)
-        return told + ("<a" if answer else "")
-
-    def encode(self, text: str, special: bool) -> list[int]:
-        return [ord(letter) for letter in text]
-
-    def decode(self, ids) -> str:  # type: ignore[no-untyped-def]
-        return "".join(map(chr, ids))
-
-    def is_special(self, token: int) -> bool:
-        return token == ord(">")
-
-    def names_special(self, text: str) -> bool:
-        return False
-
+from selfplay.sft.sequences import Wanted, lectures
 
 TOLD = (Message("system", "S"), Message("user", "U"))
 TALK = (*TOLD, Message("assistant", "bad", malformed=True), Message("user", "why"), Message("assistant", "good"))

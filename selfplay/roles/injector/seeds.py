@@ -1,4 +1,4 @@
-"""Where a model's injector is told to begin: a source file chosen by seed and number, so that bugs differ (SSR 8)."""
+"""Where a model's injector is told to begin: a source file chosen by seed and prompt, so that bugs differ (SSR 8)."""
 
 import os
 import random
@@ -16,7 +16,7 @@ SMALLEST = 200
 
 
 def seed_location(tree: Path, seed: int, number: int) -> str | None:
-    """The file where episode `number` begins: every file is used once before any repeats. None when there is no
+    """The file where the prompt `number` begins: every file is used once before any repeats. None when there is no
     source."""
     files = _sources(tree)
     if not files:

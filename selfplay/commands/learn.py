@@ -1,0 +1,138 @@
+"""What `selfplay learn` does: the stored episodes of runs -> one update of a model, as a Hugging Face folder.
+
+The folder appears whole or not at all; `learn.json` in it says what the update did. Nothing resumes: the same command
+makes the same update again.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.commands.credit import CreditOrder, credited_runs, damages
+from selfplay.learning.crediting import Credited
+from selfplay.learning.errors import LearningError
+from selfplay.learning.summary import refuse_nothing
+from selfplay.policies.tokenizer import imported, load_tokenizer
+from selfplay.rl.credit_table import CREDIT_COLUMNS, credit_row
+
+SUMMARY = "learn.json"
+
+
+@dataclass(frozen=True)
+class LearnOrder:
+    """What the user asked for: `credit` says which episodes and the recipe; the rest is the model and where the new one
+    goes."""
+
+    credit: CreditOrder
+    model: str
+    out: Path
+
+
+class Watcher(Protocol):
+    """Who is told how it goes."""
+
+    def say(self, line: str) -> None: ...
+    def expect(self, total: int | None, doing: str) -> None: ...
+
+
+def dry_run(order: LearnOrder, watcher: Watcher) -> list[Credited]:
+    """The episodes with their credit and what filtered each; nothing is trained, written, or loaded but the settings of
+    the model."""
+    return credited_runs(order.credit, watcher.say, vocabulary_of(order.model))
+
+
+def learn(order: LearnOrder, watcher: Watcher) -> dict[str, Any]:
+    """Make the update, write the model, and return the summary. An update that was made already is not made again.
+
+    Raises `SelfplayError` for what the user can mend."""
+    finished = _finished(order)
+    if finished is not None:
+        watcher.say(f"{order.out} holds the result of this update already")
+        return finished
+    for module in ("torch", "transformers", "safetensors"):
+        imported(module, "train")
+    chat = ChatFormat(load_tokenizer(order.model))
+    rollouts = credited_runs(order.credit, watcher.say, vocabulary_of(order.model), chat)
+    for line in damages(rollouts):
+        watcher.say(f"a tape that cannot be used: {line}")
+    refuse_nothing(rollouts)
+    from selfplay.commands.learn_update import updated
+
+    with _whole(order.out) as made:
+        figures = updated(order, rollouts, made, watcher)
+        summary = {"settings": _settings(order), **figures, "table": _table(rollouts)}
+        (made / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n")
+    return summary
+
+
+def vocabulary_of(model: str) -> int | None:
+    """The size of its vocabulary, from the settings in its folder; None where it does not say, and for a hub's name.
+
+    Raises `LearningError` for a folder without settings."""
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        return None
+    try:
+        settings = json.loads((folder / "config.json").read_text())
+        size = settings.get("vocab_size", settings.get("text_config", {}).get("vocab_size"))
+    except (OSError, ValueError, AttributeError) as error:
+        raise LearningError(f"{model} is not the folder of a model: {error}", "Name one with a config.json.") from error
+    return size if isinstance(size, int) else None
+
+
+@contextmanager
+def _whole(out: Path) -> Iterator[Path]:
+    """A folder to write to, which gets the name `out` when the block is left without an error, and is removed with one.
+    Raises `LearningError` when the disk is full."""
+    made = out.with_name(f".{out.name}.new")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(made, ignore_errors=True)  # of a kill
+        made.mkdir()
+        yield made
+        made.replace(out)
+    except OSError as error:
+        free = shutil.disk_usage(out.parent).free / 1e9
+        raise LearningError(
+            f"{out} cannot be written: {error.strerror or error}",
+            f"Is the disk full? {free:.1f} GB are free. The same command makes the update again.",
+        ) from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _table(rollouts: Sequence[Credited]) -> list[dict[str, str]]:
+    return [dict(zip(CREDIT_COLUMNS, credit_row(one.credit), strict=True)) for one in rollouts]
+
+
+def _settings(order: LearnOrder) -> dict[str, Any]:
+    """What fixes the result, as plain values."""
+    found: dict[str, Any] = json.loads(json.dumps({**asdict(order.credit), "model": order.model}, default=str))
+    return found
+
+
+def _finished(order: LearnOrder) -> dict[str, Any] | None:
+    """The summary of this very update, if it was made. Raises `LearningError` where `out` holds anything else."""
+    path = order.out / SUMMARY
+    if not path.is_file():
+        if order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
+            raise LearningError(f"{order.out} exists and is not the result of an update", "Give another --out.")
+        return None
+    try:
+        summary: dict[str, Any] = json.loads(path.read_text())
+        theirs = summary["settings"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise LearningError(f"{path} is damaged: {error}", "Give another --out.") from error
+    ours = _settings(order)
+    for name in ours:
+        if theirs.get(name) != ours[name]:
+            raise LearningError(
+                f"{order.out} holds the result of another update, with {name} {theirs.get(name)}, not {ours[name]}",
+                "Give another --out.",
+            )
+    return summary

@@ -1,0 +1,33 @@
+"""The part of `selfplay learn` that needs torch: load the model, take the step, write the folder."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+
+from selfplay.commands.learn import LearnOrder, Watcher
+from selfplay.learning.crediting import Credited
+from selfplay.learning.update import model_options, step_options, update
+from selfplay.train.model import load_scorer, write_model, written_dtype
+from selfplay.train.step import Trainer
+
+
+def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watcher: Watcher) -> dict[str, Any]:
+    """Take the step and write the new model to `folder`; what it did. The weights are written in float32: bf16 would
+    round one update of a small learning rate away.
+
+    Raises `SelfplayError`, and `OSError` when the folder cannot be written."""
+    recipe, started = order.credit.recipe, time.monotonic()
+    watcher.say(f"loading {order.model}")
+    refused = order.out.with_name(f"{order.out.name}-refused")
+    trainer = Trainer(load_scorer(order.model, model_options(recipe)), step_options(recipe, refused=refused))
+    watcher.expect(None, "updating")
+    done = update(trainer, rollouts, recipe)
+    watcher.say(f"writing {order.out}")
+    try:
+        write_model(trainer.scorer, folder, Path(order.model), written_dtype(order.model, "fp32"))
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
+    return {**done.to_json(), "seconds": round(time.monotonic() - started, 1)}

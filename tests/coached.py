@@ -1,0 +1,83 @@
+"""A small model that is told in some episodes what to say: its own probabilities of a strong model's words.
+
+A model of 135M parameters repairs nothing by itself, so all that it plays earns the same. Coached in some episodes and
+free in others, it plays real runs of both roles with mixed rewards; bugs, checks, grades and log-probabilities are
+real.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, DynamicCache
+
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.agent.model import Sample, Sampling
+from selfplay.policies.tokenizer import load_tokenizer
+from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TokenSide
+
+Lines = Sequence[str] | None
+"""What the model is told to say in an episode, message by message; None: it is free."""
+
+
+class Coached:
+    """A `TokenModel` for one episode at a time. `plans`: what stands in a role's prompt -> its episodes' lines. What
+    two prompts have in common is computed once."""
+
+    def __init__(self, model: Any, chat: ChatFormat, plans: Mapping[str, Iterable[Lines]], context: int) -> None:
+        self.name, self.context, self._model, self._chat = "coached", context, model, chat
+        self._plans = {key: deque(plan) for key, plan in plans.items()}
+        self._cache, self._seen = DynamicCache(config=model.config), list[int]()
+        self._tape: list[int] = []
+        self._lines: deque[str] | None = None
+
+    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
+        if not self._tape or list(prompt[: len(self._tape)]) != self._tape:  # an episode begins
+            told = self._chat.tokenizer.decode(prompt)
+            lines = next(plan for key, plan in self._plans.items() if key in told).popleft()
+            self._lines = None if lines is None else deque(lines)
+        if self._lines is None:
+            ids, logprobs = self._drawn(list(prompt), sampling.max_tokens or 1, stop)
+        else:
+            ids = self._chat.answer(self._lines.popleft())
+            values = self._next(list(prompt), ids[:-1])
+            logprobs = values.gather(1, torch.tensor(ids)[:, None]).squeeze(1).tolist()
+        self._tape = [*prompt, *ids]
+        return Sample(tuple(ids), tuple(logprobs), ids[-1] not in stop, tuple(prompt))
+
+    def _drawn(self, prompt: list[int], most: int, stop: Sequence[int]) -> tuple[list[int], list[float]]:
+        ids, logprobs = list[int](), list[float]()
+        while len(ids) < most and not (ids and ids[-1] in stop):
+            values = self._next([*prompt, *ids], [])[0]
+            ids.append(int(torch.multinomial(values.exp(), 1)))
+            logprobs.append(float(values[ids[-1]]))
+        return ids, logprobs
+
+    def _next(self, before: list[int], more: list[int]) -> torch.Tensor:
+        """log p of every token after `before`, and after each of `more`."""
+        ids, pairs = [*before, *more], zip(self._seen, before[:-1], strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        if same < len(self._seen):
+            self._cache.crop(same - len(self._seen))
+        with torch.inference_mode():
+            out = self._model(torch.tensor([ids[same:]]), past_key_values=self._cache, logits_to_keep=len(more) + 1)
+        self._seen = ids
+        return out.logits[0].float().log_softmax(-1)
+
+    async def close(self) -> None:
+        """There is nothing to free."""
+
+
+def coached_player(path: Path, plans: Mapping[str, Iterable[Lines]], most: int = 16) -> ModelPlayer:
+    """A player of one episode at a time; each makes two calls; free messages have at most `most` tokens."""
+
+    async def opened() -> TokenSide:
+        torch.set_num_threads(1)  # on a busy machine threads that wait for each other are ten times as slow
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
+        chat = ChatFormat(load_tokenizer(str(path)))
+        return TokenSide(Coached(model, chat, plans, 4096), chat)
+
+    return ModelPlayer("coached:m", opened, PlayOptions(episodes=1, calls=2, max_tokens=most))
