@@ -17,9 +17,11 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+from selfplay.train.activations import forget_activations
 from selfplay.train.attention import PACKED
 from selfplay.train.errors import TrainError
 from selfplay.train.logprobs import CHUNK, token_logprobs
+from selfplay.train.memory import give_back_freed_memory
 from selfplay.train.rows import Row
 
 Precision = Literal["fp32", "bf16"]
@@ -30,12 +32,13 @@ APART = 1e-3
 @dataclass(frozen=True)
 class ModelOptions:
     """`attention`: `packed`, or a name transformers knows (`sdpa`, `eager`, `flash_attention_2`), which masks a packed
-    row by its positions. `checkpointing`: forget activations inside layers and compute them again. `chunk`: tokens
-    whose logits exist at once."""
+    row by its positions. `checkpointing`: forget activations inside layers and compute them again, except, with
+    `keep_attention`, those that `activations` names. `chunk`: tokens whose logits exist at once."""
 
     precision: Precision = "bf16"
     attention: str = "packed"
     checkpointing: bool = True
+    keep_attention: bool = True
     chunk: int = CHUNK
 
 
@@ -49,7 +52,7 @@ class Scorer(nn.Module):
         self.context: int = getattr(model.config.get_text_config(), "max_position_embeddings", sys.maxsize)
         self.device = next(model.parameters()).device
         if options.checkpointing:
-            model.gradient_checkpointing_enable({"use_reentrant": False})
+            forget_activations(model, options.keep_attention)
         _drop_nothing(model.train())
 
     def forward(self, row: Row) -> tuple[Tensor, Tensor]:
@@ -100,6 +103,8 @@ def load_scorer(path: str | Path, options: ModelOptions = ModelOptions()) -> Sco
 
     Raises `TrainError`."""
     how = PACKED if options.attention == "packed" else options.attention
+    if not torch.cuda.is_available():
+        give_back_freed_memory()
     try:
         model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=how)
     except (OSError, ValueError, ImportError, RuntimeError) as error:

@@ -127,7 +127,7 @@ class Trainer:
             everywhere: list[dict[str, list[float]]] = [{}] * dist.get_world_size()
             dist.all_gather_object(everywhere, found)
             found = {name: values for each in everywhere for name, values in each.items()}
-        return [found[example.name] for example in examples]
+        return [found[e.name] + [0.0] * (len(e.ids) - len(found[e.name])) for e in examples]
 
     def _tokens(self, row: Row) -> Tokens:
         logprobs, entropies = self.scorer(row)
