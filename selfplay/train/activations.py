@@ -1,10 +1,10 @@
 """What is kept of a layer between forward and backward, and what is computed again.
 
-A checkpointed layer keeps its input and, by the rule here, what costs much time for its bytes. In float32, of T tokens,
-an element of a product's output stands for 2 x inner width operations, one of attention's output for 2 T on average, one
-of a norm, a rotation or a gate for a few. So attention and the products around it (queries, keys, values, the output) are
-kept; the products of the MLP, which are most of the bytes, and everything elementwise are computed again. `docs/training.md`
-has the bytes and operations.
+A checkpointed layer keeps its input and, by the rule here, what costs much time for its bytes. Of T tokens, an element
+of a product's output stands for twice its inner width of operations, one of attention's output for 2 T on average, one
+of a norm, a rotation or a gate for a few. So attention and the products around it (queries, keys, values, the output)
+are kept; the products of the MLP, which are most of the bytes, and everything elementwise are computed again.
+`docs/training.md` has the bytes and operations.
 """
 
 from functools import partial
@@ -36,7 +36,7 @@ def forget_activations(model: Any, keep_attention: bool) -> None:
 
 
 def _policy(width: int, context: Any, operator: Any, *arguments: Any, **named: Any) -> CheckpointPolicy:
-    """`width`: the MLP's inner one, which its products have on one side; 0 where it is not known: no product is kept."""
+    """`width`: the MLP's inner one, which its products have on one side; 0 where it is not known: none is kept."""
     name = operator.name().partition(".")[0]
     keep = name in ATTENTION or (name in PRODUCTS and _sides(arguments[PRODUCTS[name] :]) < width)
     return CheckpointPolicy.MUST_SAVE if keep else CheckpointPolicy.PREFER_RECOMPUTE

@@ -17,14 +17,18 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+from selfplay.train import lora
 from selfplay.train.activations import forget_activations
 from selfplay.train.attention import PACKED
 from selfplay.train.errors import TrainError
 from selfplay.train.logprobs import CHUNK, token_logprobs
+from selfplay.train.lora import LoraOptions
 from selfplay.train.memory import give_back_freed_memory
 from selfplay.train.rows import Row
 
 Precision = Literal["fp32", "bf16"]
+ADAPTER = "adapter"
+"""The folder of adapters beside a model."""
 APART = 1e-3
 """How far, at most, the model's own log-probabilities in float32 may be from ours."""
 
@@ -33,13 +37,15 @@ APART = 1e-3
 class ModelOptions:
     """`attention`: `packed`, or a name transformers knows (`sdpa`, `eager`, `flash_attention_2`), which masks a packed
     row by its positions. `checkpointing`: forget activations inside layers and compute them again, except, with
-    `keep_attention`, those that `activations` names. `chunk`: tokens whose logits exist at once."""
+    `keep_attention`, those that `activations` names. `chunk`: tokens whose logits exist at once. `lora`: train
+    adapters alone."""
 
     precision: Precision = "bf16"
     attention: str = "packed"
     checkpointing: bool = True
     keep_attention: bool = True
     chunk: int = CHUNK
+    lora: LoraOptions | None = None
 
 
 class Scorer(nn.Module):
@@ -120,6 +126,8 @@ def scorer_of(model: Any, options: ModelOptions = ModelOptions()) -> Scorer:
     for name, parameter in model.named_parameters():
         if parameter.dtype != torch.float32:
             raise TrainError(f"{name} is in {parameter.dtype}; masters are kept in float32", "Load it with that dtype.")
+    if options.lora is not None:
+        lora.add_adapters(model, options.lora)
     device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
     scorer = Scorer(model.to(device), options)
     _check_head(scorer)
@@ -163,10 +171,15 @@ def _shard(scorer: Scorer) -> None:
 
 
 def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16) -> None:
-    """Write the weights as a Hugging Face folder; every rank calls it, the first one writes."""
+    """Write the weights, with adapters added, as a Hugging Face folder; every rank calls it, the first one writes."""
     once = {name for named in (scorer.model.named_parameters(), scorer.model.named_buffers()) for name, _ in named}
-    whole = {name: _whole(value).to("cpu", dtype) for name, value in scorer.model.state_dict().items()}
-    weights = {name: value for name, value in whole.items() if name in once}  # a tied head is the embedding
+    parts, adapters, options = scorer.model.state_dict(), adapter(scorer), scorer.options.lora
+    whole = {name: _whole(value) for name, value in parts.items() if name in once}  # a tied head is the embedding
+    weights = {
+        lora.plain(name): lora.merged(name, value.cpu(), adapters, options).to(dtype)
+        for name, value in whole.items()
+        if name not in adapters
+    }
     if dist.is_initialized() and dist.get_rank():
         return
     scorer.model.save_pretrained(folder, state_dict=weights)
@@ -175,13 +188,22 @@ def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16
     config.save_pretrained(folder)
 
 
+def adapter(scorer: Scorer) -> dict[str, Tensor]:
+    """The weights of its adapters, whole, in float32; every rank calls it. Without LoRA there are none."""
+    found = scorer.model.state_dict().items()
+    return {name: _whole(value).cpu() for name, value in found if lora.PART in name}
+
+
 def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.dtype = torch.bfloat16) -> None:
-    """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens. The settings come last,
-    so that a folder in which a kill left half of the model is not taken for one."""
+    """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens; adapters once more in
+    `adapter/`. The settings come last, so that a folder in which a kill left half of the model is not taken for one."""
     made = folder / ".new-model"
     save_model(scorer, made, dtype)
+    adapters = adapter(scorer)
     if not (dist.is_initialized() and dist.get_rank()):
         AutoTokenizer.from_pretrained(source).save_pretrained(made)
+        if scorer.options.lora is not None:
+            lora.save_adapter(adapters, scorer.options.lora, folder / ADAPTER, str(source))
         for path in sorted(made.iterdir(), key=lambda path: path.name == "config.json"):
             path.replace(folder / path.name)
         made.rmdir()
