@@ -19,6 +19,7 @@ import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
 
 from selfplay.train.errors import TrainError
+from selfplay.train.lora import PART
 from selfplay.train.step import Trainer
 
 FORMAT = 1
@@ -88,6 +89,8 @@ def checkpoints(folder: Path) -> list[Path]:
 
 def _state(trainer: Trainer) -> dict[str, Any]:
     model, optimizer = get_state_dict(trainer.scorer, trainer.optimizer, options=_parts(trainer))
+    if trainer.scorer.options.lora is not None:  # a tied head is not taken for frozen
+        model = {name: value for name, value in model.items() if PART in name}
     return {"model": model, "optimizer": optimizer, "random": torch.get_rng_state()}
 
 

@@ -2,8 +2,8 @@
 
 glibc maps large blocks on their own, from a limit which it raises to 32 MB as they are freed; below it they come from
 one heap, which a single tensor in the wrong place keeps from shrinking. An update allocates and frees hundreds of
-tensors of 1 to 15 MB. With a fixed limit, those of an MLP go back and leave no gaps; a limit of 1 MB would leave none at
-all, and cost a quarter of the time in page faults.
+tensors of 1 to 15 MB. With a fixed limit, those of an MLP go back and leave no gaps; a limit of 1 MB would leave none
+at all, and cost a quarter of the time in page faults.
 """
 
 import ctypes
