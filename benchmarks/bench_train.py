@@ -113,7 +113,9 @@ def install() -> Path:
         ]
         uv = Path(sys.executable).with_name("uv")
         subprocess.run([uv, "venv", "--clear", "--quiet", "--python", sys.executable, folder], check=True)
-        env = {"UV_TORCH_BACKEND": "cpu", **os.environ}
+        links = os.environ.get("UV_FIND_LINKS") or os.environ.get("PIP_FIND_LINKS")
+        where = {"UV_FIND_LINKS": links} if links else {"UV_TORCH_BACKEND": "cpu"}  # as `make models` does
+        env = {**where, **os.environ}
         command = [uv, "pip", "install", "--quiet", "--python", python, "psutil", *pins]
         subprocess.run(command, check=True, env=env)
         (folder / "complete").touch()

@@ -36,12 +36,13 @@ def make_model(folder: Path, seed: int = 0) -> None:
 
 def make_examples(kind: str, path: Path, seed: int = 0) -> None:
     """`grpo`: two rollouts of 2048 tokens, a prompt of 512, then answers of 128 between observations of 128. `sft`:
-    conversations of 150 to 1000 tokens with answers of 40 between what is told, 4096 tokens in all."""
+    conversations of 128 to 1024 tokens with answers of 40 between what is told, 4096 tokens in all; powers of two,
+    which every packer packs without a gap."""
     draw = random.Random(seed)
     if kind == "grpo":
         lengths, prompt, turn = [LENGTH, LENGTH], 512, 128
     else:
-        lengths, prompt, turn = [1000, 900, 700, 500, 400, 300, 150, 146], 100, 40
+        lengths, prompt, turn = [1024, 512, 512, 1024, 512, 256, 128, 128], 100, 40
     examples = [
         {
             "ids": [draw.randrange(2, VOCABULARY) for _ in range(length)],

@@ -38,6 +38,9 @@ def sft(
     keep_activations: Annotated[
         bool, typer.Option("--keep-activations", help="Faster, and takes more memory: about 1.4 MB a token for 135M.")
     ] = False,
+    lora: Annotated[
+        int | None, typer.Option(min=1, help="Train adapters of this rank alone; OUT is the model with them added.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Train a model on the successful episodes of runs: a cold start. It resumes."""
@@ -50,7 +53,7 @@ def sft(
     how: dict[str, Any] = {"too_long": too_long, "precision": precision, "held_out": held_out, "epochs": epochs}
     how |= {"batch": batch, "patience": patience, "lr": lr, "warmup": warmup, "seed": seed, "strict": strict}
     how |= {"role": role, "render": render, "observation_chars": observation_chars, "budget": budget}
-    how |= {"keep_activations": keep_activations}
+    how |= {"keep_activations": keep_activations, "lora": lora}
     with LiveWatcher() as watcher:
         try:
             summary = run(SftOrder(tuple(runs), model, out, **how), watcher)

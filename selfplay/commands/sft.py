@@ -29,7 +29,8 @@ CHECKPOINTS = "checkpoints"
 class SftOrder:
     """What the user asked for. `budget`: tokens of a row, and the most of a sequence; `held_out`: the share of bugs
     whose lessons are only measured; `batch`: sequences of a step; `strict` and `render`: see
-    `Wanted`; `keep_activations`: a quarter faster, for several times the memory of activations."""
+    `Wanted`; `keep_activations`: faster, for several times the memory of activations; `lora`: the rank of adapters,
+    which are trained instead of the weights."""
 
     runs: tuple[Path, ...]
     model: str
@@ -49,6 +50,7 @@ class SftOrder:
     seed: int = 0
     precision: Literal["fp32", "bf16"] = "bf16"
     keep_activations: bool = False
+    lora: int | None = None
     save_every: int = 50
 
 
@@ -68,7 +70,7 @@ def sft(order: SftOrder, watcher: Watcher) -> dict[str, Any]:
     if finished is not None:
         watcher.say(f"{order.out} holds the result of this run already")
         return finished
-    for module in ("torch", "transformers", "safetensors"):
+    for module in ("torch", "transformers", "safetensors", *(["peft"] if order.lora else [])):
         imported(module, "train")
     watcher.say("reading lessons")
     found, counts = lessons_of(order)

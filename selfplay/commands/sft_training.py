@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.commands.sft import CHECKPOINTS, SftOrder, Watcher
+from selfplay.train.lora import LoraOptions
 from selfplay.train.model import ModelOptions, load_scorer, write_model, written_dtype
 from selfplay.train.packing import Example
 from selfplay.train.step import StepFigures, StepOptions, Trainer
@@ -23,7 +24,9 @@ def train(
     """Tune the model, write it to the order's folder, and return what it took."""
     watcher.say(f"loading {order.model}")
     options = TuneOptions(order.epochs, order.batch, order.patience, order.save_every, order.seed)
-    scorer = load_scorer(order.model, ModelOptions(order.precision, checkpointing=not order.keep_activations))
+    lora = LoraOptions(order.lora) if order.lora else None
+    how = ModelOptions(order.precision, checkpointing=not order.keep_activations, lora=lora)
+    scorer = load_scorer(order.model, how)
     refused = order.out / "refused"
     trainer = Trainer(scorer, StepOptions(order.lr, order.warmup, budget=order.budget, refused=refused))
     folder, steps, started = order.out / CHECKPOINTS, batches(len(training), options), time.monotonic()

@@ -44,7 +44,8 @@ def packed_attention(
         scaled_dot_product_attention(q, _spread(k, groups), _spread(v, groups), is_causal=True, scale=scaling)
         for q, k, v in zip(*(part.split(lengths, dim=2) for part in (query, key, value)), strict=True)
     ]
-    return torch.cat(pieces, dim=2).transpose(1, 2), None
+    rows = [piece.transpose(1, 2) for piece in pieces]
+    return (torch.cat(rows, dim=1) if len(rows) > 1 else rows[0]), None
 
 
 def _spread(heads: Tensor, groups: int) -> Tensor:

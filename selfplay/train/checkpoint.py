@@ -16,9 +16,10 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
-from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
 
 from selfplay.train.errors import TrainError
+from selfplay.train.lora import PART
 from selfplay.train.step import Trainer
 
 FORMAT = 1
@@ -68,7 +69,11 @@ def load(trainer: Trainer, path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RuntimeError, EOFError, dcp.api.CheckpointException) as error:
         raise TrainError(f"{path} cannot be read: {_reason(error)}", REMOVE) from error
     set_state_dict(
-        trainer.scorer, trainer.optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"]
+        trainer.scorer,
+        trainer.optimizer,
+        model_state_dict=state["model"],
+        optim_state_dict=state["optimizer"],
+        options=_parts(trainer),
     )
     torch.set_rng_state(state["random"])
     trainer.steps = about["step"]
@@ -83,8 +88,15 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def _state(trainer: Trainer) -> dict[str, Any]:
-    model, optimizer = get_state_dict(trainer.scorer, trainer.optimizer)
+    model, optimizer = get_state_dict(trainer.scorer, trainer.optimizer, options=_parts(trainer))
+    if trainer.scorer.options.lora is not None:  # a tied head is not taken for frozen
+        model = {name: value for name, value in model.items() if PART in name}
     return {"model": model, "optimizer": optimizer, "random": torch.get_rng_state()}
+
+
+def _parts(trainer: Trainer) -> StateDictOptions:
+    """Of a model with adapters, the adapters: the other weights never change."""
+    return StateDictOptions(ignore_frozen_params=True, strict=trainer.scorer.options.lora is None)
 
 
 def _begin(made: Path) -> None:

@@ -17,12 +17,18 @@ from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
+from selfplay.train import lora
+from selfplay.train.activations import forget_activations
 from selfplay.train.attention import PACKED
 from selfplay.train.errors import TrainError
 from selfplay.train.logprobs import CHUNK, token_logprobs
+from selfplay.train.lora import LoraOptions
+from selfplay.train.memory import give_back_freed_memory
 from selfplay.train.rows import Row
 
 Precision = Literal["fp32", "bf16"]
+ADAPTER = "adapter"
+"""The folder of adapters beside a model."""
 APART = 1e-3
 """How far, at most, the model's own log-probabilities in float32 may be from ours."""
 
@@ -30,13 +36,16 @@ APART = 1e-3
 @dataclass(frozen=True)
 class ModelOptions:
     """`attention`: `packed`, or a name transformers knows (`sdpa`, `eager`, `flash_attention_2`), which masks a packed
-    row by its positions. `checkpointing`: forget activations inside layers and compute them again. `chunk`: tokens
-    whose logits exist at once."""
+    row by its positions. `checkpointing`: forget activations inside layers and compute them again, except, with
+    `keep_attention`, those that `activations` names. `chunk`: tokens whose logits exist at once. `lora`: train
+    adapters alone."""
 
     precision: Precision = "bf16"
     attention: str = "packed"
     checkpointing: bool = True
+    keep_attention: bool = True
     chunk: int = CHUNK
+    lora: LoraOptions | None = None
 
 
 class Scorer(nn.Module):
@@ -49,7 +58,7 @@ class Scorer(nn.Module):
         self.context: int = getattr(model.config.get_text_config(), "max_position_embeddings", sys.maxsize)
         self.device = next(model.parameters()).device
         if options.checkpointing:
-            model.gradient_checkpointing_enable({"use_reentrant": False})
+            forget_activations(model, options.keep_attention)
         _drop_nothing(model.train())
 
     def forward(self, row: Row) -> tuple[Tensor, Tensor]:
@@ -100,6 +109,8 @@ def load_scorer(path: str | Path, options: ModelOptions = ModelOptions()) -> Sco
 
     Raises `TrainError`."""
     how = PACKED if options.attention == "packed" else options.attention
+    if not torch.cuda.is_available():
+        give_back_freed_memory()
     try:
         model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=how)
     except (OSError, ValueError, ImportError, RuntimeError) as error:
@@ -115,6 +126,8 @@ def scorer_of(model: Any, options: ModelOptions = ModelOptions()) -> Scorer:
     for name, parameter in model.named_parameters():
         if parameter.dtype != torch.float32:
             raise TrainError(f"{name} is in {parameter.dtype}; masters are kept in float32", "Load it with that dtype.")
+    if options.lora is not None:
+        lora.add_adapters(model, options.lora)
     device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
     scorer = Scorer(model.to(device), options)
     _check_head(scorer)
@@ -158,10 +171,15 @@ def _shard(scorer: Scorer) -> None:
 
 
 def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16) -> None:
-    """Write the weights as a Hugging Face folder; every rank calls it, the first one writes."""
+    """Write the weights, with adapters added, as a Hugging Face folder; every rank calls it, the first one writes."""
     once = {name for named in (scorer.model.named_parameters(), scorer.model.named_buffers()) for name, _ in named}
-    whole = {name: _whole(value).to("cpu", dtype) for name, value in scorer.model.state_dict().items()}
-    weights = {name: value for name, value in whole.items() if name in once}  # a tied head is the embedding
+    parts, adapters, options = scorer.model.state_dict(), adapter(scorer), scorer.options.lora
+    whole = {name: _whole(value) for name, value in parts.items() if name in once}  # a tied head is the embedding
+    weights = {
+        lora.plain(name): lora.merged(name, value.cpu(), adapters, options).to(dtype)
+        for name, value in whole.items()
+        if name not in adapters
+    }
     if dist.is_initialized() and dist.get_rank():
         return
     scorer.model.save_pretrained(folder, state_dict=weights)
@@ -170,13 +188,22 @@ def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16
     config.save_pretrained(folder)
 
 
+def adapter(scorer: Scorer) -> dict[str, Tensor]:
+    """The weights of its adapters, whole, in float32; every rank calls it. Without LoRA there are none."""
+    found = scorer.model.state_dict().items()
+    return {name: _whole(value).cpu() for name, value in found if lora.PART in name}
+
+
 def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.dtype = torch.bfloat16) -> None:
-    """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens. The settings come last,
-    so that a folder in which a kill left half of the model is not taken for one."""
+    """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens; adapters once more in
+    `adapter/`. The settings come last, so that a folder in which a kill left half of the model is not taken for one."""
     made = folder / ".new-model"
     save_model(scorer, made, dtype)
+    adapters = adapter(scorer)
     if not (dist.is_initialized() and dist.get_rank()):
         AutoTokenizer.from_pretrained(source).save_pretrained(made)
+        if scorer.options.lora is not None:
+            lora.save_adapter(adapters, scorer.options.lora, folder / ADAPTER, str(source))
         for path in sorted(made.iterdir(), key=lambda path: path.name == "config.json"):
             path.replace(folder / path.name)
         made.rmdir()

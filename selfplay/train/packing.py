@@ -37,6 +37,13 @@ class Example:
         """How many of its tokens are trained on."""
         return sum(map(bool, self.mask))
 
+    @property
+    def read(self) -> "Example":
+        """It without the tokens after its last trained one, which no log-probability depends on; one of them is kept
+        where nothing is trained on."""
+        last = max((at for at, on in enumerate(self.mask) if on), default=0)
+        return self if last + 1 == len(self.ids) else self.first(last + 1)
+
     def first(self, tokens: int) -> "Example":
         """Its first `tokens`."""
         numbers = {name: values[:tokens] for name, values in self.numbers.items()}

@@ -50,6 +50,8 @@ def row(examples: Sequence[Example], device: torch.device | str = "cpu") -> Row:
 
 
 def rows(examples: Sequence[Example], budget: int, device: torch.device | str = "cpu") -> list[Row]:
-    """The examples packed into rows of at most `budget` tokens. Raises `TrainError` for one that is longer."""
+    """The examples packed into rows of at most `budget` tokens, each up to its last trained token. Raises `TrainError`
+    for one that is longer."""
+    examples = [example.read for example in examples]
     packed = pack([len(example.ids) for example in examples], budget)
     return [row([examples[index] for index in indices], device) for indices in packed]

@@ -77,7 +77,7 @@ class Trainer:
     def __init__(self, scorer: Scorer, options: StepOptions = StepOptions()) -> None:
         self.scorer, self.options, self.steps = scorer, options, 0
         self.optimizer = torch.optim.AdamW(
-            scorer.parameters(), options.lr, options.betas, weight_decay=options.weight_decay, fused=True
+            trained(scorer), options.lr, options.betas, weight_decay=options.weight_decay, fused=True
         )
 
     @property
@@ -127,7 +127,7 @@ class Trainer:
             everywhere: list[dict[str, list[float]]] = [{}] * dist.get_world_size()
             dist.all_gather_object(everywhere, found)
             found = {name: values for each in everywhere for name, values in each.items()}
-        return [found[example.name] for example in examples]
+        return [found[e.name] + [0.0] * (len(e.ids) - len(found[e.name])) for e in examples]
 
     def _tokens(self, row: Row) -> Tokens:
         logprobs, entropies = self.scorer(row)
@@ -189,6 +189,11 @@ class Trainer:
             f"step {self.steps + 1} was not taken: its loss is {loss}, the norm of its gradient {norm}",
             f"The weights are as before. The batch is in {path}.",
         )
+
+
+def trained(scorer: Scorer) -> list[Tensor]:
+    """The parameters that are trained: all, or the adapters'."""
+    return [parameter for parameter in scorer.parameters() if parameter.requires_grad]
 
 
 def _sum_over_ranks(values: Tensor) -> None:

@@ -42,6 +42,14 @@ def test_or_cut_to_its_first_tokens_or_left_out() -> None:
     assert fitting([example("prompt only", 12, trained=2)], 10, "cut") == []  # nothing to learn is left
 
 
+def test_tokens_after_the_last_trained_one_are_not_read() -> None:
+    """Nothing depends on them: attention looks back. Their numbers go with them."""
+    seen = Example("one", [5, 6, 7, 8, 9], [0, 1, 0, 1, 0], {"advantages": [0.0, 1.0, 0.0, 2.0, 0.0]}).read
+    assert (seen.ids, seen.mask, seen.numbers["advantages"]) == ([5, 6, 7, 8], [0, 1, 0, 1], [0.0, 1.0, 0.0, 2.0])
+    assert example("whole", 4).read == example("whole", 4)
+    assert example("nothing", 4, trained=0).read.ids == [0]
+
+
 def test_an_example_that_contradicts_itself_is_refused() -> None:
     with pytest.raises(TrainError, match="3 ids and 2 values of mask"):
         Example("one", [1, 2, 3], [0, 1])

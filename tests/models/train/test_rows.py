@@ -55,11 +55,11 @@ def test_packed_equals_padded_equals_one_by_one(make, attention: str) -> None:
     torch.testing.assert_close(together, expected, atol=2e-5, rtol=1e-5)
 
 
-def test_gradients_packed_equal_gradients_one_by_one() -> None:
-    examples = uneven()
-    one, other = scorer_of(tiny_llama(), FP32), scorer_of(tiny_llama(), FP32)
-    other.options = replace(FP32, checkpointing=True)
-    other.model.gradient_checkpointing_enable({"use_reentrant": False})
+@pytest.mark.parametrize("keep_attention", [True, False])
+def test_gradients_packed_equal_gradients_one_by_one(keep_attention: bool) -> None:
+    """And what is computed again has the gradients of what was kept."""
+    examples, again = uneven(), replace(FP32, checkpointing=True, keep_attention=keep_attention)
+    one, other = scorer_of(tiny_llama(), FP32), scorer_of(tiny_llama(), again)
     one(row(examples))[0].sum().backward()
     for example in examples:
         other(row([example]))[0].sum().backward()

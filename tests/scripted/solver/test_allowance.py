@@ -10,7 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from selfplay.scripted.solver.evidence import Evidence, Failing
+from selfplay.scripted.solver.evidence import Evidence
+from selfplay.scripted.solver.reports import SeenTest
 from selfplay.scripted.solver.script import most_seconds
 
 
@@ -69,9 +70,9 @@ def test_a_child_that_works_too_long_is_ended(job: ModuleType) -> None:
 
 def test_what_a_repair_may_take() -> None:
     """Of a core 0.6 s and three times the failing tests' own work; four times as long as they took by the clock."""
-    failing = tuple(Failing(f"t{n}", "", "", seconds=0.4, work=0.1) for n in range(2))
+    failing = tuple(SeenTest(f"t{n}", False, seconds=0.4, work=0.1) for n in range(2))
     assert most_seconds(Evidence({}, failing)) == pytest.approx((1.2, 4 * 3.0))
-    slow = (Failing("t", "", "", seconds=9.0, work=9.0),)
+    slow = (SeenTest("t", False, seconds=9.0, work=9.0),)
     assert most_seconds(Evidence({}, slow)) == (6.0, 24.0)
 
 

@@ -1,0 +1,92 @@
+"""Low-rank adapters (LoRA, Hu et al. 2021) through peft: W + (alpha / rank) B A, and only A and B are trained.
+
+The model's own weights are frozen and never written to. For an engine the sum is made once, when the model is saved;
+the adapter lies beside it in peft's format. There is no dropout: log-probabilities are to be those an engine samples
+with.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from selfplay.train.errors import TrainError
+
+NAME, PART, BASE = "default", ".lora_", ".base_layer."
+"""peft's: the adapter's name, what names of its weights hold, and what those of the weights it stands on hold."""
+
+
+@dataclass(frozen=True)
+class LoraOptions:
+    """`targets`: last parts of the names of linear modules. `alpha`: the sum is scaled by alpha / rank; 0: twice the
+    rank."""
+
+    rank: int = 16
+    alpha: float = 0.0
+    targets: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+    @property
+    def scale(self) -> float:
+        return (self.alpha or 2.0 * self.rank) / self.rank
+
+
+def add_adapters(model: Any, options: LoraOptions) -> None:
+    """Put adapters into a Hugging Face model, in place; B is 0, so it computes what it did. A is the same in every
+    process. Raises `TrainError` for a model without the named modules, and where peft is not installed."""
+    _check_targets(model, options)
+    try:
+        from peft import inject_adapter_in_model
+    except ImportError as error:
+        raise TrainError("LoRA needs peft, which is not installed", "pip install 'selfplay-swe[train]'") from error
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        inject_adapter_in_model(_config(options), model, NAME)
+
+
+def _config(options: LoraOptions, base: str | None = None) -> Any:
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=options.rank, lora_alpha=options.scale * options.rank, target_modules=list(options.targets), lora_dropout=0.0,
+        task_type="CAUSAL_LM", base_model_name_or_path=base,
+    )  # fmt: skip
+
+
+def _check_targets(model: Any, options: LoraOptions) -> None:
+    if options.rank < 1:
+        raise TrainError(f"the rank of LoRA is at least 1, not {options.rank}")
+    head = model.get_output_embeddings()  # applied by `logprobs`, to its weight alone
+    linear = {name for name, part in model.named_modules() if isinstance(part, nn.Linear) and part is not head}
+    names = sorted({name.rpartition(".")[2] for name in linear})
+    missing = [target for target in options.targets if target not in names]
+    if missing or not options.targets:
+        raise TrainError(
+            f"{type(model).__name__} has no linear module named {', '.join(missing) or 'nothing'} for LoRA",
+            f"Its linear modules are named {', '.join(names)}." if names else "It has no linear module at all.",
+        )
+
+
+def merged(name: str, value: Tensor, adapters: Mapping[str, Tensor], options: LoraOptions | None) -> Tensor:
+    """A weight as an engine is to have it: a copy with its adapter's product added. `adapters`: all their weights."""
+    stem = name.removesuffix(f"{BASE}weight")
+    if options is None or stem == name:
+        return value
+    down, up = (adapters[f"{stem}{PART}{side}.{NAME}.weight"] for side in "AB")
+    return value + options.scale * (up @ down)
+
+
+def plain(name: str) -> str:
+    """A weight's name in a model without adapters."""
+    return name.replace(BASE, ".")
+
+
+def save_adapter(adapters: Mapping[str, Tensor], options: LoraOptions, folder: Path, source: str) -> None:
+    """Write the adapter alone, as peft reads it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {f"base_model.model.{name.replace(f'.{NAME}.', '.')}": value for name, value in adapters.items()}
+    save_file(weights, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    _config(options, source).save_pretrained(folder)

@@ -1,0 +1,70 @@
+"""What is kept of a layer, counted: attention and its products once, the MLP's products and the rest twice."""
+
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from tiny_models import tiny_llama, uneven
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from selfplay.train.model import ModelOptions, scorer_of
+from selfplay.train.rows import row
+
+FP32 = ModelOptions(precision="fp32")
+ATTENTION = "aten::_scaled_dot_product_flash_attention_for_cpu"
+
+
+class Counted(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: Counter[tuple[str, int]] = Counter()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        name = func.name().partition(".")[0]
+        self.calls[name, args[1].shape[1] if name == "aten::mm" else 0] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def calls(options: ModelOptions) -> Counter[tuple[str, int]]:
+    """Of a forward and backward pass of one sequence through two layers."""
+    scorer, packed = scorer_of(tiny_llama(), options), row(uneven((20,)))
+    with Counted() as counted:
+        scorer(packed)[0].sum().backward()
+    return counted.calls
+
+
+@pytest.mark.parametrize(
+    ("options", "attention", "gates"),
+    [
+        (replace(FP32, checkpointing=False), 2, 8),
+        (FP32, 2, 12),
+        (replace(FP32, keep_attention=False), 4, 12),
+    ],
+)
+def test_attention_is_computed_once_where_it_is_kept(options: ModelOptions, attention: int, gates: int) -> None:
+    """Two layers, each with one attention and two products of width 64 forward, gate and up, which are what is computed
+    again; backward has two more of that width: the gradients of down's input and of its weight."""
+    found = calls(options)
+    assert (found[ATTENTION, 0], found["aten::mm", 64]) == (attention, gates)
+
+
+def test_freed_memory_goes_back() -> None:
+    """In a process of its own: sixteen blocks of 10 MB with small ones between them, all but the small ones freed. With
+    glibc's moving limit the heap keeps what lies below the last small one."""
+    program = """
+import sys, torch
+from selfplay.train.memory import give_back_freed_memory
+assert give_back_freed_memory()
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
+def blocks():
+    return [(torch.ones(2_500_000), torch.ones(1000)) for _ in range(16)]
+blocks()
+before = resident()
+kept = [small for _, small in blocks()]
+print(resident() - before)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert float(done.stdout) < 20
