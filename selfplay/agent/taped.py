@@ -37,13 +37,15 @@ class TapedAnswer:
 
 
 def taped_answers(trajectory: Trajectory, name: str) -> list[TapedAnswer]:
-    """The answers in order. Raises `TrajectoryError` for a tape that was cut short: it does not hold the answers of its
-    conversations one by one."""
+    """The answers in order. Raises `TrajectoryError` for a tape that was cut short (it does not hold the answers of its
+    conversations one by one), and for one that no episode leaves."""
     segments = trajectory.record.segments
     spans = [(number, span) for number, segment in enumerate(segments) for span in _stretches(segment)]
     answers = [m for conversation in trajectory.record.conversations for m in conversation if m.role == "assistant"]
-    if len(spans) != len(answers):
+    if len(spans) != len(answers) or not spans:
         raise TrajectoryError(f"{name}: {len(spans)} sampled parts on the tape, {len(answers)} answers")
+    if any(one.start == 0 for _, one in spans):
+        raise TrajectoryError(f"{name}: it begins with an answer, to nothing")
     sampled = sum(segment.mask.count(1) for segment in segments)
     if sampled != sum(segments[number].mask[one.start : one.end].count(1) for number, one in spans):
         raise TrajectoryError(f"{name}: its mask marks tokens that no answer of it sampled")

@@ -70,19 +70,17 @@ def learn(order: LearnOrder, watcher: Watcher) -> dict[str, Any]:
     return summary
 
 
-def vocabulary_of(model: str) -> int | None:
-    """The size of its vocabulary, from the settings in its folder; None where it does not say, and for a hub's name.
-
-    Raises `LearningError` for a folder without settings."""
+def vocabulary_of(model: str) -> int:
+    """The size of its vocabulary, from its settings; those of a hub's model are fetched. Raises `LearningError`."""
     folder = Path(model).expanduser()
-    if not folder.is_dir():
-        return None
     try:
-        settings = json.loads((folder / "config.json").read_text())
-        size = settings.get("vocab_size", settings.get("text_config", {}).get("vocab_size"))
-    except (OSError, ValueError, AttributeError) as error:
-        raise LearningError(f"{model} is not the folder of a model: {error}", "Name one with a config.json.") from error
-    return size if isinstance(size, int) else None
+        if folder.is_dir():
+            settings = json.loads((folder / "config.json").read_text())
+        else:
+            settings = imported("transformers", "transformers").AutoConfig.from_pretrained(model).to_dict()
+        return int(settings["vocab_size"] if "vocab_size" in settings else settings["text_config"]["vocab_size"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LearningError(f"{model} is no model: {str(error)[:300]}", "Name a folder with a config.json.") from error
 
 
 @contextmanager

@@ -128,10 +128,14 @@ def test_a_folder_that_holds_something_else_is_left_alone(ready: Any, model: Pat
 
 
 def test_the_size_of_a_vocabulary(model: Path, tmp_path: Path) -> None:
-    assert vocabulary_of(str(model)) == 100 and vocabulary_of("someone/model") is None
+    assert vocabulary_of(str(model)) == 100
     (model / "config.json").write_text('{"text_config": {"vocab_size": 7}}')
     assert vocabulary_of(str(model)) == 7
-    with pytest.raises(LearningError, match="is not the folder of a model"):
+    for text in ("{}", "[]", "{"):
+        (model / "config.json").write_text(text)
+        with pytest.raises(LearningError, match="is no model"):
+            vocabulary_of(str(model))
+    with pytest.raises(LearningError, match="is no model"):
         vocabulary_of(str(tmp_path))
 
 

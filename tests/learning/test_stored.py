@@ -75,6 +75,11 @@ def test_a_tape_cut_short_is_named_and_teaches_nothing(tmp_path: Path) -> None:
     more = segment()
     more.mask[0] = 1
     assert "marks tokens that no answer of it sampled" in damage_of(tmp_path / "2", Record((TALK,), (more,)))
+    silent = Segment(array("i", [1]), array("b", [0]), array("d", [0.0]), (0, 0), "solver", "stop")
+    assert "0 sampled parts on the tape, 0 answers" in damage_of(tmp_path / "3", Record((), (silent,)))
+    bare = Segment(array("i", [1]), array("b", [1]), array("d", [0.0]), (0, 0), "solver", "stop")
+    answer = Message("assistant", "x")
+    assert "it begins with an answer, to nothing" in damage_of(tmp_path / "4", Record(((answer,),), (bare,)))
 
 
 def test_a_file_cut_short_or_gone_is_named_too(tmp_path: Path) -> None:
