@@ -46,13 +46,15 @@ class Called:
 
 @dataclass(frozen=True)
 class Caller:
-    """Makes calls of one task's program. `seconds`: for all of them. `ends`: kinds of events that end the process."""
+    """Makes calls of one task's program. `seconds`: for all of them; `each`: for one, as `SECONDS` is. `ends`: kinds of
+    events that end the process."""
 
     backend: Backend
     task: Task
     seconds: float
     limits: Limits
     ends: tuple[str, ...] = ()
+    each: float = SECONDS
 
     def make(
         self, calls: Calls, diffs: Sequence[str], place: Place = BARE, hash_seed: str = "0",
@@ -85,7 +87,7 @@ class Caller:
         return {
             "root": place.root, "paths": [place.path(path) for path in calls.paths], "modules": dict(calls.modules),
             "helpers": dict(calls.helpers), "argv": list(place.argv), "terminal": bool(place.home),
-            "recursion": place.recursion, "seconds": SECONDS, "ends": list(self.ends),
+            "recursion": place.recursion, "seconds": self.each, "ends": list(self.ends),
             "tests": areas(paths_of_tests(artifact.test_files, (artifact.bug_inject,))),
             "traced": {f"{WORKDIR}/{path}": list(lines) for path, lines in traced.items()},
             "calls": secrets.SystemRandom().sample([*calls.sources.items()], len(calls.sources)),

@@ -30,6 +30,8 @@ TRIED, CONSIDERED = 64, 24
 SEEN, TRIED_CALLS, CONSIDERED_CALLS = 400, 200, 120
 """Calls of the tests that are looked at; others that are made of these, and, twice as many, of those that showed the
 bug; and those that the original runs again."""
+CALL_SECONDS, CALLS_SECONDS = 0.25, 120.0
+"""Of one call, and of all that are tried in one process: a prediction has four times as long for each."""
 OTHER_SEED = "7"
 """Of the hashes in the second run: what depends on them is no behaviour. Calls are made again in a user's place: what
 depends on the place is none either."""
@@ -74,7 +76,7 @@ class _Bench:
 
     @cached_property
     def _caller(self) -> Caller:
-        return Caller(self.backend, self.task, self.oracle.seconds, self.limits)
+        return Caller(self.backend, self.task, max(self.oracle.seconds, CALLS_SECONDS), self.limits, each=CALL_SECONDS)
 
 
 def observe(

@@ -45,16 +45,11 @@ class SelfplayEntered(SelfplayWritten):
     def begin(self, test):
         """What each test says first."""
         self.test, self.outer = test, None
-        sys.settrace(self.watcher)
+        sys.setprofile(self.watcher)
 
     def watching(self):
-        """What is called for each new frame: it sees to those of the program, and costs little for all others."""
+        """What is called for each call and return: it costs little for those that are not the program's."""
         kinds = self.kinds
-
-        def leaving(frame, event, value):
-            if event == "return" and frame is self.outer:
-                guarded(self.leave, frame, value)
-            return leaving
 
         def guarded(look, *given):
             try:  # an error here ends the watch, as does a recursion that leaves no room for this
@@ -62,19 +57,17 @@ class SelfplayEntered(SelfplayWritten):
             except Exception:
                 self.outer = None
 
-        def entering(frame, event, value):
-            kind = kinds.get(frame.f_code)
-            if kind is None:
-                kind = self.kind(frame.f_code)
-            if kind in (0, 3) or (kind == 1 and self.outer is not None):
-                return None
-            guarded(self.look, frame, kind)
-            if frame is not self.outer:
-                return None
-            frame.f_trace_lines = False
-            return leaving
+        def watcher(frame, event, value):
+            if event == "call":
+                kind = kinds.get(frame.f_code)
+                if kind is None:
+                    kind = self.kind(frame.f_code)
+                if kind == 2 or (kind == 1 and self.outer is None):
+                    guarded(self.look, frame, kind)
+            elif event == "return" and frame is self.outer:
+                guarded(self.leave, frame, value)
 
-        return entering
+        return watcher
 
     def look(self, frame, kind):
         if self.outer is None:
@@ -214,7 +207,7 @@ class SelfplayEntered(SelfplayWritten):
         return None
 
     def write(self):
-        sys.settrace(None)
+        sys.setprofile(None)
         paths = [path for path in sys.path if (path + "/").startswith(self.root)] or [os.getcwd()]
         said = {
             "python": sys.executable, "paths": paths, "modules": self.modules, "calls": list(self.calls.items()),
