@@ -14,8 +14,9 @@ from pathlib import Path
 from benchmarks.bench_sandbox import lives, many_alive, median, repository, suite_ratios, throughput, timed
 from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay.sandbox import SandboxError, World
-from selfplay.sandbox.docker.backend import DockerBackend, docker_backend
+from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.container import bind
+from selfplay.sandbox.docker.opening import docker_backend
 from selfplay.sandbox.docker.stream import AttachedLink
 
 STARTS, COMMANDS, LIVE, PLAIN = 15, 200, 50, 15

@@ -8,8 +8,8 @@ from typing import Any
 from selfplay.repository import prepare
 from selfplay.rollout.losses import again
 from selfplay.sandbox import WORKDIR
-from selfplay.sandbox.docker.backend import docker_backend
 from selfplay.sandbox.docker.building import Recipe, build
+from selfplay.sandbox.docker.opening import docker_backend
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,8 @@ def render_script(
     """`test_script.sh`: runs the tests of `files` without the `excluded` ids (with `only`: just those ids).
 
     Missing files are skipped; with empty `files`, pytest's own discovery decides. `options` go to pytest. `command`
-    replaces the call of pytest by the user's own, with the recording plugin added through the environment.
+    replaces the call of pytest by the user's own, with the recording plugin added through the environment. A helper of
+    the script that is killed ends it as killed (137): without its file or its records the run would say what is not so.
     """
     selection = {
         "excluded": sorted(excluded),
@@ -82,13 +83,14 @@ def render_script(
         "#!/usr/bin/env bash",
         "# Runs the chosen tests from the repository root; one JSON line per test at the end of the output.",
         "set -u",
-        "work=$(mktemp -d) || exit 97; trap 'rm -rf \"$work\"' EXIT",
+        "work=$(mktemp -d) || exit $(($? == 137 ? 137 : 97)); trap 'rm -rf \"$work\"' EXIT",
         'export SELFPLAY_DIR="$work" PYTHONHASHSEED=0',
         *_heredoc("selfplay_tests.py", text("selfplay_tests.py")),
         *_heredoc("selection.json", json.dumps(selection, indent=0)),
         *(_user_command(command) if command else _pytest_call(sorted(files), options)),
         "status=$?",
-        'printf "\\n"; cat "$work/record" 2>/dev/null; printf "\\nSELFPLAY-END exit=%d\\n" "$status"',
+        'printf "\\n"; cat "$work/record" 2>/dev/null; [ $? -ne 137 ] || exit 137',
+        'printf "\\nSELFPLAY-END exit=%d\\n" "$status"',
         'exit "$status"',
     ]
     return "\n".join(lines) + "\n"
@@ -106,7 +108,7 @@ def script_for(suite: Suite, files: Collection[str] | None = None, *, only: Coll
 
 
 def _heredoc(name: str, content: str) -> list[str]:
-    return [f"cat > \"$work/{name}\" <<'SELFPLAY_EOF'", content.rstrip("\n"), "SELFPLAY_EOF"]
+    return [f"cat > \"$work/{name}\" <<'SELFPLAY_EOF' || exit 137", content.rstrip("\n"), "SELFPLAY_EOF"]
 
 
 def _pytest_call(files: Sequence[str], options: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ def open_backend(name: str = "bubblewrap", image: str | None = None, runtime: st
     `IsolationUnavailable` naming what this machine lacks and how to get it.
     """
     if name == "docker":
-        from selfplay.sandbox.docker.backend import (
+        from selfplay.sandbox.docker.opening import (
             docker_backend,  # its client takes longer to load than bwrap to start
         )
 

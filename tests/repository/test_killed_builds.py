@@ -1,6 +1,8 @@
 """A program of a build, or one that reads a source, is killed by somebody: it is run again, and nothing else is."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ import stub_index
 from killing import Killing, kill_inside, running
 from repository_fixtures import write
 
-from selfplay.repository import Prepared, prepare
+from selfplay.repository import Prepared, prepare, pytest_suite
 from selfplay.sandbox import Backend, SandboxLost, World
 from selfplay.sandbox.killed import CONTROLS, PAUSES, believed_here
 
@@ -64,3 +66,22 @@ def test_where_all_are_killed_nothing_is_believed(backend: Backend, monkeypatch:
     killing = Killing(backend, lambda number, command: True, kill_inside)
     with killing.open(World()) as sandbox, pytest.raises(SandboxLost, match="do nothing"):
         believed_here(sandbox, lambda: sandbox.run("sleep 20", timeout=30))
+
+
+@pytest.mark.parametrize("helper", ["mktemp", "cat 1", "cat 2", "cat 3"])
+def test_a_helper_of_the_test_script_that_is_killed_ends_it_as_killed(tmp_path: Path, helper: str) -> None:
+    """`cat` writes two files and shows the records. On the code before, a run without its program or its records said
+    that no test passes."""
+    name, _, which = helper.partition(" ")
+    count = tmp_path / "count"
+    killed = f"n=$(($(</dev/stdin) + 1)); echo $n >{count}; [ $n -ne {which or 1} ] || kill -9 $BASHPID"
+    stub = tmp_path / "bin" / name
+    stub.parent.mkdir()
+    stub.write_text(f'#!/bin/bash\n{killed} \nexec /usr/bin/{name} "$@"\n'.replace("</dev/stdin", f"<{count}"))
+    stub.chmod(0o755)
+    count.write_text("0")
+    (tmp_path / "test_a.py").write_text("def test(): pass\n")
+    env = {**os.environ, "PATH": f"{stub.parent}:{Path(sys.executable).parent}:/usr/bin:/bin"}
+    script = pytest_suite.render_script(["test_a.py"])
+    done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=env, capture_output=True, timeout=60)
+    assert done.returncode == 137, done

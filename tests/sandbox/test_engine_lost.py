@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from selfplay.sandbox import World
-from selfplay.sandbox.docker import backend as docker
+from selfplay.sandbox.docker import opening as docker
 from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.client import EngineLost, EngineUnavailable
 

@@ -7,9 +7,7 @@ as long as the other end of the stream is open: killing the supervisor with SIGK
 engine removes them. If a crash leaves a container all the same, the next supervisor finds it by its label.
 """
 
-import atexit
 import contextlib
-import functools
 import logging
 import os
 import threading
@@ -24,7 +22,7 @@ from selfplay.sandbox import inside, machine, owners
 from selfplay.sandbox.ceilings import raise_own
 from selfplay.sandbox.docker import container, image, sockets
 from selfplay.sandbox.docker.bootstrap import program
-from selfplay.sandbox.docker.client import Engine, EngineLost, EngineUnavailable, connect, patiently, translated
+from selfplay.sandbox.docker.client import Engine, EngineUnavailable, connect, patiently, translated
 from selfplay.sandbox.docker.entering import enter
 from selfplay.sandbox.docker.labels import LABEL_HOST, LABEL_SUPERVISOR, host_identity, labels
 from selfplay.sandbox.docker.layers import PAGE, MergedTree, merge
@@ -33,12 +31,9 @@ from selfplay.sandbox.docker.stream import AttachedLink
 from selfplay.sandbox.docker.users import Users
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.live import GRACE_SECONDS
-from selfplay.sandbox.probe import probe
 from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, World
 
 log = logging.getLogger(__name__)
-AWAY_SECONDS, AWAY_PAUSE = 30.0, 0.5
-"""How long a command that begins waits for an engine that was there a moment ago."""
 
 
 class DockerBackend:
@@ -237,29 +232,3 @@ class DockerBackend:
                 link.close()
                 raise
         return link
-
-
-@functools.cache
-def docker_backend(image_name: str | None = None, runtime: str | None = None) -> DockerBackend:
-    """This process's backend for that image and runtime, probed once. An engine that is being started again is waited
-    for. Raises `IsolationUnavailable` naming the promise that does not hold, or why the engine cannot be used."""
-    deadline, waits = time.monotonic() + AWAY_SECONDS, False
-    while True:
-        try:
-            return _made(image_name, runtime)
-        except EngineLost as lost:
-            waits = waits or lost.away
-            if not waits or time.monotonic() > deadline:
-                raise
-            log.warning("the Docker engine went away; waiting for it: %s", lost.message)
-        time.sleep(AWAY_PAUSE)
-
-
-def _made(image_name: str | None, runtime: str | None) -> DockerBackend:
-    backend = DockerBackend(image_name, runtime)
-    backend.promises = probe(backend)
-    if image_name is not None:
-        with backend.open(World(), machine.fitting(Limits())) as sandbox:
-            image.require_programs(sandbox, image_name)
-    atexit.register(backend.close)
-    return backend

@@ -5,6 +5,7 @@ It uses no tool of an episode, so no tool limit applies: the time limit is compu
 """
 
 import ast
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,8 +15,8 @@ from selfplay.oracle.originals import original_texts
 from selfplay.plain import decode, encode, printable, syntax_tree
 from selfplay.repository import Prepared, Suite, pytest_suite
 from selfplay.repository.pytest_suite import CoverageMap
-from selfplay.sandbox import MIB, WORKDIR, Backend, Completed, Sandbox
-from selfplay.sandbox.killed import ProgramKilled, unless_killed
+from selfplay.sandbox import MIB, WORKDIR, Backend, Completed, Limits, Sandbox
+from selfplay.sandbox.killed import PAUSES, ProgramKilled, refuse_dangerous_place, unless_killed
 from selfplay.scripted.edits.cuts import UNREADABLE
 from selfplay.scripted.injector import inside
 from selfplay.scripted.injector.past import COMMITS, log_command, past_changes
@@ -58,12 +59,18 @@ def survey_seconds(suite: Suite) -> float:
 
 
 def trace(prepared: Prepared, suite: Suite, backend: Backend) -> Traced:
-    """Run the suite once under coverage; once more if it was killed, since it may not have been the suite's own doing.
-    Raises `SurveyFailed`, or `SandboxError`."""
-    try:
-        return _traced(prepared, suite, backend, believing=False)
-    except ProgramKilled:
-        return _traced(prepared, suite, backend, believing=True)
+    """Run the suite once under coverage; again if it was killed, since it may not have been the suite's own doing
+    (`sandbox/killed.py`). Raises `SurveyFailed`, or `SandboxError`."""
+    seconds = 0.0
+    for pause in PAUSES:
+        time.sleep(pause)
+        began = time.monotonic()
+        try:
+            return _traced(prepared, suite, backend, believing=False)
+        except ProgramKilled:
+            seconds = time.monotonic() - began
+    refuse_dangerous_place(backend, prepared.world(history=True), Limits(), seconds)
+    return _traced(prepared, suite, backend, believing=True)
 
 
 def _traced(prepared: Prepared, suite: Suite, backend: Backend, believing: bool) -> Traced:
