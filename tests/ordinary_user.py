@@ -31,7 +31,7 @@ def place_of(user: int) -> Iterator[Path]:
         owners.remove(place)
 
 
-def tests_as(
+def run_as(
     user: int,
     place: Path,
     arguments: Sequence[str],
@@ -70,7 +70,7 @@ def of_the_sandbox(
     with place_of(user) as place:
         copy_into(place, user)
         asked = ["-x", "-c", os.devnull, *arguments, f"--rootdir={place}", *(f"tests/sandbox/{name}" for name in files)]
-        return tests_as(user, place, asked, path=(place, place / "tests"), cwd=place, timeout=timeout, under=under)
+        return run_as(user, place, asked, path=(place, place / "tests"), cwd=place, timeout=timeout, under=under)
 
 
 def readable_by_all(folder: Path) -> bool:

@@ -97,7 +97,7 @@ class Quarantine:
 
     def _run(self, what: str, stdin: bytes) -> None:
         command = [self.python, "-I", "-S", "-B", PROGRAM, what]
-        done = believed_here(self.sandbox, lambda: self.sandbox.run(command, timeout=READ_SECONDS, stdin=stdin))
+        done = believed_here(self.sandbox, lambda: self.sandbox.run(command, timeout=READ_SECONDS, stdin=stdin), 2)
         if done.exit_code != 0 or done.timed_out:
             raise SourceError(f"{self.shown} cannot be read: {why(done)}", "Name a part of it, or another release.")
 

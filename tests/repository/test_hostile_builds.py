@@ -15,7 +15,7 @@ import pytest
 import stub_index
 from hostile_builds import Attack
 from hostile_environments import ATTACKS
-from ordinary_user import ORDINARY_ID, by_root, place_of, tests_as
+from ordinary_user import ORDINARY_ID, by_root, place_of, run_as
 from repository_fixtures import write
 from table_rows import rows
 
@@ -120,7 +120,7 @@ def test_an_ordinary_user_is_as_safe() -> None:
     kept = {name: os.environ[name] for name in ("SELFPLAY_ABUSE_TABLE",) if name in os.environ}
     asked = ["-k", "bubblewrap and not ordinary", "-o", "addopts=--import-mode=importlib", __file__]  # else too quiet
     with place_of(ORDINARY_ID) as place:
-        done = tests_as(ORDINARY_ID, place, asked, path=(root, packages), cwd=root, timeout=1100, env=kept)
+        done = run_as(ORDINARY_ID, place, asked, path=(root, packages), cwd=root, timeout=1100, env=kept)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]
     assert f"{len(ATTACKS) + 1} passed" in done.stdout, done.stdout
 

@@ -51,5 +51,6 @@ def test_where_idle_programs_are_killed_too_the_survey_is_lost_and_says_nothing(
 
 def test_where_they_live_the_suite_is_believed(kills: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traced, "refuse_dangerous_place", lambda *_: None)
-    assert traced.trace(ANY, ANY, ANY) == "believed"
+    found: Any = traced.trace(ANY, ANY, ANY)
+    assert found == "believed"
     assert kills == [*[False] * len(PAUSES), True]
