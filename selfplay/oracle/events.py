@@ -66,14 +66,16 @@ def paths_of_tests(tests: Iterable[str], diffs: Iterable[str]) -> tuple[str, ...
 
 def comparable(events: Iterable[Event], tests: Collection[str]) -> frozenset[Event]:
     """The events without what differs from run to run: of names that are made for one run only the folder stays. Of
-    looks at frames it stays which module of the language does that: asyncio's is no excuse for `inspect`."""
+    looks at frames it stays which module of the language does that: asyncio's is no excuse for
+    `inspect`, and is one for whichever file of the program it works for."""
     return frozenset(_comparable(event, tests) for event in events)
 
 
 def _comparable(event: Event, tests: Collection[str]) -> Event:
     kind, place, detail = event
     if kind != "tests":
-        return kind, place, detail.partition(" by ")[2]
+        by = detail.partition(" by ")[2]
+        return kind, "program" if by and place not in ("", "tests") else place, by
     return kind, "program" if place else "", detail if detail in tests else posixpath.dirname(detail)
 
 

@@ -53,12 +53,11 @@ class _Bench:
     def run(
         self, texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "", watched: bool = False
     ) -> tuple[Outcomes, Entered]:
-        """What the probes in these files record, in an order drawn anew, and, when it is `watched`, in their own order
-        how they enter the program."""
+        """What the probes in these files record, and, when it is `watched`, how they enter the program."""
         texts = {path: watching(self.task, text) for path, text in texts.items()} if watched else texts
         order = Order(
             tuple(diffs), self.oracle.seconds, files=_with(self.files, texts), hash_seed=hash_seed,
-            witness=self.witness and not watched, shuffled=True, recording=Recording(), read=(ENTERED_FILE,),
+            witness=self.witness and not watched, recording=Recording(), read=(ENTERED_FILE,),
         )  # fmt: skip
         trial = run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
         self.runs += 1

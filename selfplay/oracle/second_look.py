@@ -27,7 +27,7 @@ def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: L
         return unavailable("behaviour", f"{why}, and {ENOUGH} are needed"), Trial()
     trial, seen = Trial(), dict[str, Mapping[str, str]]()
     if known.tests:
-        order = replace(order, files=known.files, recording=Recording(), shuffled=True)
+        order = replace(order, files=known.files, recording=Recording())
         trial = run_trial(backend, task.world, task.artifact, order, limits)
         if trial.recorded is None:
             return caught("behaviour", "the record of what it does on other inputs was written into", 1), trial
