@@ -44,4 +44,4 @@ def _policy(width: int, context: Any, operator: Any, *arguments: Any, **named: A
 
 def _sides(matrices: tuple[torch.Tensor, ...]) -> int:
     """The wider side of the weight."""
-    return max(int(side) for side in matrices[1].shape)
+    return int(max(matrices[1].shape))
