@@ -12,7 +12,7 @@ from selfplay.cli.output import print_json, print_line
 
 @app.command()
 def train(
-    config: Annotated[Path, typer.Argument(help="A YAML file; configs/ holds some.")],
+    config: Annotated[str, typer.Argument(help="A YAML file, or the name of a shipped one, as tiny_cpu.")],
     overrides: Annotated[list[str] | None, typer.Argument(help="NAME=VALUE, as in steps=20 or recipe.lr=1e-5.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="The run's folder (default: runs/NAME-train); the same folder again resumes.")

@@ -4,13 +4,14 @@ Unknown keys and combinations that cannot work are refused when it is loaded, ea
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from selfplay.configs import shipped
 from selfplay.errors import SelfplayError
 from selfplay.learning.recipe import Recipe
 from selfplay.rollout.injector import Mix
@@ -132,15 +133,14 @@ def _typed(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def load_config(path: Path, overrides: Sequence[str] = ()) -> TrainConfig:
-    """The configuration in `path` with `overrides` (`recipe.lr=1e-5`). Raises `TrainingError`."""
+def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
+    """The configuration in a file, or the shipped one of that name, with `overrides` (`recipe.lr=1e-5`). Raises
+    `TrainingError`."""
+    path, known = Path(name), shipped()
+    text = known[str(name)].read_text() if str(name) in known else _read(path, known)
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise TrainingError(f"{path} is larger than {MOST_BYTES} bytes", "Is it a configuration?")
-        found = yaml.safe_load(path.read_text())
-    except (OSError, UnicodeDecodeError) as error:
-        raise TrainingError(f"{path} cannot be read: {error}", "Name a YAML file; configs/ holds some.") from error
-    except yaml.YAMLError as error:
+        found = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
         raise TrainingError(f"{path} is not YAML: {' '.join(str(error).split())[:300]}") from error
     if not isinstance(found, dict):
         raise TrainingError(f"{path} holds no settings", "See configs/.")
@@ -150,6 +150,17 @@ def load_config(path: Path, overrides: Sequence[str] = ()) -> TrainConfig:
         return TrainConfig.model_validate(found)
     except (ValidationError, SelfplayError) as error:
         raise TrainingError(f"{path}: {_told(error)}", "docs/loop.md lists the settings.") from error
+
+
+def _read(path: Path, known: Collection[str]) -> str:
+    """The text of a configuration's file. Raises `TrainingError`."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise TrainingError(f"{path} is larger than {MOST_BYTES} bytes", "Is it a configuration?")
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        hint = f"Name a YAML file, or one of those that come with selfplay: {', '.join(known)}."
+        raise TrainingError(f"{path} cannot be read: {error}", hint) from error
 
 
 def _override(settings: dict[str, Any], override: str) -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from selfplay.configs import shipped
 from selfplay.training.config import TrainConfig, load_config
 from selfplay.training.errors import TrainingError
 
-SHIPPED = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 LEAST = "source: pypi:toolz\nmodel: a/b\nplay: {context: 2048}\n"
 
 
@@ -17,9 +17,10 @@ def loaded(folder: Path, text: str, *overrides: str) -> TrainConfig:
     return load_config(path, overrides)
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_every_shipped_configuration_loads(path: Path) -> None:
-    assert load_config(path).steps > 0
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_configuration_loads_by_name_and_as_a_file(name: str) -> None:
+    config = load_config(name)
+    assert config.steps > 0 and config == load_config(Path(__file__).parents[2] / "configs" / f"{name}.yaml")
 
 
 def test_an_override_is_read_as_yaml(tmp_path: Path) -> None:
