@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, DynamicCache
 
 from selfplay.agent.chat_format import ChatFormat
@@ -29,30 +30,33 @@ class Coached:
 
     def __init__(self, model: Any, chat: ChatFormat, plans: Mapping[str, Iterable[Lines]], context: int) -> None:
         self.name, self.context, self._model, self._chat = "coached", context, model, chat
-        self._plans = {key: deque(plan) for key, plan in plans.items()}
-        self._cache, self._seen = DynamicCache(config=model.config), list[int]()
+        self._plans = {key: iter(plan) for key, plan in plans.items()}
+        self.version = 0
+        self._forget()
         self._tape: list[int] = []
         self._lines: deque[str] | None = None
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
         if not self._tape or list(prompt[: len(self._tape)]) != self._tape:  # an episode begins
             told = self._chat.tokenizer.decode(prompt)
-            lines = next(plan for key, plan in self._plans.items() if key in told).popleft()
+            lines = next(next(plan for key, plan in self._plans.items() if key in told))
             self._lines = None if lines is None else deque(lines)
         if self._lines is None:
-            ids, logprobs = self._drawn(list(prompt), sampling.max_tokens or 1, stop)
+            ids, logprobs = self._drawn(list(prompt), sampling, stop)
         else:
             ids = self._chat.answer(self._lines.popleft())
             values = self._next(list(prompt), ids[:-1])
             logprobs = values.gather(1, torch.tensor(ids)[:, None]).squeeze(1).tolist()
         self._tape = [*prompt, *ids]
-        return Sample(tuple(ids), tuple(logprobs), ids[-1] not in stop, tuple(prompt))
+        versions = (self.version, self.version)
+        return Sample(tuple(ids), tuple(logprobs), ids[-1] not in stop, tuple(prompt), versions)
 
-    def _drawn(self, prompt: list[int], most: int, stop: Sequence[int]) -> tuple[list[int], list[float]]:
+    def _drawn(self, prompt: list[int], sampling: Sampling, stop: Sequence[int]) -> tuple[list[int], list[float]]:
+        dice = torch.Generator().manual_seed(sampling.seed or 0)
         ids, logprobs = list[int](), list[float]()
-        while len(ids) < most and not (ids and ids[-1] in stop):
+        while len(ids) < (sampling.max_tokens or 1) and not (ids and ids[-1] in stop):
             values = self._next([*prompt, *ids], [])[0]
-            ids.append(int(torch.multinomial(values.exp(), 1)))
+            ids.append(int(torch.multinomial(values.exp(), 1, generator=dice)))
             logprobs.append(float(values[ids[-1]]))
         return ids, logprobs
 
@@ -66,6 +70,16 @@ class Coached:
             out = self._model(torch.tensor([ids[same:]]), past_key_values=self._cache, logits_to_keep=len(more) + 1)
         self._seen = ids
         return out.logits[0].float().log_softmax(-1)
+
+    def _forget(self) -> None:
+        self._cache, self._seen = DynamicCache(config=self._model.config), list[int]()
+
+    async def reload(self, folder: str, version: int) -> None:
+        """Take the weights in `folder`: what was cached is of the old ones."""
+        found = load_file(Path(folder) / "model.safetensors")
+        self._model.load_state_dict(found, strict=False)  # a tied head stands there once
+        self.version = version
+        self._forget()
 
     async def close(self) -> None:
         """There is nothing to free."""

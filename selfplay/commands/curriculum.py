@@ -62,7 +62,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
-        prepared, suite = _prepared(order, pool, backend, watcher)
+        prepared, suite = prepared_source(order, pool, backend, watcher)
         meter.begin("bugs")
         why_not = ""
         if order.policy in SCRIPTED:
@@ -85,7 +85,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     return summary
 
 
-def _prepared(order: Order, pool: Curriculum, backend: Backend, watcher: Watcher) -> tuple[Prepared, Suite]:
+def prepared_source(order: Order, pool: Curriculum, backend: Backend, watcher: Watcher) -> tuple[Prepared, Suite]:
     """The repository and its measured suite. Runs in the main thread, outside the event loop, so that Ctrl-C ends
     it."""
     lost = pool.lost.count_again

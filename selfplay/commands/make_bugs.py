@@ -5,28 +5,20 @@ new bug, and when sandboxes or model answers keep failing. After Ctrl-C or a kil
 that could not be played is stored as that, so that the ones behind it are taken.
 """
 
-import logging
-import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 
-from selfplay.agent import Trajectory
-from selfplay.agent.actions import Finish
-from selfplay.agent.episode import EpisodeLost
 from selfplay.artifact import Bug
 from selfplay.commands.cost import Meter
+from selfplay.commands.injections import play_injection, unplayed_injection
 from selfplay.commands.storing import store_episode
 from selfplay.curriculum import Curriculum, EpisodeRecord, Progress
-from selfplay.errors import SelfplayError
-from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
+from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.losses import Losses, control_in
-from selfplay.rollout.many import ModelDown, many
+from selfplay.rollout.many import many
 from selfplay.rollout.players import SCRIPTED
-from selfplay.rollout.rollout import InjectorOutcome, InjectorRollout, Rollout
-from selfplay.sandbox import Cause, SandboxError
-
-log = logging.getLogger(__name__)
 
 SAME_END = 8
 """When no bug was ever made and so many episodes in a row end for the same reason, the loop stops."""
@@ -48,8 +40,8 @@ async def make_bugs(run: InjectorRun, pool: Curriculum, wanted: Wanted, places: 
     """
     loop = _Loop(run, pool, wanted)
     loop.take()
-    losses = Losses(loop.unplayed, control_in(run.pool, run.workers), pool.lost.count_again)
-    async with aclosing(many(loop.next_number, loop.play, places, losses)) as rollouts:
+    losses = Losses(partial(unplayed_injection, run), control_in(run.pool, run.workers), pool.lost.count_again)
+    async with aclosing(many(loop.next_number, partial(play_injection, run), places, losses)) as rollouts:
         async for _, rollout in rollouts:
             record = store_episode(pool, rollout)
             if record.status == "unplayed":
@@ -83,31 +75,6 @@ class _Loop:
             self.number += 1
         self.begun.add(self.number)
         return self.number
-
-    async def play(self, number: int) -> InjectorRollout:
-        """The rollout of the episode; an unexpected error ends only this episode."""
-        started = time.monotonic()
-        try:
-            return await injector_rollout(self.run, number)
-        except (SandboxError, ModelDown):
-            raise
-        except Exception as error:
-            log.exception("episode %d failed", number)
-            why = f"{type(error).__name__}: {error}"
-            outcome = InjectorOutcome("failed", why, time.monotonic() - started)
-            return self._without_end(number, Finish.POLICY_ERROR, outcome)
-
-    def unplayed(self, number: int, error: SelfplayError) -> InjectorRollout:
-        """The rollout of an episode that is set aside. One that met a limit of its sandbox again is a failed one."""
-        if isinstance(error, EpisodeLost) and error.cause is Cause.LIMIT:
-            key = injector_key(self.run, number)
-            return Rollout(error.trajectory, key, InjectorOutcome("failed", error.message, error.trajectory.seconds))
-        return self._without_end(number, Finish.UNPLAYED, InjectorOutcome("unplayed", error.message, 0.0))
-
-    def _without_end(self, number: int, finish: Finish, outcome: InjectorOutcome) -> InjectorRollout:
-        """The rollout of an episode of which there is nothing but the reason."""
-        nothing = Trajectory("injector", self.run.player.name, finish, error=outcome.reason)
-        return Rollout(nothing, injector_key(self.run, number), outcome)
 
     def count(self, record: EpisodeRecord, taken: Sequence[Bug]) -> None:
         """Count the episodes since the pool last grew, and keep the reasons of a script's last ones while they are all

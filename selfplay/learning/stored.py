@@ -1,5 +1,6 @@
 """The played episodes of a run's folder: the pool's rows with the tapes of their trajectories."""
 
+from collections.abc import Container
 from pathlib import Path
 
 from selfplay.agent.chat_format import ChatFormat
@@ -11,13 +12,19 @@ from selfplay.oracle.assurance import Weak
 
 
 def played_in(
-    run: Path, policy: str | None = None, weak: Weak = "refuse", chat: ChatFormat | None = None
+    run: Path,
+    policy: str | None = None,
+    weak: Weak = "refuse",
+    chat: ChatFormat | None = None,
+    only: Container[str] | None = None,
 ) -> list[Played]:
     """The injections of a run and the attempts of `policy` at its bugs, with their tapes. `policy` and `weak`: see
-    `episodes_of`. `chat`: of the model that is to be trained; every tape must be its own.
+    `episodes_of`. `chat`: of the model that is to be trained; every tape must be its own. `only`: the names of the
+    episodes that are wanted; all if None.
 
     Raises `CurriculumError`, and `ForeignTape` for a tape of another tokenizer or chat template."""
-    return [_played(run, one, chat) for one in episodes_of(run, policy, weak)]
+    found = episodes_of(run, policy, weak)
+    return [_played(run, one, chat) for one in found if only is None or one.episode.name in only]
 
 
 def _played(run: Path, stored: StoredEpisode, chat: ChatFormat | None) -> Played:

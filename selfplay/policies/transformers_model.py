@@ -10,11 +10,13 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling
 from selfplay.policies.bounds import Count
 from selfplay.policies.tokenizer import imported
+from selfplay.policies.weights import check_same
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,27 @@ class TransformersModel:
             Sample(ids, logprobs, not ids or ids[-1] not in request.stop, request.prompt, (self.version, self.version))
             for request, (ids, logprobs) in zip(batch, rows, strict=True)
         ]
+
+    async def reload(self, folder: str, version: int) -> None:
+        """Take the weights in `folder` (safetensors) between two batches. Raises `ModelError`, before anything is
+        changed, for a folder that does not hold a whole model of this shape."""
+        check_same({name: tuple(value.shape) for name, value in self._stored().items()}, Path(folder))
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._load, Path(folder), version)
+
+    def _stored(self) -> dict[str, Any]:
+        """The model's tensors as a folder holds them: a tied head is the embedding, and stands there once."""
+        named = (self._model.named_parameters(), self._model.named_buffers())
+        once = {name for found in named for name, _ in found}
+        return {name: value for name, value in self._model.state_dict().items() if name in once}
+
+    def _load(self, folder: Path, version: int) -> None:
+        safetensors = imported("safetensors.torch", "transformers")
+        own = self._stored()
+        for file in sorted(folder.glob("*.safetensors")):
+            for name, value in safetensors.load_file(file).items():
+                if name in own:
+                    own[name].copy_(value)
+        self.version = version
 
     async def close(self) -> None:
         """Forget the model."""

@@ -5,13 +5,14 @@ import contextlib
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from selfplay.agent import EpisodeLimits, Policy
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import ChatConversation, Conversation, Style, TokenConversation
-from selfplay.agent.model import Message, MessageCount, Sampling, TextModel, TokenModel
+from selfplay.agent.model import Message, MessageCount, ModelError, Sampling, TextModel, TokenModel
 from selfplay.policies.bounds import Amount, Count, Seconds, Share
 from selfplay.roles.role import Role
 
@@ -62,6 +63,15 @@ class TextEngine(TextModel, Closable, Protocol):
 
 class TokenEngine(TokenModel, Closable, Protocol):
     """A token model that can be closed."""
+
+
+@runtime_checkable
+class Reloadable(Protocol):
+    """An engine that takes new weights while it runs."""
+
+    async def reload(self, folder: str, version: int) -> None:
+        """Take the weights in `folder`; what is sampled from then on has this version. Raises `ModelError`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -132,6 +142,12 @@ class ModelPlayer:
             case TokenSide(engine, chat):
                 return TokenConversation(engine, chat, role.name, told, style, toolset=role.toolset, count=self._count)
         raise RuntimeError(f"{self.name} is not open")
+
+    async def reload(self, folder: Path, version: int) -> None:
+        """Play on with the weights in `folder`, under this version. Raises `ModelError`; the model must be open."""
+        if not isinstance(self._opened, TokenSide) or not isinstance(self._opened.engine, Reloadable):
+            raise ModelError(f"{self.name} cannot take new weights", "Train with vllm: or transformers:.")
+        await self._opened.engine.reload(str(folder), version)
 
     async def close(self) -> None:
         """Stop the reports and free the model."""

@@ -1,0 +1,76 @@
+"""The part of `selfplay train` that needs torch: the trainer, its checkpoints, the weights for the engine."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+
+from selfplay.learning.crediting import Credited
+from selfplay.learning.errors import NothingToLearn
+from selfplay.learning.summary import rollout_figures
+from selfplay.learning.update import model_options, step_options, update
+from selfplay.train.checkpoint import resume, save
+from selfplay.train.model import load_scorer, write_model, written_dtype
+from selfplay.train.step import Trainer
+from selfplay.training.config import TrainConfig
+from selfplay.training.errors import TrainingError
+
+
+class Learner:
+    """The model in training. `version`: how many updates it has taken, the version of its weights."""
+
+    def __init__(self, config: TrainConfig, out: Path) -> None:
+        """Load the model and the newest checkpoint, if there is one. Raises `TrainError`."""
+        self.config, self.out = config, out
+        options = step_options(config.recipe, refused=out / "refused")
+        self._trainer = Trainer(load_scorer(config.model, model_options(config.recipe)), options)
+        self._position: dict[str, Any] = resume(self._trainer, out / "checkpoints") or {}
+        self.weights: Path | None = None
+
+    @property
+    def version(self) -> int:
+        return self._trainer.steps
+
+    def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
+        """Take the update of a step and store it; its figures. A step that the checkpoint holds was updated before a
+        kill, and is not updated again.
+
+        Raises `StepRefused` for a loss or gradient that is not finite, `TrainError` when nothing can be written."""
+        if self._position.get("step") == step:
+            return dict(self._position["figures"])
+        try:
+            figures = update(self._trainer, rollouts, self.config.recipe).to_json()
+        except NothingToLearn as error:
+            return {"step": None, "nothing": error.message, "rollouts": rollout_figures(rollouts)}
+        self._position = {"step": step, "figures": figures}
+        save(self._trainer, self.out / "checkpoints", self._position, self.config.keep)
+        return figures
+
+    def write(self) -> Path | None:
+        """The folder with the present weights, written if it is not there; None before the first update. Older ones are
+        removed. Raises `TrainingError` when it cannot be written."""
+        if not self.version:
+            return None
+        place = self.out / "weights"
+        target, made = place / f"{self.version:06d}", place / ".new"
+        try:
+            if not target.is_dir():
+                shutil.rmtree(made, ignore_errors=True)  # of a kill
+                made.mkdir(parents=True)
+                dtype = written_dtype(self.config.model, "fp32")
+                write_model(self._trainer.scorer, made, Path(self.config.model), dtype)
+                made.rename(target)
+            for old in place.iterdir():
+                if old != target:
+                    shutil.rmtree(old)
+        except (OSError, SafetensorError) as error:
+            shutil.rmtree(made, ignore_errors=True)
+            free = shutil.disk_usage(self.out).free / 1e9
+            raise TrainingError(
+                f"the weights cannot be written to {place}: {error}",
+                f"Is the disk full? {free:.1f} GB are free. The same command resumes.",
+            ) from error
+        self.weights = target
+        return target

@@ -1,0 +1,125 @@
+"""What each step of a training run plays and what came of it: `train.sqlite` in the run's folder.
+
+A step is planned before anything is played, so that a run that was killed plays what is missing of the same step, and
+finished after its weights are on the disk. The checkpoint names the last step it holds; a step that it holds and the
+ledger does not was updated before the kill, and is not updated again. So every rollout is trained on exactly once.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from selfplay.answers import answer, json_value
+from selfplay.curriculum.guarding import harden
+from selfplay.training.errors import TrainingError
+
+NAME = "train.sqlite"
+VERSION = 1
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS steps (
+    step INTEGER PRIMARY KEY,
+    injections TEXT NOT NULL,   -- JSON: numbers of injector episodes
+    attempts TEXT,              -- JSON: [bug, number] pairs; NULL until the injections are played
+    figures TEXT                -- JSON; NULL until the step is finished
+)"""
+Attempted = list[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A step: its injector episodes and, once they are played, its attempts."""
+
+    step: int
+    injections: list[int]
+    attempts: Attempted | None = None
+
+
+class Ledger:
+    """The steps of one run; one process writes."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._db = database
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Record the settings of the run, or check that they are as recorded. Raises `TrainingError`."""
+        known = {name: _read(value) for name, value in self._db.execute("SELECT name, value FROM settings")}
+        for name, value in settings.items():
+            if name in known and known[name] != value:
+                raise TrainingError(
+                    f"this run was begun with {name} = {known[name]}, not {value}",
+                    "Resume with the same settings, or give another --out.",
+                )
+        with self._db:
+            rows = [(name, json.dumps(value)) for name, value in settings.items()]
+            self._db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
+
+    def recorded(self, name: str) -> Any:
+        """A setting; None where there is none."""
+        row = self._db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        return None if row is None else _read(row[0])
+
+    def finished(self) -> list[dict[str, Any]]:
+        """The figures of the finished steps, in order."""
+        rows = self._db.execute("SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step")
+        return [dict(_read(text)) for (text,) in rows]
+
+    def begin(self, step: int, injections: list[int]) -> Planned:
+        """The plan of a step: the one that was begun, or a new one."""
+        with self._db:
+            self._db.execute(
+                "INSERT OR IGNORE INTO steps (step, injections) VALUES (?, ?)", (step, json.dumps(injections))
+            )
+        row = self._db.execute("SELECT injections, attempts FROM steps WHERE step = ?", (step,)).fetchone()
+        attempts = None if row[1] is None else answer(Attempted, row[1].encode())
+        return Planned(step, answer(list[int], row[0].encode()), attempts)
+
+    def choose(self, step: int, attempts: Attempted) -> None:
+        """The attempts of a step that was begun."""
+        with self._db:
+            self._db.execute("UPDATE steps SET attempts = ? WHERE step = ?", (json.dumps(attempts), step))
+
+    def finish(self, step: int, figures: Mapping[str, Any]) -> None:
+        """What came of a step."""
+        with self._db:
+            self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json.dumps(figures), step))
+
+
+def _read(text: str) -> Any:
+    """A stored value; a run's folder may be a stranger's."""
+    return json_value(text.encode())
+
+
+def _refuse_strange(database: sqlite3.Connection, path: Path) -> None:
+    """A run's folder may be a stranger's: no trigger, no view, no table but ours."""
+    found = {(kind, name) for kind, name in database.execute("SELECT type, name FROM sqlite_master WHERE sql NOT NULL")}
+    if found - {("table", "settings"), ("table", "steps")}:
+        raise TrainingError(f"{path} holds what is none of selfplay's", "Remove it, or give another --out.")
+
+
+@contextmanager
+def open_ledger(folder: Path) -> Iterator[Ledger]:
+    """The ledger of a run's folder, whose pool the caller holds locked. Raises `TrainingError`."""
+    path = folder / NAME
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise TrainingError(f"{path} is not a regular file", "Remove it, or give another --out.")
+    try:
+        with closing(sqlite3.connect(path, isolation_level="IMMEDIATE")) as database:
+            harden(database)
+            _refuse_strange(database, path)
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = FULL")
+            found = int(database.execute("PRAGMA user_version").fetchone()[0])
+            if found > VERSION:
+                raise TrainingError(f"{path} was made by a later version of selfplay", "Upgrade selfplay.")
+            with database:
+                for statement in SCHEMA.split(";\n"):
+                    database.execute(statement)
+                database.execute(f"PRAGMA user_version = {VERSION}")
+            yield Ledger(database)
+    except (sqlite3.Error, ValueError) as error:
+        raise TrainingError(f"{path}: {error}", "Is it damaged, or its disk full?") from error

@@ -1,0 +1,109 @@
+"""`selfplay train` end to end: a real model in both roles of a real repository, coached in half of its episodes, over
+two updates; and the same killed between an update and its ledger."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from coached import coached_player
+from recorded import messages
+from safetensors.torch import load_file
+
+from selfplay.commands.train import TrainOrder, run_training
+from selfplay.curriculum.opening import read_pool
+from selfplay.rollout import players
+from selfplay.sandbox import Backend
+from selfplay.training.config import TrainConfig
+from selfplay.training.errors import TrainingError
+from selfplay.training.ledger import Ledger
+
+SILENT: Any = SimpleNamespace(
+    say=lambda line: None, expect=lambda total, doing="": None, step=lambda step: None, done=lambda line: None,
+    attempt=lambda attempt: None,
+)  # fmt: skip
+PLANTED, MENDED = messages("shop_injector.txt"), messages("shop_solver.txt")
+PLANS = {"plant a realistic bug": [None, PLANTED, PLANTED, None], "is broken": [MENDED, None, None, MENDED]}
+"""Step 0: an injector on its own and one that plants the bug; an attempt that mends it and one that does not. Step 1:
+the same bug again, which is a duplicate, and two more attempts at it."""
+
+
+def config(shop: Path, model: Path, **more: Any) -> TrainConfig:
+    found = {
+        "source": str(shop), "model": str(model), "engine": "transformers", "play": {"context": 4096}, "steps": 2,
+        "workers": 1, "injector": {"groups": 1, "members": 2, "strategy": "direct"},
+        "solver": {"bugs": 1, "attempts": 2}, "recipe": {"lr": 1e-5, "budget": 4096, "precision": "fp32"},
+    }  # fmt: skip
+    return TrainConfig.model_validate(found | more)
+
+
+@pytest.fixture
+def coached(monkeypatch: pytest.MonkeyPatch, smollm2: Path) -> None:
+    """The engine of every run of a test: one list of plans, of which each run takes on."""
+    plans = {key: iter(plan) for key, plan in PLANS.items()}
+    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(smollm2, plans)})
+
+
+@pytest.fixture(scope="module")
+def trained(shop: Path, smollm2: Path, backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "trained"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(smollm2, PLANS)})
+        run_training(TrainOrder(config(shop, smollm2), out), backend, SILENT)
+    return out
+
+
+def steps_of(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.slow
+def test_each_step_plays_both_roles_under_the_newest_weights(trained: Path) -> None:
+    """Rewards: step 0: -1 and 1 - 1.8/2 = 0.1; +1 and -1. Step 1: -0.8 and -1; -1 and +1."""
+    first, second = steps_of(trained)
+    assert (first["version"], second["version"]) == (0, 1)
+    rewards = [{role: found["reward"]["mean"] for role, found in one["rollouts"].items()} for one in (first, second)]
+    assert rewards == [
+        {"injector": pytest.approx(-0.45), "solver": 0.0}, {"injector": pytest.approx(-0.9), "solver": 0.0},
+    ]  # fmt: skip
+    for one in (first, second):
+        both = one["tokens"]["both"]
+        assert {role: found["trained_on"] for role, found in one["rollouts"].items()} == {"injector": 2, "solver": 2}
+        assert both["absolute_difference"] < 1e-3, "what is trained is what sampled: nothing is stale"
+    with read_pool(trained) as pool:
+        assert [attempt.versions for attempt in pool.attempts.all()] == [(0, 0), (0, 0), (1, 1), (1, 1)]
+        assert [record.status for record in pool.episodes.records()] == ["gave_up", "valid", "duplicate", "gave_up"]
+
+
+@pytest.mark.slow
+def test_the_weights_change_and_only_the_newest_are_kept(trained: Path, smollm2: Path) -> None:
+    assert [path.name for path in (trained / "weights").iterdir()] == ["000002"]
+    before, now = load_file(smollm2 / "model.safetensors"), load_file(trained / "weights/000002/model.safetensors")
+    assert before.keys() == now.keys() and any(not now[name].float().equal(before[name].float()) for name in now)
+
+
+@pytest.mark.slow
+def test_a_run_killed_after_an_update_does_not_take_it_again(
+    trained: Path, shop: Path, smollm2: Path, backend: Backend, tmp_path: Path, coached: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """The kill comes when the checkpoint of step 0 is written and the ledger does not have it yet: the weights in the
+    end are those of the run that was not killed."""
+    out, order = tmp_path / "run", TrainOrder(config(shop, smollm2), tmp_path / "run")
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "finish", killed)
+        with pytest.raises(InterruptedError):
+            run_training(order, backend, SILENT)
+    assert [path.name for path in (out / "checkpoints").iterdir()] == ["step-1"]
+    found = run_training(order, backend, SILENT)
+    assert [one["version"] for one in steps_of(out)] == [0, 1] and len(found["steps"]) == 2
+    mine, theirs = (load_file(folder / "weights/000002/model.safetensors") for folder in (out, trained))
+    assert max(float((mine[name] - theirs[name]).abs().max()) for name in mine) < 1e-6
+    with pytest.raises(TrainingError, match="begun with recipe"):
+        other = config(shop, smollm2, recipe={"lr": 1e-6, "budget": 4096, "precision": "fp32"})
+        run_training(TrainOrder(other, out), backend, SILENT)
+
+
+def killed(*_: object) -> None:
+    raise InterruptedError("here the process was killed")

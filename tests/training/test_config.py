@@ -1,0 +1,77 @@
+"""A configuration is one typed value; what cannot work is refused when it is loaded, by name."""
+
+from pathlib import Path
+
+import pytest
+
+from selfplay.configs import shipped
+from selfplay.training.config import TrainConfig, load_config
+from selfplay.training.errors import TrainingError
+
+LEAST = "source: pypi:toolz\nmodel: a/b\nplay: {context: 2048}\n"
+
+
+def loaded(folder: Path, text: str, *overrides: str) -> TrainConfig:
+    path = folder / "config.yaml"
+    path.write_text(text)
+    return load_config(path, overrides)
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_configuration_loads_by_name_and_as_a_file(name: str) -> None:
+    config = load_config(name)
+    assert config.steps > 0 and config == load_config(Path(__file__).parents[2] / "configs" / f"{name}.yaml")
+
+
+def test_an_override_is_read_as_yaml(tmp_path: Path) -> None:
+    config = loaded(tmp_path, LEAST, "recipe.lr=1.0e-5", "injector.strategy=direct", "play.seeded=false")
+    assert (config.recipe.lr, config.injector.strategy, config.options["seeded"]) == (1e-5, "direct", "false")
+    assert config.played_by == "vllm:a/b"
+
+
+def test_only_settings_that_change_no_rollout_may_differ_when_a_run_is_resumed(tmp_path: Path) -> None:
+    bound = loaded(tmp_path, LEAST).binding()
+    assert loaded(tmp_path, LEAST, "steps=9", "keep=2", "workers=1").binding() == bound
+    assert loaded(tmp_path, LEAST, "recipe.lr=2.0e-5").binding() != bound
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("stpes=3", "stpes: there is no such setting"),
+        ("recipe.rate=1", "recipe.rate: there is no such setting"),
+        ("injector.groups=-1", "injector.groups: Input should be greater than or equal to 0"),
+        ("injector.members=1", "injector.members is 1: a group of one"),
+        ("solver.attempts=1", "solver.attempts is 1: a group of one"),
+        ("{0}", "is no override"),
+        ("source.x=1", "source holds no settings"),
+        ("play.top_p=0.9", "play.top_p is not 1"),
+        ("play.temperature=0.7", "play.temperature is not 1"),
+        ("play.context=9000", "play.context is above recipe.budget (8192)"),
+        ("play={}", "play.context is not set"),
+        ("recipe.dual=0.5", "dual is a bound above 1"),
+        ("solver.bugs=0", "the injector's reward ssr needs attempts"),
+    ],
+)
+def test_what_cannot_work_is_refused_by_name(tmp_path: Path, override: str, said: str) -> None:
+    with pytest.raises(TrainingError) as refused:
+        loaded(tmp_path, LEAST, override)
+    assert said in refused.value.message
+
+
+def test_neither_role(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="neither role plays"):
+        loaded(tmp_path, LEAST, "injector.groups=0", "solver.bugs=0")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("- a\n", "holds no settings"), ("a: [", "is not YAML"), ("", "holds no settings")]
+)
+def test_a_file_that_is_no_configuration(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(TrainingError, match=said):
+        loaded(tmp_path, text)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="cannot be read"):
+        load_config(tmp_path / "no.yaml")

@@ -1,0 +1,64 @@
+"""The state a killed run goes on from: a step keeps its plan, settings bind, a stranger's file is refused."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from selfplay.training.errors import TrainingError
+from selfplay.training.ledger import NAME, Planned, open_ledger
+
+
+def test_a_step_keeps_its_plan_over_a_kill(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        assert ledger.begin(0, [4, 5]) == Planned(0, [4, 5], None)
+        ledger.choose(0, [("b", 1), ("b", 2)])
+    with open_ledger(tmp_path) as ledger:
+        assert ledger.begin(0, [9]) == Planned(0, [4, 5], [("b", 1), ("b", 2)])
+        assert ledger.finished() == []
+        ledger.finish(0, {"loss": 0.5})
+    with open_ledger(tmp_path) as ledger:
+        assert ledger.finished() == [{"loss": 0.5}]
+
+
+def test_settings_bind(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.settle({"model": "a", "recipe": {"lr": 0.5}})
+    with open_ledger(tmp_path) as ledger:
+        ledger.settle({"model": "a"})
+        assert ledger.recorded("recipe") == {"lr": 0.5} and ledger.recorded("other") is None
+        with pytest.raises(TrainingError, match="begun with model = a, not b"):
+            ledger.settle({"model": "b"})
+
+
+def test_a_strangers_ledger(tmp_path: Path) -> None:
+    """Tables, triggers and views that are none of ours; a link; a later version; no database at all."""
+    with open_ledger(tmp_path) as ledger:
+        ledger.begin(0, [1])
+    path = tmp_path / NAME
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TRIGGER t AFTER INSERT ON steps BEGIN DELETE FROM settings; END")
+    with pytest.raises(TrainingError, match="none of selfplay's"), open_ledger(tmp_path):
+        pass
+    path.unlink()
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(TrainingError, match="later version"), open_ledger(tmp_path):
+        pass
+    path.write_bytes(b"not a database" * 100)
+    with pytest.raises(TrainingError, match="Is it damaged"), open_ledger(tmp_path):
+        pass
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+    with pytest.raises(TrainingError, match="not a regular file"), open_ledger(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("plan", ['["a"]', "[[1, 2]]", "1", "[" * 500])
+def test_a_damaged_plan_is_named(tmp_path: Path, plan: str) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.begin(0, [1])
+    with sqlite3.connect(tmp_path / NAME) as database:
+        database.execute("UPDATE steps SET injections = ?", (plan,))
+    with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
+        ledger.begin(0, [1])
