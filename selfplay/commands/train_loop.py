@@ -79,8 +79,8 @@ class Training:
 
     async def step(self, step: int) -> None:
         """Play, learn and finish a step, or the rest of one that a kill cut short."""
-        began, version = time.monotonic(), self.learner.version
-        plan = self.ledger.begin(step, list(injections(step, self.first, self.config.injector)))
+        began, numbers = time.monotonic(), list(injections(step, self.first, self.config.injector))
+        plan = self.ledger.begin(step, self.learner.version, numbers)
         await self._inject(plan.injections)
         attempts = plan.attempts
         if attempts is None:
@@ -88,12 +88,12 @@ class Training:
             self.ledger.choose(step, attempts)
         await self._attempt(attempts)
         played = time.monotonic()
-        rollouts = self._credited(plan.injections, attempts, version)
+        rollouts = self._credited(plan.injections, attempts, plan.version)
         figures = await asyncio.to_thread(self.learner.learn, rollouts, step)
         learned = time.monotonic()
         await self.sync()
         seconds = {"play": played - began, "learn": learned - played, "sync": time.monotonic() - learned}
-        self.ledger.finish(step, {"number": step, "version": version, **figures, "phases": seconds})
+        self.ledger.finish(step, {"number": step, "version": plan.version, **figures, "phases": seconds})
         self.watcher.done(told(step, self.config.steps, figures, sum(seconds.values())))
         self._refuse_vain()
 

@@ -23,6 +23,7 @@ SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS steps (
     step INTEGER PRIMARY KEY,
+    version INTEGER NOT NULL,   -- of the weights that play it
     injections TEXT NOT NULL,   -- JSON: numbers of injector episodes
     attempts TEXT,              -- JSON: [bug, number] pairs; NULL until the injections are played
     figures TEXT                -- JSON; NULL until the step is finished
@@ -32,9 +33,11 @@ Attempted = list[tuple[str, int]]
 
 @dataclass(frozen=True)
 class Planned:
-    """A step: its injector episodes and, once they are played, its attempts."""
+    """A step: the version of the weights that play it, its injector episodes and, once they are played, its
+    attempts."""
 
     step: int
+    version: int
     injections: list[int]
     attempts: Attempted | None = None
 
@@ -68,15 +71,16 @@ class Ledger:
         rows = self._db.execute("SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step")
         return [dict(_read(text)) for (text,) in rows]
 
-    def begin(self, step: int, injections: list[int]) -> Planned:
+    def begin(self, step: int, version: int, injections: list[int]) -> Planned:
         """The plan of a step: the one that was begun, or a new one."""
         with self._db:
             self._db.execute(
-                "INSERT OR IGNORE INTO steps (step, injections) VALUES (?, ?)", (step, json.dumps(injections))
+                "INSERT OR IGNORE INTO steps (step, version, injections) VALUES (?, ?, ?)",
+                (step, version, json.dumps(injections)),
             )
-        row = self._db.execute("SELECT injections, attempts FROM steps WHERE step = ?", (step,)).fetchone()
-        attempts = None if row[1] is None else answer(Attempted, row[1].encode())
-        return Planned(step, answer(list[int], row[0].encode()), attempts)
+        row = self._db.execute("SELECT version, injections, attempts FROM steps WHERE step = ?", (step,)).fetchone()
+        attempts = None if row[2] is None else answer(Attempted, row[2].encode())
+        return Planned(step, int(row[0]), answer(list[int], row[1].encode()), attempts)
 
     def choose(self, step: int, attempts: Attempted) -> None:
         """The attempts of a step that was begun."""

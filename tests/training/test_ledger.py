@@ -11,10 +11,10 @@ from selfplay.training.ledger import NAME, Planned, open_ledger
 
 def test_a_step_keeps_its_plan_over_a_kill(tmp_path: Path) -> None:
     with open_ledger(tmp_path) as ledger:
-        assert ledger.begin(0, [4, 5]) == Planned(0, [4, 5], None)
+        assert ledger.begin(0, 7, [4, 5]) == Planned(0, 7, [4, 5], None)
         ledger.choose(0, [("b", 1), ("b", 2)])
     with open_ledger(tmp_path) as ledger:
-        assert ledger.begin(0, [9]) == Planned(0, [4, 5], [("b", 1), ("b", 2)])
+        assert ledger.begin(0, 8, [9]) == Planned(0, 7, [4, 5], [("b", 1), ("b", 2)])
         assert ledger.finished() == []
         ledger.finish(0, {"loss": 0.5})
     with open_ledger(tmp_path) as ledger:
@@ -34,7 +34,7 @@ def test_settings_bind(tmp_path: Path) -> None:
 def test_a_strangers_ledger(tmp_path: Path) -> None:
     """Tables, triggers and views that are none of ours; a link; a later version; no database at all."""
     with open_ledger(tmp_path) as ledger:
-        ledger.begin(0, [1])
+        ledger.begin(0, 0, [1])
     path = tmp_path / NAME
     with sqlite3.connect(path) as database:
         database.execute("CREATE TRIGGER t AFTER INSERT ON steps BEGIN DELETE FROM settings; END")
@@ -57,8 +57,8 @@ def test_a_strangers_ledger(tmp_path: Path) -> None:
 @pytest.mark.parametrize("plan", ['["a"]', "[[1, 2]]", "1", "[" * 500])
 def test_a_damaged_plan_is_named(tmp_path: Path, plan: str) -> None:
     with open_ledger(tmp_path) as ledger:
-        ledger.begin(0, [1])
+        ledger.begin(0, 0, [1])
     with sqlite3.connect(tmp_path / NAME) as database:
         database.execute("UPDATE steps SET injections = ?", (plan,))
     with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
-        ledger.begin(0, [1])
+        ledger.begin(0, 0, [1])

@@ -1,5 +1,5 @@
-"""`selfplay train` end to end: a real model in both roles of a real repository, coached in half of its episodes, over
-two updates; and the same killed between an update and its ledger."""
+"""`selfplay train` end to end: a tiny random model in both roles of a real repository, coached in half of its episodes,
+over two updates; and the same killed between an update and its ledger."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from coached import coached_player
+from models.learning.conftest import tiny_folder
 from recorded import messages
 from safetensors.torch import load_file
 
@@ -29,6 +30,11 @@ PLANS = {"plant a realistic bug": [None, PLANTED, PLANTED, None], "is broken": [
 the same bug again, which is a duplicate, and two more attempts at it."""
 
 
+@pytest.fixture(scope="module")
+def tiny(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_folder(tmp_path_factory.mktemp("models") / "tiny", smollm2, 49_152)
+
+
 def config(shop: Path, model: Path, **more: Any) -> TrainConfig:
     found = {
         "source": str(shop), "model": str(model), "engine": "transformers", "play": {"context": 4096}, "steps": 2,
@@ -39,18 +45,18 @@ def config(shop: Path, model: Path, **more: Any) -> TrainConfig:
 
 
 @pytest.fixture
-def coached(monkeypatch: pytest.MonkeyPatch, smollm2: Path) -> None:
+def coached(monkeypatch: pytest.MonkeyPatch, tiny: Path) -> None:
     """The engine of every run of a test: one list of plans, of which each run takes on."""
     plans = {key: iter(plan) for key, plan in PLANS.items()}
-    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(smollm2, plans)})
+    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, plans)})
 
 
 @pytest.fixture(scope="module")
-def trained(shop: Path, smollm2: Path, backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(shop: Path, tiny: Path, backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "trained"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(smollm2, PLANS)})
-        run_training(TrainOrder(config(shop, smollm2), out), backend, SILENT)
+        patch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, PLANS)})
+        run_training(TrainOrder(config(shop, tiny), out), backend, SILENT)
     return out
 
 
@@ -77,20 +83,20 @@ def test_each_step_plays_both_roles_under_the_newest_weights(trained: Path) -> N
 
 
 @pytest.mark.slow
-def test_the_weights_change_and_only_the_newest_are_kept(trained: Path, smollm2: Path) -> None:
+def test_the_weights_change_and_only_the_newest_are_kept(trained: Path, tiny: Path) -> None:
     assert [path.name for path in (trained / "weights").iterdir()] == ["000002"]
-    before, now = load_file(smollm2 / "model.safetensors"), load_file(trained / "weights/000002/model.safetensors")
+    before, now = load_file(tiny / "model.safetensors"), load_file(trained / "weights/000002/model.safetensors")
     assert before.keys() == now.keys() and any(not now[name].float().equal(before[name].float()) for name in now)
 
 
 @pytest.mark.slow
 def test_a_run_killed_after_an_update_does_not_take_it_again(
-    trained: Path, shop: Path, smollm2: Path, backend: Backend, tmp_path: Path, coached: None,
+    trained: Path, shop: Path, tiny: Path, backend: Backend, tmp_path: Path, coached: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """The kill comes when the checkpoint of step 0 is written and the ledger does not have it yet: the weights in the
     end are those of the run that was not killed."""
-    out, order = tmp_path / "run", TrainOrder(config(shop, smollm2), tmp_path / "run")
+    out, order = tmp_path / "run", TrainOrder(config(shop, tiny), tmp_path / "run")
     with monkeypatch.context() as patch:
         patch.setattr(Ledger, "finish", killed)
         with pytest.raises(InterruptedError):
@@ -101,7 +107,7 @@ def test_a_run_killed_after_an_update_does_not_take_it_again(
     mine, theirs = (load_file(folder / "weights/000002/model.safetensors") for folder in (out, trained))
     assert max(float((mine[name] - theirs[name]).abs().max()) for name in mine) < 1e-6
     with pytest.raises(TrainingError, match="begun with recipe"):
-        other = config(shop, smollm2, recipe={"lr": 1e-6, "budget": 4096, "precision": "fp32"})
+        other = config(shop, tiny, recipe={"lr": 1e-6, "budget": 4096, "precision": "fp32"})
         run_training(TrainOrder(other, out), backend, SILENT)
 
 
