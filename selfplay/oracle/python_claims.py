@@ -24,7 +24,8 @@ _UNLIKELY = (
 
 
 def other_value(name: str, known: Sequence[str]) -> str:
-    """Source of the function `name(value, variant)`, which returns another value of the same kind."""
+    """Source of the function `name(value, variant)`, which returns another value of the same kind and leaves `value` as
+    it is, also where its copy is itself or shares its attributes: other tests use it, too."""
     objects = f"_{secret_name(known, (name,))}"
     word, number, place = secret_name(known, ()), 2 + secrets.randbelow(90), secrets.randbelow(1000)
     return f"""
@@ -67,6 +68,8 @@ def {objects}(value, variant):
     import copy
     try:
         found = copy.copy(value)
+        if vars(found) is vars(value):
+            return object()
         vars(found).update({{key: {name}(inner, variant) for key, inner in vars(value).items() if inner is not value}})
         return found if variant and vars(found) else object()
     except Exception:

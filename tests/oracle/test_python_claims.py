@@ -37,6 +37,48 @@ def test_another_value_is_another_in_every_variant(value: object, variant: int) 
     assert another(value, variant) != value
 
 
+class Itself(Pair):
+    """Copied by reference, as what stands in a module under a name often is."""
+
+    def __reduce__(self) -> str:
+        return "ITSELF"
+
+
+class Sharing(Pair):
+    def __copy__(self) -> "Sharing":
+        made = Sharing(0, 0)
+        made.__dict__ = self.__dict__
+        return made
+
+
+def marked() -> None:
+    """A function with an attribute; a function's copy is itself."""
+
+
+ITSELF = Itself(1, ["a"])
+marked.sign = 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("variant", range(VARIANTS))
+@pytest.mark.parametrize(
+    "value", [ITSELF, Sharing(1, "b"), Pair(1, [2]), marked, [Pair(1, 2)], {"a": ITSELF}, {"a": [1]}]
+)
+def test_the_value_itself_stays_as_it_is(value: object, variant: int) -> None:
+    """A test whose claim is false must not change what other tests see, in whatever order they run."""
+    before = pickled(value)
+    assert another(value, variant) is not value
+    assert pickled(value) == before
+
+
+def pickled(value: object) -> object:
+    """Everything in it, as plain values."""
+    if isinstance(value, dict):
+        return {key: pickled(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [pickled(inner) for inner in value]
+    return pickled(dict(vars(value))) if hasattr(value, "__dict__") else value
+
+
 @pytest.mark.parametrize("variant", range(VARIANTS))
 def test_another_value_is_of_the_same_kind(variant: int) -> None:
     for value in VALUES:
