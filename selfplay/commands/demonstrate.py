@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.agent.trajectory import TrajectoryError, load, save
+from selfplay.artifact import ArtifactError
 from selfplay.commands.looping import iterate
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.stored import demonstration_of, prepared_for, read_bug
@@ -35,17 +36,21 @@ def demonstrate(
 
     `trust`: what the run wants to run or fetch is allowed. Raises `SelfplayError` for a run whose original is gone and
     cannot be fetched again."""
-    todo = []
+    todo, bugs, seconds = [], pool.folder / "bugs", 0.0
     for record in pool.episodes.with_bugs():
         assert record.bug is not None
         if _readable(demonstration_of(pool.folder, record.bug.id)):
             yield Shown(record.bug.id)
+            continue
+        try:
+            seconds = read_bug(bugs / record.bug.id)[2].seconds
+        except ArtifactError as error:
+            yield Shown(record.bug.id, error.message)
         else:
             todo.append((record.bug, record.number))
     if not todo:
         return
-    first, bugs = todo[0][0], pool.folder / "bugs"
-    seconds, command = read_bug(bugs / first.id)[2].seconds, pool.setting("test", str, "") or None
+    first, command = todo[0][0], pool.setting("test", str, "") or None
     prepared = again(lambda: prepared_for(bugs / first.id, first, backend, trust=trust))
     suite = again(lambda: measure_suite(prepared, backend, time_limit=seconds, command=command))
     world = prepared.world(history=True)

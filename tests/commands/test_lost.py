@@ -12,7 +12,7 @@ from run_fixtures import Done
 
 from selfplay.api import Quiet
 from selfplay.artifact import load
-from selfplay.commands import attempts, make_bugs
+from selfplay.commands import attempts, injections
 from selfplay.commands.curriculum import run_campaign
 from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, run_solve
@@ -162,14 +162,14 @@ def test_an_attempt_that_always_loses_its_sandbox_is_set_aside_for_good(
 def test_so_is_an_episode_and_those_behind_it_are_taken(
     backend: Backend, finished: tuple[Path, Done], shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play = make_bugs.injector_rollout
+    play = injections.injector_rollout
 
     async def loses(run: InjectorRun, number: int) -> InjectorRollout:
         if number == 1:
             raise SandboxLost("the sandbox died")
         return await play(run, number)
 
-    monkeypatch.setattr(make_bugs, "injector_rollout", loses)
+    monkeypatch.setattr(injections, "injector_rollout", loses)
     summary = run_campaign(Order(str(shop), tmp_path / "run", 4, seed=3, workers=2), backend, Quiet())
     assert summary["figures"]["statuses"]["unplayed"] == 1 and summary["figures"]["bugs"] == 4
     assert summary["figures"]["unplayed"] == {f"episode 1 of {shop}": "the sandbox died"}

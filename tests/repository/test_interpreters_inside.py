@@ -27,11 +27,11 @@ class Image:
 
     def run(self, command: str | list[str], *, timeout: float) -> SimpleNamespace:
         if isinstance(command, str):
-            return SimpleNamespace(stdout="\n".join(self.listed).encode())
+            return SimpleNamespace(stdout="\n".join(self.listed).encode(), exit_code=0, timed_out=False)
         self.asked.append(command[0])
         self.now += min(self.seconds, timeout)
         version = f"3.{len(self.asked)}.0"
-        return SimpleNamespace(stdout=json.dumps([version, "/usr", command[0]]).encode())
+        return SimpleNamespace(stdout=json.dumps([version, "/usr", command[0]]).encode(), exit_code=0, timed_out=False)
 
 
 def asked(image: Image) -> list[str]:
