@@ -18,6 +18,7 @@ KEPT, KEPT_CALLS = 12, 40
 """Probes that each prediction runs: tests with other inputs, and calls of the program."""
 ENOUGH = 4
 """Fewer probes show too little: a prediction is not judged by them, and its grade is weakly assured."""
+RAISED, WRONG_KIND = '["raised"', '["raised", "TypeError"]'
 GONE, SLOW = '"selfplay: gone"', '"selfplay: slow"'
 """Outcomes of a call of what is not there, and of one that was stopped."""
 Outcomes = Mapping[str, Mapping[str, str]]
@@ -71,6 +72,12 @@ def _shares(right: Mapping[str, str], wrong: Mapping[str, str], seen: Mapping[st
     return same / len(right), buggy / len(right)
 
 
+def _differ(right: str, wrong: str) -> bool:
+    """Whether two outcomes tell the programs apart. Where the original refuses an argument and the buggy program finds
+    it to be of a kind that it does not take, both refuse it: so may a repair, in either way."""
+    return right != wrong and not (right.startswith(RAISED) and wrong == WRONG_KIND)
+
+
 def choose(
     groups: Mapping[str, str], first: Outcomes, second: Outcomes, buggy: Outcomes, most: int
 ) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
@@ -82,7 +89,9 @@ def choose(
         now, again, wrong = (dict(run.get(name, {})) for run in (first, second, buggy))
         if not now or {GONE, SLOW} & {*now.values(), *again.values()}:
             continue
-        places = [place for place in now if now[place] == again.get(place) and now[place] != wrong.get(place, "")]
+        places = [
+            place for place in now if now[place] == again.get(place) and _differ(now[place], wrong.get(place, ""))
+        ]
         if places:
             telling[name] = {place: now[place] for place in places}, {place: wrong.get(place, "") for place in places}
             by_group[group].append(name)
@@ -97,7 +106,7 @@ def choose(
 def raising(outcomes: Mapping[str, str]) -> str:
     """The kind of exception with which a call ended; empty when it ended without one."""
     last = next(iter(outcomes.values()), "")
-    return last if last.startswith('["raised"') else ""
+    return last if last.startswith(RAISED) else ""
 
 
 def without_accidents(made: Mapping[str, str], outcomes: Outcomes, seen: Collection[str]) -> dict[str, str]:

@@ -187,6 +187,21 @@ def test_probes_that_tell_the_programs_apart_are_chosen_by_turns_of_their_groups
     assert list(choose(groups, first, again, buggy, 9)) == ["a", "d", "b"]
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "telling"),
+    [("ValueError", "TypeError", False), ("ValueError", "ZeroDivisionError", True), ("KeyError", "", True)],
+)
+def test_two_ways_to_refuse_an_argument_of_a_kind_that_is_not_taken_tell_nothing(
+    right: str, wrong: str, telling: bool
+) -> None:
+    """A repair that keeps results needs arguments that can be hashed: `share([1], 0)` is a TypeError then, as with the
+    bug, and a ValueError with the original."""
+    original, buggy = {"a": {"a/0": f'["raised", "{right}"]'}}, {"a": {"a/0": f'["raised", "{wrong}"]'}}
+    assert list(choose({"a": "one"}, original, original, buggy, 9)) == ["a"] * telling
+    values = {"a": {"a/0": '["int", "1"]'}}
+    assert list(choose({"a": "one"}, values, values, buggy, 9)) == ["a"]  # a value is lost: that tells
+
+
 def test_an_exception_that_no_test_sees_is_an_accident() -> None:
     seen = {"s": {"s/0": '["raised", "ValueError"]'}}
     made = {"a": {"a/0": '["raised", "ValueError"]'}, "b": {"b/0": '["raised", "TypeError"]'}, "c": {"c/0": "null"}}
