@@ -285,6 +285,6 @@ def test_an_interrupt_says_what_was_checked(selfplay: Command, run: Path) -> Non
     with selfplay.running("validate", run, "--workers", 1) as validating:
         validating.until("1 of 40")
         code, said = validating.ends_by(signal.SIGINT)
-    assert code == 130 and "Traceback" not in said
+    assert code == 130 and "Traceback" not in said, said
     checked = re.search(r"interrupted: (\d+) of 40 .*checked", said)
     assert checked and 1 <= int(checked[1]) < 40
