@@ -25,7 +25,17 @@ def iterate(found: AsyncGenerator[T, None]) -> Generator[T, None, None]:
             while (value := runner.run(_next(found))) is not None:
                 yield value[0]
         finally:
-            runner.run(found.aclose())
+            runner.run(_closed(found))
+
+
+async def _closed(found: AsyncGenerator[T, None]) -> None:
+    """End the values. An interrupt may come when the task for the next one is made and does not run yet; two tasks in
+    one generator would be an error."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await found.aclose()
 
 
 async def _next(found: AsyncGenerator[T, None]) -> tuple[T] | None:

@@ -1,10 +1,13 @@
 """What a command gives one by one: stopped early, it leaves the backend as it was, and nothing running."""
 
+import asyncio
+import signal
 import time
+from collections.abc import AsyncGenerator
 
 import pytest
 
-from selfplay.commands.looping import in_parallel
+from selfplay.commands.looping import in_parallel, iterate
 from selfplay.sandbox import Backend, SandboxError, World
 
 
@@ -54,3 +57,28 @@ def test_a_job_whose_sandbox_is_lost_is_done_again(backend: Backend) -> None:
 
     assert list(in_parallel([5], loses, 1, backend)) == [(5, "there\n")]
     assert tries == [5, 5]
+
+
+def test_an_interrupt_between_a_task_and_its_loop_ends_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`asyncio.Runner` makes the task, then takes over SIGINT: one that comes between the two is raised at once, and
+    the task is left in the loop."""
+    ended, real = list[str](), signal.getsignal
+
+    async def values() -> AsyncGenerator[int, None]:
+        try:
+            for number in range(9):
+                yield number
+                await asyncio.sleep(0)
+        finally:
+            ended.append("closed")
+
+    def interrupted(number: int) -> object:
+        monkeypatch.setattr(signal, "getsignal", real)
+        raise KeyboardInterrupt
+
+    found = iterate(values())
+    assert next(found) == 0
+    monkeypatch.setattr(signal, "getsignal", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        next(found)
+    assert ended == ["closed"]
