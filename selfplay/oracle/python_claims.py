@@ -62,15 +62,20 @@ def {name}(value, variant):
     if kind in (set, frozenset):
         return kind([*value][1:]) if variant % 2 and value else value | {{{word!r}}}
     return {objects}(value, variant)
+{_other_object(objects, name)}"""
 
 
-def {objects}(value, variant):
+def _other_object(name: str, other: str) -> str:
+    """Source of the same for any other object; `other`: for what it holds."""
+    return f"""
+
+def {name}(value, variant):
     import copy
     try:
         found = copy.copy(value)
         if vars(found) is vars(value):
             return object()
-        vars(found).update({{key: {name}(inner, variant) for key, inner in vars(value).items() if inner is not value}})
+        vars(found).update({{key: {other}(inner, variant) for key, inner in vars(value).items() if inner is not value}})
         return found if variant and vars(found) else object()
     except Exception:
         return object()
