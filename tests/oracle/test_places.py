@@ -11,7 +11,7 @@ from selfplay.oracle.behaviour import Behaviour
 from selfplay.oracle.calling import Calls
 from selfplay.oracle.layers import weaknesses
 from selfplay.oracle.places import BARE, users_place
-from selfplay.oracle.second_look import apart, judge, within_the_runner
+from selfplay.oracle.second_look import _tests_alone, apart, judge, within_the_runner
 from selfplay.sandbox import World
 
 CALLS = [f"c{number}" for number in range(10)]
@@ -80,3 +80,16 @@ def test_another_order_keeps_modules_and_classes_together() -> None:
         assert all(names[at : at + 5] == [names[at]] * 5 for at in range(0, 20, 5))
         orders.add(tuple(one.nodeid for one in items))
     assert len(orders) == 3
+
+
+def test_calls_that_are_too_few_to_be_made_are_not_missed() -> None:
+    """Five tests and two calls: with the calls, two of seven outcomes would lack, and five of seven are less than the
+    share that a repair needs."""
+    right = {f"t{number}": {"0": "1"} for number in range(5)}
+    wrong = {name: {"0": "2"} for name in right}
+    both = {"c1": {"c1/0": "1"}, "c2": {"c2/0": "1"}}
+    few = Behaviour(calls=Calls(sources=dict.fromkeys(both, "m.f()")), right=right | both, wrong=wrong | both)
+    assert judge(few, right).state == "caught"
+    alone = _tests_alone(few)
+    assert judge(alone, right).state == "passed"
+    assert "2 calls could be made" in within_the_runner(alone, judge(alone, right)).reason
