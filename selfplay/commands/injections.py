@@ -1,18 +1,40 @@
-"""One injector episode of a command, whatever becomes of it: played, failed by an error of ours, or set aside."""
+"""Injector episodes of a command, stored as they finish, whatever becomes of each: played, failed by an error of ours,
+or set aside."""
 
 import logging
 import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from functools import partial
 
 from selfplay.agent import Trajectory
 from selfplay.agent.actions import Finish
 from selfplay.agent.episode import EpisodeLost
+from selfplay.commands.storing import store_episode
+from selfplay.curriculum import Curriculum, EpisodeRecord
 from selfplay.errors import SelfplayError
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
-from selfplay.rollout.many import ModelDown
+from selfplay.rollout.losses import Losses, control_in
+from selfplay.rollout.many import ModelDown, many
 from selfplay.rollout.rollout import InjectorOutcome, InjectorRollout, Rollout
 from selfplay.sandbox import Cause, SandboxError
 
 log = logging.getLogger(__name__)
+
+
+async def stored_injections(
+    run: InjectorRun, pool: Curriculum, next_number: Callable[[int], int | None], places: int
+) -> AsyncGenerator[EpisodeRecord, None]:
+    """The episodes as they finish, each stored; one that is set aside is named. `next_number`: as `many` takes it.
+
+    Raises `RolloutError` when sandboxes or the model keep failing."""
+    losses = Losses(partial(unplayed_injection, run), control_in(run.pool, run.workers), pool.lost.count_again)
+    async with aclosing(many(next_number, partial(play_injection, run), places, losses)) as rollouts:
+        async for _, rollout in rollouts:
+            record = store_episode(pool, rollout)
+            if record.status == "unplayed":
+                pool.lost.set_aside(f"episode {record.number} of {run.repository}", record.reason)
+            yield record
 
 
 async def play_injection(run: InjectorRun, number: int) -> InjectorRollout:

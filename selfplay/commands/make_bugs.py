@@ -8,16 +8,12 @@ that could not be played is stored as that, so that the ones behind it are taken
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from functools import partial
 
 from selfplay.artifact import Bug
 from selfplay.commands.cost import Meter
-from selfplay.commands.injections import play_injection, unplayed_injection
-from selfplay.commands.storing import store_episode
+from selfplay.commands.injections import stored_injections
 from selfplay.curriculum import Curriculum, EpisodeRecord, Progress
 from selfplay.rollout.injector import InjectorRun
-from selfplay.rollout.losses import Losses, control_in
-from selfplay.rollout.many import many
 from selfplay.rollout.players import SCRIPTED
 
 SAME_END = 8
@@ -40,12 +36,8 @@ async def make_bugs(run: InjectorRun, pool: Curriculum, wanted: Wanted, places: 
     """
     loop = _Loop(run, pool, wanted)
     loop.take()
-    losses = Losses(partial(unplayed_injection, run), control_in(run.pool, run.workers), pool.lost.count_again)
-    async with aclosing(many(loop.next_number, partial(play_injection, run), places, losses)) as rollouts:
-        async for _, rollout in rollouts:
-            record = store_episode(pool, rollout)
-            if record.status == "unplayed":
-                pool.lost.set_aside(f"episode {record.number} of {run.repository}", record.reason)
+    async with aclosing(stored_injections(run, pool, loop.next_number, places)) as records:
+        async for record in records:
             taken = loop.take()
             meter.tick()
             watch(Progress(pool.episodes.count(run.repository), wanted.bugs, record, tuple(taken)))

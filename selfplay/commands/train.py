@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
+from selfplay.artifact.files import write_atomically
 from selfplay.commands import leftovers
 from selfplay.commands.curriculum import Watcher as CurriculumWatcher
 from selfplay.commands.curriculum import prepared_source
@@ -161,6 +162,5 @@ def _curriculum_order(order: TrainOrder) -> Order:
 
 def _write_metrics(out: Path, ledger: Ledger) -> None:
     """A line of JSON for every finished step, as the ledger has it."""
-    made = out / ".metrics.jsonl"
-    made.write_text("".join(f"{json.dumps(one)}\n" for one in ledger.finished()))
-    made.replace(out / "metrics.jsonl")
+    lines = "".join(f"{json.dumps(one)}\n" for one in ledger.finished())
+    write_atomically(out / "metrics.jsonl", lines.encode())

@@ -5,22 +5,19 @@ import time
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.attempts import play_attempts
-from selfplay.commands.injections import play_injection, unplayed_injection
+from selfplay.commands.injections import stored_injections
 from selfplay.commands.ready import ready_bugs
-from selfplay.commands.storing import store_episode
 from selfplay.curriculum import Attempt, Curriculum
 from selfplay.curriculum.lost import attempt_name
 from selfplay.learning.crediting import Credited, credited
 from selfplay.learning.stored import played_in
 from selfplay.rollout.injector import InjectorRun
-from selfplay.rollout.losses import Losses, control_in
-from selfplay.rollout.many import each_of, many
+from selfplay.rollout.many import each_of
 from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.solver import ReadyBug, SolverRun
 from selfplay.training.config import TrainConfig
@@ -101,14 +98,12 @@ class Training:
         """Play the injector episodes of these numbers that are not stored, and take their bugs as they come."""
         run, stored = self.injecting, self.pool.episodes.finished(self.config.source)
         jobs = each_of([number for number in numbers if number not in stored])
-        losses = Losses(partial(unplayed_injection, run), control_in(run.pool, run.workers), self.pool.lost.count_again)
         places = self.player.episodes or run.workers.count
-        async with aclosing(many(jobs, partial(play_injection, run), places, losses)) as rollouts:
-            async for number, rollout in rollouts:
-                record = store_episode(self.pool, rollout)
+        async with aclosing(stored_injections(run, self.pool, jobs, places)) as records:
+            async for record in records:
                 self._take()
                 said = f": {record.reason}" if record.reason else ""
-                self.watcher.say(f"injector {number} ({record.strategy}) {record.status}{said}")
+                self.watcher.say(f"injector {record.number} ({record.strategy}) {record.status}{said}")
         self._take()
 
     def _take(self) -> None:

@@ -21,7 +21,14 @@ from selfplay.curriculum.schema import SCHEMA, VERSION
 
 DATABASE = "curriculum.sqlite"
 OWN_FOLDERS = ("bugs", "staging", "original", "trajectories", "attempts")
-OWN_FILES = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", ".lock", "summary.json")
+LEDGER = "train.sqlite"
+"""Of a training run (`training/ledger.py`)."""
+DATABASES = (DATABASE, LEDGER)
+OWN_FILES = (
+    *(f"{name}{end}" for name in DATABASES for end in ("", "-wal", "-shm")),
+    ".lock",
+    "summary.json",
+)
 SECONDS = 60.0
 """What looking through a whole database may take; a pool of 64 MiB takes less than one."""
 _LIMITS = {
@@ -60,8 +67,9 @@ def refuse_strange_files(folder: Path) -> None:
         path = folder / name
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise CurriculumError(f"{path} is not a regular file", LINKS)
-    if (folder / f"{DATABASE}-journal").exists():
-        raise CurriculumError(f"{folder / DATABASE}-journal is none of selfplay's files", "Remove it.")
+    for name in DATABASES:
+        if (folder / f"{name}-journal").exists():
+            raise CurriculumError(f"{folder / name}-journal is none of selfplay's files", "Remove it.")
 
 
 def harden(database: sqlite3.Connection) -> sqlite3.Connection:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.answers import answer, json_value
-from selfplay.curriculum.guarding import harden
+from selfplay.curriculum.guarding import LEDGER, harden
 from selfplay.training.errors import TrainingError
 
-NAME = "train.sqlite"
+NAME = LEDGER
 VERSION = 1
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
