@@ -51,8 +51,8 @@ class Solving(Part):
 
 class Cluster(Part):
     """The Ray actors of a run. `engines` have `engine_gpus` GPUs each (tensor parallel; 0: on CPU). `hosts` play the
-    episodes' sandboxes and graders, each with `host_cpus` cores and at most `host_episodes` episodes at once. `trainers`
-    ranks share the model, each with `trainer_gpus` GPUs (0: on CPU)."""
+    episodes' sandboxes and graders, each with `host_cpus` cores and at most `host_episodes` episodes at once.
+    `trainers` ranks share the model, each with `trainer_gpus` GPUs (0: on CPU)."""
 
     engines: Some = 1
     engine_gpus: Number = 0
