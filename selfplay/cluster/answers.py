@@ -20,7 +20,8 @@ async def answered(call: Any, seconds: float | None) -> Any:
         _cancelled(call)
         raise ActorLost(f"no answer within {seconds:.0f} s") from error
     except RayActorError as error:
-        raise ActorLost(f"the actor died: {str(error).splitlines()[0]}") from error
+        first, *_, last = (str(error).strip() or type(error).__name__).splitlines() * 2
+        raise ActorLost(f"the actor died: {first[:200]} ({last[:300]})") from error
     except asyncio.CancelledError:
         _cancelled(call)
         raise

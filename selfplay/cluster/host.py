@@ -6,6 +6,7 @@ run's own folder can be seen from here, it is used, so that a calibration is mad
 
 import asyncio
 import logging
+import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,26 +40,38 @@ class Runs:
     scratch: Path
 
 
-class HostActor:
-    """One host. Errors that a rule of the run is about are returned: they are answers, not failures of the actor."""
+OpenRuns = Callable[[], Awaitable[Runs]]
 
-    def __init__(self, open_runs: Callable[[], Awaitable[Runs]]) -> None:
-        self._open = open_runs
-        self._runs: asyncio.Future[Runs] | None = None
+
+class HostActor:
+    """One host. Errors that a rule of the run is about are returned: they are answers, not failures of the actor. Its
+    episodes wait until it is opened, as it must be again when Ray has restarted it."""
+
+    def __init__(self) -> None:
+        self._runs: Runs | None = None
+        self._opened, self._opening = asyncio.Event(), asyncio.Lock()
         self._ready: dict[str, ReadyBug] = {}
 
-    async def open(self) -> SelfplayError | None:
+    async def open(self, open_runs: OpenRuns) -> SelfplayError | None:
         """Prepare the repository, if it is not."""
-        try:
-            await self._opened()
-        except SelfplayError as error:
-            return error
+        async with self._opening:
+            try:
+                self._runs = self._runs or await open_runs()
+            except SelfplayError as error:
+                return error
+        self._opened.set()
         return None
+
+    async def close(self) -> None:
+        """Remove what it has written."""
+        if self._runs is not None:
+            await self._runs.injecting.player.close()
+            shutil.rmtree(self._runs.scratch, ignore_errors=True)
 
     async def inject(self, number: int, known: frozenset[str]) -> InjectorRollout | SelfplayError:
         """Play an injector episode. `known`: the tree keys of the pool's bugs."""
         try:
-            runs = await self._opened()
+            runs = await self._whole()
             return await runs.inject(replace(runs.injecting, is_known=known.__contains__), number)
         except SelfplayError as error:
             return error
@@ -66,7 +79,7 @@ class HostActor:
     async def solve(self, bug: BugFiles, number: int) -> SolverRollout | SelfplayError:
         """Make an attempt at a bug and grade it."""
         try:
-            runs = await self._opened()
+            runs = await self._whole()
             ready = self._ready.get(bug.id)
             if ready is None:
                 folder = await asyncio.to_thread(_placed, bug, runs.scratch)
@@ -78,11 +91,11 @@ class HostActor:
             log.exception("attempt %d at %s failed", number, bug.id)
             return ClusterError(f"{type(error).__name__}: {error}")
 
-    async def _opened(self) -> Runs:
-        """What its episodes share, opened once; opened again after a failure."""
-        if self._runs is None or (self._runs.done() and self._runs.exception()):
-            self._runs = asyncio.ensure_future(self._open())
-        return await asyncio.shield(self._runs)
+    async def _whole(self) -> Runs:
+        """What its episodes share, once it is opened."""
+        await self._opened.wait()
+        assert self._runs is not None
+        return self._runs
 
 
 def _placed(bug: BugFiles, scratch: Path) -> Path:

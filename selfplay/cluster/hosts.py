@@ -14,7 +14,7 @@ import ray
 from selfplay.artifact.reading import read_below
 from selfplay.cluster.answers import ActorLost, answered
 from selfplay.cluster.errors import ClusterError
-from selfplay.cluster.host import BugFiles
+from selfplay.cluster.host import BugFiles, OpenRuns
 from selfplay.cluster.seats import Seats
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
 from selfplay.errors import SelfplayError
@@ -31,19 +31,23 @@ MOST_BYTES = 64 << 20
 
 @dataclass
 class Hosts:
-    """The hosts. `actors`: Ray handles; `known`: the tree keys of the pool's bugs; `seconds`: how long an episode may
-    take with everything around it. The death of a host is a lost sandbox, which its user plays again."""
+    """The hosts. `actors`: Ray handles; `open_runs`: what each is opened with; `known`: the tree keys of the pool's
+    bugs; `seconds`: how long an episode may take with everything around it. The death of a host is a lost sandbox,
+    which its user plays again."""
 
     actors: Sequence[Any]
+    open_runs: OpenRuns
     each: int
     known: Callable[[], frozenset[str]]
     seconds: float
     lost: int = 0
     _homes: dict[str, int] = field(default_factory=dict)
     _files: dict[str, Any] = field(default_factory=dict)
+    _reopening: dict[int, asyncio.Task[None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._seats = Seats(len(self.actors), self.each)
+        self._opens = ray.put(self.open_runs)
 
     @property
     def places(self) -> int:
@@ -57,7 +61,7 @@ class Hosts:
     async def _opened(self, number: int) -> None:
         for left in range(TRIES - 1, -1, -1):
             try:
-                found = await answered(self.actors[number].open.remote(), OPEN_SECONDS)
+                found = await answered(self.actors[number].open.remote(self._opens), OPEN_SECONDS)
             except ActorLost as error:
                 if not left:
                     raise ClusterError(f"host {number} died {TRIES} times as it began: {error}") from error
@@ -85,7 +89,19 @@ class Hosts:
         assert isinstance(found, Rollout)
         return found
 
+    def _reopen(self, host: int) -> None:
+        """Ray restarts a host that died; it is opened once more, once for all its episodes."""
+        task = self._reopening.get(host)
+        if task is not None and task.done():
+            task.result()  # it could not be opened
+        if task is None or task.done():
+            self._reopening[host] = asyncio.create_task(self._opened(host))
+
     async def close(self) -> None:
+        """End the hosts and what they play."""
+        for task in self._reopening.values():
+            task.cancel()
+        await asyncio.gather(*self._reopening.values(), return_exceptions=True)
         for actor in self.actors:
             with suppress(ActorLost):
                 await answered(actor.close.remote(), 60.0)
@@ -97,6 +113,7 @@ class Hosts:
             found = await answered(call, self.seconds)
         except ActorLost as error:
             self.lost += 1
+            self._reopen(host)
             raise SandboxLost(f"host {host} of the episode was lost: {error}", cause=Cause.OUTSIDE) from error
         if isinstance(found, SelfplayError):
             raise found

@@ -1,7 +1,7 @@
 """Join a Ray cluster that runs, or start one on this machine for as long as a run takes.
 
-Who reaches a Ray cluster runs code on it. So one that is started here listens on this machine alone, and takes orders
-only with a token that is made for it.
+Who reaches a Ray cluster runs code on it, and Ray listens on every address of a machine. So one that is started here
+takes orders only with a token, which is made for it.
 """
 
 import logging
@@ -17,9 +17,8 @@ from selfplay.cluster.errors import ClusterError
 from selfplay.training.config import Cluster
 
 log = logging.getLogger(__name__)
-LOCAL = "127.0.0.1"
 QUIET = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
-AUTH, TOKEN = "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"
+TOKEN = "RAY_AUTH_TOKEN"
 
 
 @contextmanager
@@ -43,18 +42,11 @@ def joined(wanted: Cluster, address: str | None) -> Iterator[None]:
 
 
 def _here() -> None:
-    """Start Ray on this machine."""
-    before = {name: os.environ.get(name) for name in (AUTH, TOKEN)}
-    os.environ |= {AUTH: "token", TOKEN: secrets.token_hex(32)}
+    """Start Ray on this machine. It takes token authentication by itself when there is a token and no other choice was
+    made in the environment."""
+    os.environ.setdefault(TOKEN, secrets.token_hex(32))
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    try:
-        ray.init(_node_ip_address=LOCAL, **QUIET)
-    except BaseException:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
-        raise
+    ray.init(**QUIET)
 
 
 def _refuse_too_small(wanted: Cluster, found: dict[str, Any]) -> None:

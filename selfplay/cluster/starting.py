@@ -7,7 +7,7 @@ from typing import Any
 import ray
 
 from selfplay.cluster.engine import EngineActor
-from selfplay.cluster.host import HostActor, Runs
+from selfplay.cluster.host import HostActor
 from selfplay.cluster.trainer import RankActor, threads_of
 from selfplay.rollout.model_player import Opened
 from selfplay.training.config import Cluster
@@ -23,7 +23,7 @@ def engine_actors(wanted: Cluster, open_model: Callable[[], Awaitable[Opened]]) 
     return [ray.remote(EngineActor).options(**options).remote(open_model) for _ in range(wanted.engines)]
 
 
-def host_actors(wanted: Cluster, open_runs: Callable[[], Awaitable[Runs]]) -> list[Any]:
+def host_actors(wanted: Cluster) -> list[Any]:
     """The hosts, spread over the nodes."""
     kind = ray.remote(HostActor).options(
         num_cpus=wanted.host_cpus,
@@ -31,7 +31,7 @@ def host_actors(wanted: Cluster, open_runs: Callable[[], Awaitable[Runs]]) -> li
         max_concurrency=wanted.host_episodes + 8,
         scheduling_strategy="SPREAD",
     )
-    return [kind.remote(open_runs) for _ in range(wanted.hosts)]
+    return [kind.remote() for _ in range(wanted.hosts)]
 
 
 def rank_actor(wanted: Cluster, rank: int) -> Any:

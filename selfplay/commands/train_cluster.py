@@ -55,8 +55,8 @@ async def on_cluster(
         facts, _ = await asyncio.gather(engines.open(), learner.open())
         watcher.say(f"preparing {config.source}: hosts {wanted.hosts}")
         setup = HostSetup.of(order, injecting, player.elsewhere(partial(_remote, engines.actors, facts, config.model)))
-        actors = host_actors(wanted, partial(_opened, setup))
-        hosts = Hosts(actors, wanted.host_episodes, known, player.limits.seconds + AROUND)
+        seconds = player.limits.seconds + AROUND
+        hosts = Hosts(host_actors(wanted), partial(_opened, setup), wanted.host_episodes, known, seconds)
         stack.push_async_callback(hosts.close)
         await hosts.open()
         yield hosts, engines, learner

@@ -1,14 +1,9 @@
-"""The steps of a training run: play both roles, credit, update, give the engines the new weights.
-
-Steps are learned in order. A step may be played as soon as at most `staleness` updates are missing from the weights: so
-no token is staler than that, after a kill neither, and with 0 the roles and the trainer take turns. Nothing that was
-played late is thrown away: a batch is what was planned, not what came first, which would prefer short episodes. A step
-with a slow episode does not stop the engines, since later steps are played meanwhile.
-"""
+"""The steps of a training run: play both roles, credit, update, give the engines the new weights. Which steps are played
+at once is `training.pipeline`'s."""
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,6 +25,7 @@ from selfplay.rollout.solver import ReadyBug, SolverRun
 from selfplay.training.config import TrainConfig
 from selfplay.training.errors import TrainingError
 from selfplay.training.ledger import Attempted, Ledger, Planned
+from selfplay.training.pipeline import pipelined
 from selfplay.training.schedule import attempted, injections, next_attempts
 
 TRAINING = "training"
@@ -58,24 +54,14 @@ class Training:
     watcher: Watcher
     store: Callable[[], None] = lambda: None
     ready: dict[str, ReadyBug] = field(default_factory=dict)
+    _idle_since: float = field(default_factory=time.monotonic)
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self) -> None:
         """Play and learn until the last step is finished."""
-        playing: dict[int, asyncio.Task[Planned]] = {}
-        try:
-            await self.sync()
-            for step in range(len(self.ledger.finished()), self.config.steps):
-                for ahead in range(step, min(step + self.config.staleness + 1, self.config.steps)):
-                    if ahead not in playing:
-                        playing[ahead] = asyncio.create_task(self._played(ahead))
-                began = time.monotonic()
-                await _first_to_fail_or(playing[step], playing.values())
-                await self._learned(await playing.pop(step), time.monotonic() - began)
-        finally:
-            for task in playing.values():
-                task.cancel()
-            await asyncio.gather(*playing.values(), return_exceptions=True)
+        await self.sync()
+        first, config = len(self.ledger.finished()), self.config
+        await pipelined(first, config.steps, config.staleness, self._played, self._learned)
 
     async def sync(self) -> None:
         """Give the engines the weights of the learner. Before the first update they have them."""
@@ -95,9 +81,9 @@ class Training:
         await self._attempt(step, attempts)
         return replace(plan, attempts=attempts)
 
-    async def _learned(self, plan: Planned, waited: float) -> None:
-        """Learn a step that is played, and finish it. `waited`: seconds that the trainer had nothing to do."""
-        step, phases = plan.step, {"wait": waited}
+    async def _learned(self, plan: Planned) -> None:
+        """Learn a step that is played, and finish it. Its `wait`: how long the trainer had nothing to do."""
+        step, phases = plan.step, {"wait": time.monotonic() - self._idle_since}
         with _timed(phases, "credit"):
             rollouts = await self._credited(plan)
         with _timed(phases, "learn"):
@@ -107,6 +93,7 @@ class Training:
         self.ledger.finish(step, {"number": step, "version": plan.version, **figures, "phases": phases})
         self.store()
         self.watcher.done(told(step, self.config.steps, figures, sum(phases.values())))
+        self._idle_since = time.monotonic()
         self._refuse_vain()
 
     async def _inject(self, step: int, numbers: Sequence[int]) -> None:
@@ -186,15 +173,6 @@ class Training:
                 f"the last {IN_VAIN} steps taught nothing: {last[-1]['nothing']}",
                 "Begin with a cold start (`selfplay sft`), easier bugs in the run's folder, or larger groups.",
             )
-
-
-async def _first_to_fail_or(wanted: "asyncio.Task[Planned]", others: Collection["asyncio.Task[Planned]"]) -> None:
-    """Wait for a step; raises at once what another step that is played meanwhile raises."""
-    pending = set(others)
-    while not wanted.done():
-        done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
 
 
 @contextmanager
