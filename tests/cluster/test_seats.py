@@ -62,3 +62,39 @@ def test_nobody_waits_for_ever(episodes: list[tuple[int, int, bool]], hosts: int
         assert all(task.done() and not task.cancelled() for task in kept)
 
     asyncio.run(played())
+
+
+def test_nobody_sits_down_at_a_host_that_is_away() -> None:
+    async def played() -> list[int]:
+        seats, found = Seats(2, 1), list[int]()
+        seats.away = {0, 1}
+
+        async def episode() -> None:
+            async with seats.taken(0, home=0) as host:
+                found.append(host)
+
+        waiting = [asyncio.create_task(episode()) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert not found
+        seats.back(1)
+        await asyncio.gather(*waiting)
+        return found
+
+    assert asyncio.run(played()) == [1, 1]
+
+
+def test_when_no_host_comes_back_all_who_wait_are_told() -> None:
+    async def played() -> list[object]:
+        seats = Seats(1, 1)
+        seats.away = {0}
+
+        async def episode() -> None:
+            async with seats.taken(0):
+                raise AssertionError("there is no place")
+
+        waiting = [asyncio.create_task(episode()) for _ in range(3)]
+        await asyncio.sleep(0)
+        seats.fail(ValueError("the host is gone"))
+        return list(await asyncio.gather(*waiting, episode(), return_exceptions=True))
+
+    assert [str(error) for error in asyncio.run(played())] == ["the host is gone"] * 4

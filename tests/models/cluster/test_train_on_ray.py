@@ -86,11 +86,15 @@ def steps_of(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
 
 
-def apart(one: Path, other: Path) -> float:
-    """The largest difference of two runs' weights."""
+def apart(one: Path, other: Path, before: Path) -> float:
+    """How far the weights of two runs are apart, as a share of how far they moved: means over all parameters. Adam
+    moves a parameter whose gradient is nothing but rounding by as much as any other, either way, so no bound holds for
+    each single one."""
     (name,) = {path.name for path in (one / "weights").iterdir()}
     mine, theirs = (load_file(folder / "weights" / name / "model.safetensors") for folder in (one, other))
-    return max(float((mine[key] - theirs[key]).abs().max()) for key in mine)
+    start = load_file(before / "model.safetensors")
+    between = sum(float((mine[key] - theirs[key]).abs().sum()) for key in mine)
+    return between / sum(float((mine[key] - start[key].float()).abs().sum()) for key in mine)
 
 
 @pytest.mark.slow
@@ -101,7 +105,7 @@ def test_without_staleness_it_is_the_run_of_one_process(
     run_training(TrainOrder(config(shop, tiny, **CLUSTER), out), backend, Watcher())
     assert what_came(out) == what_came(in_one_process)
     assert any("nothing" not in one for one in steps_of(out)), "there was something to learn"
-    assert apart(out, in_one_process) < 1e-6
+    assert apart(out, in_one_process, tiny) < 1e-3
 
 
 KILLED = {"injector 0": "EngineActor", "injector 2": "HostActor", "step 1": "RankActor", "injector 5": "HostActor"}
@@ -134,7 +138,7 @@ def test_whoever_is_killed_the_run_is_the_same(
     assert len(struck) == 5
     assert what_came(out) == what_came(in_one_process)
     assert [one["rollouts"] for one in steps_of(out)] == [one["rollouts"] for one in steps_of(in_one_process)]
-    assert apart(out, in_one_process) < 1e-6
+    assert apart(out, in_one_process, tiny) < 1e-3
 
 
 @pytest.mark.slow
