@@ -9,25 +9,20 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from selfplay.configs import shipped
 from selfplay.errors import SelfplayError
 from selfplay.learning.recipe import Recipe
 from selfplay.rollout.injector import Mix
 from selfplay.training.errors import TrainingError
+from selfplay.training.machine import Machine, too_few_machines
+from selfplay.training.monitors import Monitors
+from selfplay.training.part import Number, Part, Some
 
 MOST_BYTES = 1 << 20
-Number = Annotated[int, Field(ge=0)]
-Some = Annotated[int, Field(ge=1)]
-FREE = ("steps", "keep", "workers", "cluster")
+FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboard")
 """What a run may be resumed with another value of."""
-
-
-class Part(BaseModel):
-    """A part of the configuration: frozen, and without unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Injecting(Part):
@@ -72,7 +67,8 @@ class TrainConfig(Part):
     """A whole run. `source`: as of `selfplay curriculum`. `model`: a folder or hub name. `engine`: what samples;
     `play`: its options, as of `--option`. `keep`: how many checkpoints. `staleness`: how many updates may be missing
     from the weights that begin to play a step; with 0 the roles and the trainer take turns. `cluster`: None for one
-    process."""
+    process. `machine`: what it runs on, for the plan. `monitors`: what warns of a collapse, or stops the run.
+    `tensorboard`: the figures are written for TensorBoard, too."""
 
     source: str
     model: str
@@ -87,12 +83,15 @@ class TrainConfig(Part):
     keep: Some = 1
     staleness: Number = 0
     cluster: Cluster | None = None
+    machine: Machine = Machine()
+    monitors: Monitors = Monitors()
+    tensorboard: bool = False
     setup: str | None = None
     test: str | None = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        for wrong, why in impossible(self):
+        for wrong, why in (*impossible(self), *too_few_machines(self)):
             if wrong:
                 raise ValueError(why)
         return self
