@@ -55,9 +55,9 @@ class Recipe:
     `floor`. Without one the ratio is the trainer's over the engine's; with one it is the trainer's over its own before
     the step. `normalisation`: the sum over tokens divided by `constant`, by the tokens, or by sequences.
 
-    `lr` to `lora_alpha`: of the step (`train.step.StepOptions`, `train.model.ModelOptions`). `warmup`: updates over which
-    `lr` is reached. `keep_attention` False: of a layer its input alone is kept for backward. `lora_rank` 0: all weights
-    are trained; `lora_alpha` 0: twice the rank.
+    `lr` to `lora_alpha`: of the step (`train.step.StepOptions`, `train.model.ModelOptions`). `warmup`: over how many
+    updates `lr` is reached. `keep_attention` False: of a layer its input alone is kept for backward; `offload`: in main
+    memory. `lora_rank` 0: all weights are trained; `lora_alpha` 0: twice the rank.
     """
 
     injector_advantages: Estimator = "length_weighted"
@@ -89,6 +89,7 @@ class Recipe:
     precision: Literal["fp32", "bf16"] = "bf16"
     keep_activations: bool = False
     keep_attention: bool = True
+    offload: bool = False
     lora_rank: int = 0
     lora_alpha: float = 0.0
 
@@ -112,6 +113,7 @@ class Recipe:
                 self.keep_activations and not self.keep_attention,
                 "keep_activations keeps everything, keep_attention=false least: choose one",
             ),
+            (self.offload and self.keep_attention, "offload is for layers' inputs alone: keep_attention=false"),
             (self._negative, "maximum_likelihood takes rewards of at least 0: let failures earn 0"),
         ):
             if wrong:

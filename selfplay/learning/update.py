@@ -61,5 +61,5 @@ def model_options(recipe: Recipe, **more: Any) -> ModelOptions:
     adapters = LoraOptions(recipe.lora_rank, recipe.lora_alpha) if recipe.lora_rank else None
     return ModelOptions(
         precision=recipe.precision, checkpointing=not recipe.keep_activations, keep_attention=recipe.keep_attention,
-        lora=adapters, **more,
+        offload=recipe.offload, lora=adapters, **more,
     )  # fmt: skip

@@ -15,6 +15,7 @@ from selfplay.configs import shipped
 from selfplay.errors import SelfplayError
 from selfplay.learning.recipe import Recipe
 from selfplay.rollout.injector import Mix
+from selfplay.rollout.players import player_named
 from selfplay.training.errors import TrainingError
 from selfplay.training.machine import Machine, too_few_machines
 from selfplay.training.monitors import Monitors
@@ -73,7 +74,7 @@ class TrainConfig(Part):
     source: str
     model: str
     engine: Literal["vllm", "transformers"] = "vllm"
-    play: dict[str, str | int | float | bool] = {}
+    play: dict[str, str | int | float | bool] = Field(default_factory=dict)
     steps: Some = 6
     injector: Injecting = Injecting()
     solver: Solving = Solving()
@@ -181,7 +182,9 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
     for override in overrides:
         _override(found, override)
     try:
-        return TrainConfig.model_validate(found)
+        config = TrainConfig.model_validate(found)
+        player_named(config.played_by, config.options)  # refuses options that its engine and player do not have
+        return config
     except (ValidationError, SelfplayError) as error:
         raise TrainingError(f"{path}: {_told(error)}", "docs/loop.md lists the settings.") from error
 

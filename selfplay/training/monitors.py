@@ -7,7 +7,8 @@
     gibberish   share of episodes that the filter of gibberish took
     length      tokens an episode became so many times longer, or shorter, than when the run began
 
-Of these the paper (arXiv 2512.18552) names gibberish, and bugs that are alike, as what went wrong in long runs. A monitor reads the mean of the last `window` steps that have its figure; with fewer it says nothing.
+Of these the paper (arXiv 2512.18552) names gibberish, and bugs that are alike, as what went wrong in long runs. A
+monitor reads the mean of the last `window` steps that have its figure; with fewer it says nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence

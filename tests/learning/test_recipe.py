@@ -60,6 +60,8 @@ def test_choices_that_exclude_each_other() -> None:
         recipe_of({"loss": "cispo", "dual": "3"})
     with pytest.raises(LearningError, match="keep_activations keeps everything"):
         recipe_of({"keep_activations": "true", "keep_attention": "false"})
+    with pytest.raises(LearningError, match="offload is for layers' inputs alone"):
+        recipe_of({"offload": "true"})
     with pytest.raises(LearningError, match="floor lies above 0 and at most at cap"):
         recipe_of({"correction": "icepop", "floor": "6"})
     assert recipe_of({"solver_advantages": "maximum_likelihood", "failed": "0", "cheated": "0"})

@@ -68,7 +68,9 @@ def test_each_collapse_is_named_with_its_value(monitor: str, sick: dict[str, Any
 
 def test_the_words_have_value_limit_and_advice() -> None:
     (found,) = alarms([step(invalid=4)] * 5, Monitors())
-    assert found.words().startswith("invalid: 100% of the injections are not valid (limit 98%). Begin with a cold start")
+    assert found.words().startswith(
+        "invalid: 100% of the injections are not valid (limit 98%). Begin with a cold start"
+    )
 
 
 def test_the_mean_of_the_window_counts() -> None:
@@ -79,7 +81,7 @@ def test_the_mean_of_the_window_counts() -> None:
 
 
 def test_what_was_not_measured_is_not_judged() -> None:
-    """Steps without an update have no entropy; without a bug there is no diversity; a run may train the solver alone."""
+    """Steps without an update have no entropy; without a bug no diversity; a role may not play."""
     assert names([{"step": None, "tokens": None, "rollouts": {}}] * 20) == []
     assert names([{}] * 20) == []
     assert names([step(diversity=None)] * 20) == []

@@ -18,3 +18,4 @@ def test_every_choice_of_the_step_arrives() -> None:
     assert model.lora == LoraOptions(rank=8, alpha=4.0) and model.lora.scale == 0.5
     assert (model.keep_attention, model.checkpointing, model.precision) == (False, True, "fp32")
     assert not model_options(Recipe(keep_activations=True)).checkpointing
+    assert model_options(Recipe(offload=True, keep_attention=False)).offload
