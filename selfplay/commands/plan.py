@@ -3,7 +3,8 @@ Nothing is started or fetched."""
 
 from pathlib import Path
 
-from selfplay.answers import MIB, AnswerError, json_value
+from selfplay.answers import AnswerError, json_value
+from selfplay.artifact.reading import MIB, ForeignError, read_named
 from selfplay.training.config import TrainConfig
 from selfplay.training.plan import Plan, plan_of, refuse_for_model
 from selfplay.training.planning.shapes import KNOWN, ModelShape, PlanError, shape_of
@@ -36,10 +37,8 @@ def known_shape(model: str) -> ModelShape | None:
         return KNOWN.get(model)
     path = Path(model) / CONFIG
     try:
-        with path.open("rb") as stream:
-            text = stream.read(MIB + 1)
-        found = json_value(text) if len(text) <= MIB else None
-    except (OSError, AnswerError) as error:
+        found = json_value(read_named(path, MIB))
+    except (ForeignError, AnswerError) as error:
         raise PlanError(f"{path} cannot be read: {error}", "Name the folder of a causal language model.") from error
     if not isinstance(found, dict):
         raise PlanError(f"{path} holds no settings", "Name the folder of a causal language model.")

@@ -19,10 +19,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from selfplay.training.errors import TrainingError
+from selfplay.training.figures import Figures, counts, number, part
 from selfplay.training.part import Part, Some
 
-Figures = Mapping[str, Any]
-"""A step, as a line of `metrics.jsonl` has it."""
 Kind = Literal["below", "above", "fallen", "changed"]
 
 
@@ -131,27 +130,26 @@ def _beyond(kind: Kind, value: float, limit: float) -> bool:
 
 
 def _entropy(step: Figures) -> float | None:
-    return _number(step, "tokens", "both", "entropy")
+    return number(step, "tokens", "both", "entropy")
 
 
 def _diversity(step: Figures) -> float | None:
-    return _number(step, "rollouts", "injector", "diversity")
+    return number(step, "rollouts", "injector", "diversity")
 
 
 def _invalid(step: Figures) -> float | None:
-    outcomes = _part(step, "rollouts", "injector", "outcomes")
-    return _share(outcomes, lambda name: name == "invalid")
+    return _share(counts(step, "rollouts", "injector", "outcomes"), lambda name: name == "invalid")
 
 
 def _uniform(step: Figures) -> float | None:
     """Groups by `solved/attempts`."""
-    groups = _part(step, "rollouts", "solver", "groups")
+    groups = counts(step, "rollouts", "solver", "groups")
     return _share(groups, lambda name: name.startswith("0/") or len(set(name.split("/"))) == 1)
 
 
 def _gibberish(step: Figures) -> float | None:
     episodes = _sum(step, "episodes")
-    taken = sum(_part(step, "rollouts", role, "without_a_gradient").get("gibberish", 0) for role in _roles(step))
+    taken = sum(counts(step, "rollouts", role, "without_a_gradient").get("gibberish", 0) for role in _roles(step))
     return taken / episodes if episodes else None
 
 
@@ -161,29 +159,16 @@ def _length(step: Figures) -> float | None:
 
 
 def _roles(step: Figures) -> Sequence[str]:
-    return tuple(_part(step, "rollouts"))
+    return tuple(part(step, "rollouts"))
 
 
 def _sum(step: Figures, name: str) -> float:
-    return sum(_number(step, "rollouts", role, name) or 0.0 for role in _roles(step))
+    return sum(number(step, "rollouts", role, name) or 0.0 for role in _roles(step))
 
 
-def _share(counts: Mapping[str, Any], mine: Callable[[str], bool]) -> float | None:
-    total = sum(counts.values())
-    return sum(number for name, number in counts.items() if mine(name)) / total if total else None
-
-
-def _part(step: Figures, *names: str) -> Mapping[str, Any]:
-    """A table inside the figures; empty where it is not there."""
-    for name in names:
-        found = step.get(name)
-        step = found if isinstance(found, Mapping) else {}
-    return step
-
-
-def _number(step: Figures, *names: str) -> float | None:
-    found = _part(step, *names[:-1]).get(names[-1])
-    return float(found) if isinstance(found, int | float) else None
+def _share(found: Mapping[str, int], mine: Callable[[str], bool]) -> float | None:
+    total = sum(found.values())
+    return sum(each for name, each in found.items() if mine(name)) / total if total else None
 
 
 MONITORS: Mapping[str, tuple[str, Kind, Callable[[Figures], float | None], str]] = {

@@ -48,7 +48,7 @@ def test_as_json_with_the_folder_of_a_model(selfplay: Command, tmp_path: Path) -
         ("[]", "holds no settings"),
         ("{}", "has no num_hidden_layers"),
         ('{"hidden_size": 1e300}', "config.json cannot be read"),
-        (" " * (1 << 21), "holds no settings"),
+        (" " * (1 << 21), "at most 1048576 are taken"),
     ],
 )
 def test_a_folder_that_is_no_model_s(selfplay: Command, tmp_path: Path, content: str | None, said: str) -> None:
