@@ -42,6 +42,7 @@ def train(
     from selfplay.commands.train import run_training
     from selfplay.commands.train_order import TrainOrder
     from selfplay.report.progress import LiveWatcher
+    from selfplay.report.scalars import require_tensorboard
     from selfplay.sandbox import Isolation
     from selfplay.training.config import load_config
 
@@ -49,6 +50,8 @@ def train(
     if plan:
         raise typer.Exit(_show_plan(wanted, as_json))
     refuse_impossible(wanted)
+    if wanted.tensorboard:
+        require_tensorboard()
     named = default_out(wanted.source)
     isolation = Isolation(sandbox, image, runtime)
     order = TrainOrder(wanted, out or named.with_name(f"{named.name}-train"), isolation, address)

@@ -24,11 +24,11 @@ NAMED = 40
 """Characters of a name out of the figures."""
 
 
-def training_page(history: Sequence[Figures]) -> RenderableType:
+def training_page(history: Sequence[Figures], monitors: Monitors = Monitors()) -> RenderableType:
     """The whole page; says so where no step is finished."""
     if not history:
         return safe("training: no step is finished")
-    return Group(steps_table(history), safe("\n".join(last_step(history))))
+    return Group(steps_table(history), safe("\n".join(last_step(history, monitors))))
 
 
 def steps_table(history: Sequence[Figures]) -> Table:
@@ -60,8 +60,9 @@ def _cells(step: Figures) -> Iterator[str]:
     yield _said(sum(number(phases, name) or 0.0 for name in phases) if phases else None, "{:.0f}")
 
 
-def last_step(history: Sequence[Figures]) -> Iterator[str]:
-    """The newest step in detail: groups by solve rate, artifacts by check, staleness, ratios, tokens a second."""
+def last_step(history: Sequence[Figures], monitors: Monitors) -> Iterator[str]:
+    """The newest step in detail: groups by solve rate, artifacts by check, staleness, ratios, tokens a second, and what
+    is beyond the limits of the monitors."""
     step = history[-1]
     groups = counts(step, "rollouts", "solver", "groups")
     if groups:
@@ -79,7 +80,7 @@ def last_step(history: Sequence[Figures]) -> Iterator[str]:
     yield from _speeds(step)
     if isinstance(step.get("nothing"), str):
         yield f"nothing to learn: {str(step['nothing'])[:200]}"
-    yield from (f"warning: {one.words()}" for one in alarms(history, Monitors()))
+    yield from (f"beyond its limit: {one.words()}" for one in alarms(history, monitors))
 
 
 def _of_role(step: Figures, role: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
@@ -58,7 +58,7 @@ def test_only_the_newest_steps_have_rows_and_collapse_is_told() -> None:
     steps = [{**STEP, "number": number} for number in range(40)]
     assert sum("+0.50" in line for line in printed(training_page(steps)).splitlines()) == MOST_ROWS
     uniform = {**STEP, "rollouts": {**STEP["rollouts"], "solver": {"episodes": 8, "groups": {"0/4": 2}}}}
-    assert "warning: uniform: all or none of the attempts solve" in printed(training_page([uniform] * 5))
+    assert "beyond its limit: uniform: all or none of the attempts solve" in printed(training_page([uniform] * 5))
 
 
 def test_a_step_that_taught_nothing_and_a_run_without_a_step() -> None:
@@ -84,6 +84,7 @@ def places(table: dict[str, Any]) -> list[tuple[str, ...]]:
 ODD = (None, True, "text", -1, 2**63 - 1, 1e18, float("inf"), [], [1], {}, {"x": {"y": 1}}, {"0/0": 0}, {"": -5})
 
 
+@settings(max_examples=40)
 @given(st.sampled_from(places(STEP)), st.sampled_from(ODD))
 def test_figures_of_any_shape_make_a_page(place: tuple[str, ...], odd: Any) -> None:
     step = copy.deepcopy(STEP)
