@@ -92,7 +92,7 @@ class TrainConfig(Part):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        for wrong, why in (*impossible(self), *too_few_machines(self)):
+        for wrong, why in (*too_few_machines(self), *impossible(self)):
             if wrong:
                 raise ValueError(why)
         return self
@@ -142,8 +142,8 @@ def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
             "staleness needs a cluster: in one process the roles and the trainer take turns",
         ),
         (
-            config.cluster is not None and int(play.get("tensor_parallel", 1)) not in (1, config.cluster.engine_gpus),
-            "play.tensor_parallel is not cluster.engine_gpus: an engine has the GPUs of its actor",
+            config.cluster is not None and int(play.get("tensor_parallel", 1)) != max(1, config.cluster.engine_gpus),
+            "play.tensor_parallel is not cluster.engine_gpus: an engine uses all GPUs of its actor, and no other",
         ),
         (
             float(play.get("top_p", 1)) != 1,

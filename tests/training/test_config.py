@@ -62,6 +62,7 @@ def test_only_settings_that_change_no_rollout_may_differ_when_a_run_is_resumed(t
         ("machine.gpu=v100", "machine.gpu: Input should be 'a100', 'h100' or 'h200'"),
         ("cluster={engine_gpus: 16}", "cluster.engine_gpus is 16, and a node has 8 (machine.gpus)"),
         ("staleness=1", "staleness needs a cluster"),
+        ("cluster={engine_gpus: 2}", "play.tensor_parallel is not cluster.engine_gpus"),
     ],
 )
 def test_what_cannot_work_is_refused_by_name(tmp_path: Path, override: str, said: str) -> None:
@@ -94,7 +95,7 @@ def test_more_gpus_than_the_nodes_have(engines: int, engine_gpus: int, trainers:
     settings = {
         "source": "a",
         "model": "m",
-        "play": {"context": 2048},
+        "play": {"context": 2048, "tensor_parallel": max(engine_gpus, 1)},
         "cluster": gpus | {"trainer_gpus": trainers > 0},
     }
     assert TrainConfig.model_validate(settings | {"machine": {"nodes": nodes}}).cluster

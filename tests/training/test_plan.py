@@ -87,7 +87,8 @@ def test_an_engine_s_cache() -> None:
     GPUs there are (153.07 - 16.38 - 8) / 147,456."""
     engine = planned().engine
     assert (engine.tokens, engine.episodes) == (380_824, 46)
-    two = planned(cluster={**NODE, "engine_gpus": 2}, machine={"gpu": "h100", "nodes": 2}).engine
+    play = {"context": 8192, "tensor_parallel": 2}
+    two = planned(play=play, cluster={**NODE, "engine_gpus": 2}, machine={"gpu": "h100", "nodes": 2}).engine
     assert two.tokens == pytest.approx((153.07e9 - 16.38e9 - 8e9) / 147_456, rel=1e-3)
 
 
@@ -115,7 +116,10 @@ def test_what_does_not_fit_names_the_part_and_what_to_change() -> None:
             {"play": {"context": 40_961}, "recipe": {"budget": 50_000}},
             "play.context is 40961, and Qwen/Qwen3-8B ends at",
         ),
-        ({"cluster": {**NODE, "engine_gpus": 6}, "machine": {"gpu": "h100"}}, "has 32 attention heads"),
+        (
+            {"cluster": {**NODE, "engine_gpus": 6}, "play": {"context": 8192, "tensor_parallel": 6}},
+            "has 32 attention heads",
+        ),
         ({"machine": {}}, "machine.gpu is not set"),
         ({"machine": {"gpu": "h100", "assume": {"speed": 1.0}}}, "there is no assumption 'speed'"),
         ({"machine": {"gpu": "h100", "assume": {"usable": 0}}}, "machine.assume.usable is 0"),

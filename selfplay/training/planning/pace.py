@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from selfplay.training.planning.assumptions import GPUS
-from selfplay.training.planning.memory import FULL, HALF, EngineMemory, engine_gpus, trainer_on_gpu, trainer_ranks
+from selfplay.training.planning.memory import FULL, EngineMemory, engine_gpus, trainer_on_gpu, trainer_ranks
 from selfplay.training.planning.shapes import ModelShape
 
 if TYPE_CHECKING:
@@ -73,9 +73,8 @@ def pace_of(
         "longest episode": longest_episode(config, load, decoding, assumed),
         "training": load.tokens[1] * training_flops(config, shape, load.length) / training_speed(config, assumed),
     }
-    by_nccl = config.cluster is not None and engine_gpus(config) > 0 and trainer_on_gpu(config)
-    moved = float(shape.parameters * (HALF if by_nccl else FULL))
-    phases["sync"] = moved / assumed["sync_nccl" if by_nccl else "sync_file"]
+    moved = float(FULL * shape.parameters)  # as `commands.train_update` writes them, for every engine to read
+    phases["sync"] = moved / assumed["sync_file"]
     step = _step_seconds(config, phases)
     hours = config.steps * step / 3600
     bound = max(phases, key=lambda name: phases[name] / _waited(config, name))
@@ -84,12 +83,13 @@ def pace_of(
 
 def _step_seconds(config: "TrainConfig", phases: Mapping[str, float]) -> float:
     """On CPU in one process engine and sandboxes have the same cores. Without staleness no step begins before the one
-    before it is trained."""
+    before it is trained; with it `staleness` + 1 steps are played at once (`training.pipeline`)."""
     generation, tools, training = (phases[name] for name in ("generation", "tools", "training"))
     same_cores = config.cluster is None and not engine_gpus(config)
     longest = phases["longest episode"] / _waited(config, "longest episode")
     play = max(generation + tools if same_cores else max(generation, tools), longest)
-    return (max(play, training) if config.staleness else play + training) + phases["sync"]
+    learned = training + phases["sync"]
+    return max(play, learned) if config.staleness else play + learned
 
 
 def _waited(config: "TrainConfig", phase: str) -> int:
@@ -132,8 +132,9 @@ def decoding_of(
 ) -> Decoding:
     """How fast an engine is with as many sequences as are there, and as its cache holds."""
     engines = config.cluster.engines if config.cluster else 1
+    playing = load.episodes * (config.staleness + 1)
     bandwidth, flops = _engine_speed(config, engines, assumed)
-    together = max(1.0, min(_places(config) / engines, load.episodes / engines, engine.tokens / max(load.length, 1)))
+    together = max(1.0, min(_places(config) / engines, playing / engines, engine.tokens / max(load.length, 1)))
     token_bytes = engine.parts["KV cache"] / max(engine.tokens, 1)
     read = engine.parts["weights"] + together * token_bytes * load.length / 2
     token = max(read / bandwidth, 2 * shape.parameters * together / flops)
