@@ -37,6 +37,11 @@ def train(
     ] = False,
 ) -> None:
     """Train one policy that plants bugs and fixes them, by joint self-play."""
+    from selfplay.training.config import load_config
+
+    wanted = load_config(config, overrides or ())
+    if plan:
+        raise typer.Exit(_show_plan(wanted, as_json))
     from selfplay.commands.naming import default_out
     from selfplay.commands.plan import refuse_impossible
     from selfplay.commands.train import run_training
@@ -44,11 +49,7 @@ def train(
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.scalars import require_tensorboard
     from selfplay.sandbox import Isolation
-    from selfplay.training.config import load_config
 
-    wanted = load_config(config, overrides or ())
-    if plan:
-        raise typer.Exit(_show_plan(wanted, as_json))
     refuse_impossible(wanted)
     if wanted.tensorboard:
         require_tensorboard()

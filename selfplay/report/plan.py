@@ -20,8 +20,8 @@ def plan_page(plan: Plan, config: TrainConfig) -> RenderableType:
         safe(f"Plan of {config.model} on {config.source}; every figure is an estimate"),
         safe("\n".join(_placement(plan))),
         _memory("A trainer rank", plan.trainer, plan.placement["trainers"]),
-        safe(f"and in main memory {plan.main_memory / GB:.1f} GB of activations" if plan.main_memory else ""),
         _memory("An engine", plan.engine, 1),
+        _memory("Main memory of a node", plan.node, 1),
         safe("\n".join([*_step(plan, config), *_verdict(plan)])),
         _assumptions(plan),
     )

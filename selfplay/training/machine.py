@@ -2,7 +2,9 @@
 refused when the configuration is loaded. Nothing else reads this."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
 
 from selfplay.training.part import Part, Some
 
@@ -12,12 +14,13 @@ if TYPE_CHECKING:
 
 class Machine(Part):
     """`gpu`: the kind of all GPUs; None: there is none, or nobody said. A node has `gpus` of them, and `nodes` are
-    there (None: as many as it takes). `cpus`: cores of the one machine of a run without a cluster. `assume`: other
-    values for the plan's assumptions (`training.assumptions`)."""
+    there (None: as many as it takes). `memory`: GB of a node's main memory; None: nobody said. `cpus`: cores of the one
+    machine of a run without a cluster. `assume`: other values for the plan's constants (`planning.assumptions`)."""
 
     gpu: Literal["a100", "h100", "h200"] | None = None
     gpus: Some = 8
     nodes: Some | None = None
+    memory: Annotated[float, Field(gt=0)] | None = None
     cpus: Some = 2
     assume: Mapping[str, float] = {}
 

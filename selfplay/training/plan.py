@@ -21,13 +21,13 @@ SHORTER = "a smaller recipe.budget (and play.context)"
 
 @dataclass(frozen=True)
 class Plan:
-    """`main_memory`: bytes that a trainer rank keeps there. `problems`: why it cannot run as planned, and what to
-    change; empty where it fits. `assumed`: the constants."""
+    """`node`: a node's main memory. `problems`: why it cannot run as planned, and what to change; empty where it fits.
+    `assumed`: the constants."""
 
     placement: Mapping[str, Any]
     trainer: Memory
-    main_memory: float
     engine: EngineMemory
+    node: Memory
     load: pace.Load
     pace: pace.Pace
     problems: tuple[str, ...]
@@ -37,7 +37,8 @@ class Plan:
         load = self.load
         return {
             "placement": dict(self.placement),
-            "trainer_rank": {**_memory(self.trainer), "main_memory": self.main_memory},
+            "trainer_rank": _memory(self.trainer),
+            "node": _memory(self.node),
             "engine": {**_memory(self.engine), "tokens": self.engine.tokens, "episodes": self.engine.episodes},
             "step": {"injector": load.injector, "solver": load.solver, "tokens": load.tokens},
             "pace": self.pace.to_json(),
@@ -57,8 +58,9 @@ def plan_of(config: TrainConfig, shape: ModelShape) -> Plan:
     load = pace.load_of(config, shape, values)
     placement = _placement(config)
     found = pace.pace_of(config, shape, engine, load, placement["gpus"], values)
-    problems, kept = _problems(config, shape, trainer, engine), memory.offloaded_bytes(config, shape)
-    return Plan(placement, trainer, kept, engine, load, found, tuple(problems), values)
+    node = memory.node_memory(config, shape, trainer, engine, values)
+    problems = _problems(config, shape, trainer, engine, node)
+    return Plan(placement, trainer, engine, node, load, found, tuple(problems), values)
 
 
 def refuse_for_model(config: TrainConfig, shape: ModelShape) -> None:
@@ -101,9 +103,19 @@ def _placement(config: TrainConfig) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _problems(config: TrainConfig, shape: ModelShape, trainer: Memory, engine: EngineMemory) -> list[str]:
+def _problems(config: TrainConfig, shape: ModelShape, trainer: Memory, engine: EngineMemory, node: Memory) -> list[str]:
     """What does not fit, the part that is too large, and what to change."""
     found = []
+    if not node.fits:
+        smaller = "recipe.budget" if config.recipe.offload else "model"
+        change = {
+            "sandboxes": "fewer episodes at once", "engines": "fewer engines",
+            "trainer": f"fewer ranks on a node, or a smaller {smaller}",
+        }  # fmt: skip
+        part = node.largest
+        found.append(
+            f"a node's main memory: all that lies there {_over(node)}; the largest part is {part}: {change[part]}"
+        )
     if not trainer.fits:
         found.append(f"a trainer rank {_over(trainer)}; the largest part is {_change(config, trainer.largest)}")
     loading = memory.loading_bytes(config, shape)

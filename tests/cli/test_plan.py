@@ -18,13 +18,15 @@ def test_a_shipped_configuration(selfplay: Command, tmp_path: Path) -> None:
     done = selfplay("train", "cluster_64", "--plan", cwd=tmp_path)
     assert done.code == 0 and "Traceback" not in done.err
     for said in (
-        "engines: 24 of 2 GPUs", "trainer: 16 ranks of 1 GPU", "together 64 GPUs on 8 nodes", "divided over 16",
+        "engines: 24 of 2 GPUs", "trainer: 16 ranks of 1 GPU", "together 64 GPUs on 8 nodes", "Main memory of a node",
+        "divided over 16",
         "tokens of a step: ", "which bounds the step", "GPU-hours", "it fits, by these estimates", *ASSUMPTIONS,
     ):  # fmt: skip
         assert said in done.out, said
     assert list(tmp_path.iterdir()) == [], "nothing is written"
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_marked_and_ends_with_1(selfplay: Command) -> None:
     done = selfplay("train", "node_8gpu", "cluster.trainers=1", "--plan")
     assert done.code == 1 and "DOES NOT FIT: a trainer rank takes" in done.out.replace("\n", " ")
@@ -40,29 +42,12 @@ def test_as_json_with_the_folder_of_a_model(selfplay: Command, tmp_path: Path) -
     assert found["placement"]["one_process"] and found["assumptions"]["usable"]["value"] == 0.94
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (None, "config.json cannot be read"),
-        ("{", "config.json cannot be read"),
-        ("[]", "holds no settings"),
-        ("{}", "has no num_hidden_layers"),
-        ('{"hidden_size": 1e300}', "config.json cannot be read"),
-        (" " * (1 << 21), "at most 1048576 are taken"),
-    ],
-)
-def test_a_folder_that_is_no_model_s(selfplay: Command, tmp_path: Path, content: str | None, said: str) -> None:
-    if content is not None:
-        (tmp_path / "config.json").write_text(content)
-    done = selfplay("train", "tiny_cpu", f"model={tmp_path}", "--plan")
-    assert done.code == 2 and said in done.err and "Traceback" not in done.err
-
-
 def test_a_model_that_is_not_known_here(selfplay: Command) -> None:
     done = selfplay("train", "tiny_cpu", "model=nobody/knows", "--plan")
     assert done.code == 2 and "the sizes of nobody/knows are not known here" in done.err and "model=FOLDER" in done.err
 
 
+@pytest.mark.slow
 def test_a_context_beyond_the_model_s_is_refused_before_the_run(selfplay: Command, tmp_path: Path) -> None:
     out = tmp_path / "run"
     long = ("play.context=8193", "recipe.budget=9000")

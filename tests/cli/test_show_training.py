@@ -8,6 +8,7 @@ from report.test_training import STEP
 from run_fixtures import Command
 
 
+@pytest.mark.slow
 def test_the_steps_are_shown_and_are_in_the_json(selfplay: Command, run: Path) -> None:
     assert "steps" not in selfplay("show", run, "--json").json
     (run / "metrics.jsonl").write_text(f"{json.dumps(STEP)}\n" * 2)

@@ -109,6 +109,19 @@ def test_what_does_not_fit_names_the_part_and_what_to_change() -> None:
     assert "loads the whole model in float32 before it is sharded, 131 GB of 80" in loading
 
 
+def test_main_memory_of_a_node() -> None:
+    """On GPUs each of four ranks loads 8.19e9 parameters in float32; 64 sandboxes of 0.25 GB. On CPU engines and ranks
+    lie there themselves."""
+    parts = planned().node.parts
+    assert parts == {"sandboxes": 16e9, "engines": 0.0, "trainer": pytest.approx(4 * 4 * 8.19e9, rel=1e-3)}
+    cpu = planned("smollm2", cluster=None, machine={})
+    assert cpu.node.parts["trainer"] == cpu.trainer.total and cpu.node.parts["engines"] == cpu.engine.total
+    (said,) = planned("smollm2", cluster=None, machine={"memory": 4}).problems
+    assert "main memory: all that lies there takes 10 GB of 4; the largest part is" in said
+    (said,) = planned(machine={"gpu": "h100", "memory": 100}).problems
+    assert "the largest part is trainer: fewer ranks on a node, or a smaller model" in said
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

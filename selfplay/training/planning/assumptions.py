@@ -42,6 +42,7 @@ ASSUMPTIONS: Mapping[str, Assumption] = {
     "usable": Assumption(0.94, "share of a GPU's memory", f"{GUESS}: the rest is lost between blocks"),
     "framework_gpu": Assumption(2 * GB, "bytes a process", f"{GUESS}: CUDA context, libraries, NCCL's buffers"),
     "framework_cpu": Assumption(0.43 * GB, "bytes a process", "torch with transformers, docs/training.md"),
+    "sandbox": Assumption(0.25 * GB, "bytes of an episode's sandbox", f"{GUESS}; its limit is 2 GiB"),
     "engine_gpu": Assumption(4 * GB, "bytes a GPU", f"{GUESS}: vLLM's activations and CUDA graphs"),
     "engine_cpu": Assumption(1 * GB, "bytes a process", f"{GUESS}: vLLM on CPU beside weights and cache"),
     "training_share": Assumption(

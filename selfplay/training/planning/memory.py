@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from selfplay.training.planning.assumptions import GPUS
+from selfplay.training.machine import nodes_needed
+from selfplay.training.planning.assumptions import GB, GPUS
 from selfplay.training.planning.shapes import ModelShape, PlanError
 
 if TYPE_CHECKING:
@@ -95,6 +96,28 @@ def offloaded_bytes(config: "TrainConfig", shape: ModelShape) -> float:
     """What a rank keeps of a row in main memory."""
     used = FULL if config.recipe.precision == "fp32" else HALF
     return float(config.recipe.offload * config.recipe.budget * shape.layers * _kept_bytes(config, shape, used))
+
+
+def node_memory(
+    config: "TrainConfig", shape: ModelShape, trainer: Memory, engine: "EngineMemory", assumed: Mapping[str, float]
+) -> Memory:
+    """Of the main memory of a node, or of the one machine: sandboxes; of engines and ranks on a CPU all, of ranks on
+    GPUs what is offloaded, or the whole model while each loads it."""
+    ranks, engines, hosts, nodes = trainer_ranks(config), 1, 1, max(1, nodes_needed(config))
+    if config.cluster:
+        engines, hosts = config.cluster.engines, -(-config.cluster.hosts // nodes)
+    a_rank = max(offloaded_bytes(config, shape), loading_bytes(config, shape))
+    parts = {
+        "sandboxes": assumed["sandbox"] * hosts * places(config),
+        "engines": 0.0 if engine_gpus(config) else engine.total * engines,
+        "trainer": a_rank * min(ranks, config.machine.gpus) if trainer_on_gpu(config) else trainer.total * ranks,
+    }
+    return Memory(parts, config.machine.memory and config.machine.memory * GB)
+
+
+def places(config: "TrainConfig") -> int:
+    """Episodes at once, on one host."""
+    return config.cluster.host_episodes if config.cluster else int(config.play.get("episodes", 8))
 
 
 def trainer_ranks(config: "TrainConfig") -> int:

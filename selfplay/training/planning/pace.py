@@ -11,7 +11,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from selfplay.training.planning.assumptions import GPUS
-from selfplay.training.planning.memory import FULL, EngineMemory, engine_gpus, trainer_on_gpu, trainer_ranks
+from selfplay.training.planning.memory import (
+    FULL,
+    EngineMemory,
+    engine_gpus,
+    places,
+    trainer_on_gpu,
+    trainer_ranks,
+)
 from selfplay.training.planning.shapes import ModelShape
 
 if TYPE_CHECKING:
@@ -132,9 +139,10 @@ def decoding_of(
 ) -> Decoding:
     """How fast an engine is with as many sequences as are there, and as its cache holds."""
     engines = config.cluster.engines if config.cluster else 1
+    hosts = config.cluster.hosts if config.cluster else 1
     playing = load.episodes * (config.staleness + 1)
     bandwidth, flops = _engine_speed(config, engines, assumed)
-    together = max(1.0, min(_places(config) / engines, playing / engines, engine.tokens / max(load.length, 1)))
+    together = max(1.0, min(hosts * places(config) / engines, playing / engines, engine.tokens / max(load.length, 1)))
     token_bytes = engine.parts["KV cache"] / max(engine.tokens, 1)
     read = engine.parts["weights"] + together * token_bytes * load.length / 2
     token = max(read / bandwidth, 2 * shape.parameters * together / flops)
@@ -159,13 +167,6 @@ def _engine_speed(config: "TrainConfig", engines: int, assumed: Assumed) -> tupl
         return each * gpu.bandwidth * assumed["bandwidth_share"], each * gpu.flops * assumed["prefill_share"]
     cores = config.machine.cpus / engines
     return cores * assumed["core_bandwidth"], cores * assumed["generation_core"]
-
-
-def _places(config: "TrainConfig") -> int:
-    """Episodes at once."""
-    if config.cluster:
-        return config.cluster.hosts * config.cluster.host_episodes
-    return int(config.play.get("episodes", 8))
 
 
 def tool_seconds(config: "TrainConfig", load: Load, assumed: Assumed) -> float:
