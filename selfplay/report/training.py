@@ -101,15 +101,21 @@ def _of_role(step: Figures, role: str) -> Iterator[str]:
 
 
 def _speeds(step: Figures) -> Iterator[str]:
-    """Tokens a second of the phases that have tokens."""
+    """Seconds by phase; what was sampled by the seconds of the step, what was trained by those of the update."""
+    phases = {
+        name[:NAMED]: seconds for name in part(step, "phases") if (seconds := number(step, "phases", name)) is not None
+    }
+    if not phases:
+        return
+    yield "seconds: " + ", ".join(f"{name} {seconds:.1f}" for name, seconds in phases.items())
     sampled = sum(number(step, "rollouts", role, "tokens") or 0.0 for role in ROLES)
-    for phase, tokens, what in (("play", sampled, "sampled"), ("learn", number(step, "step", "tokens"), "trained")):
-        seconds = number(step, "phases", phase)
-        if seconds and tokens:
-            yield f"{phase}: {tokens / seconds:,.0f} tokens/s {what}, {seconds:.0f} s"
-    sync = number(step, "phases", "sync")
-    if sync is not None:
-        yield f"sync: {sync:.1f} s"
+    trained = number(step, "step", "tokens") or 0.0
+    for what, tokens, seconds in (
+        ("sampled", sampled, sum(phases.values())),
+        ("trained", trained, phases.get("learn", 0.0)),
+    ):
+        if tokens > 0 and seconds > 0:
+            yield f"{what}: {tokens / seconds:,.0f} tokens/s"
 
 
 def _bars(found: Mapping[str, int]) -> Iterator[str]:

@@ -28,7 +28,7 @@ STEP: dict[str, Any] = {
             "groups": {"2/4": 1, "4/4": 2}, "tokens": 8000, "versions_behind": {"0": 6, "1": 2},
         },
     },
-    "phases": {"play": 50.0, "learn": 25.0, "sync": 1.5},
+    "phases": {"wait": 48.5, "learn": 25.0, "sync": 1.5},
 }  # fmt: skip
 
 
@@ -40,15 +40,15 @@ def printed(page: RenderableType) -> str:
 
 
 def test_the_newest_step() -> None:
-    """10,000 tokens in 50 s, 50,000 in 25 s; 76.5 s in all; a bar of 24 for the largest count, 12 for half of it."""
+    """10,000 tokens in 75 s, 50,000 in 25 s; a bar of 24 for the largest count, 12 for half of it."""
     page = printed(training_page([STEP]))
     (row,) = (line for line in page.splitlines() if "+0.50" in line)
     cells = [cell.strip() for cell in row.strip("│ ").split("│")]
-    assert cells == ["5", "3", "-0.12", "+0.50", "1 of 4", "6 of 8", "10 of 12", "1.001", "1.2%", "0.75", "76"]
+    assert cells == ["5", "3", "-0.12", "+0.50", "1 of 4", "6 of 8", "10 of 12", "1.001", "1.2%", "0.75", "75"]
     for said in (
         f"  2/4 {'#' * 12} 1", f"  4/4 {'#' * 24} 2", "bug " + "#" * 24 + " 2", "solver, versions behind: 0: 6, 1: 2",
         "injector, without a gradient: alone: 2", "solver: ratio 1.0020 (0.500 to 1.750), clipped 1.0%, entropy 0.700",
-        "play: 200 tokens/s sampled, 50 s", "learn: 2,000 tokens/s trained, 25 s", "sync: 1.5 s",
+        "seconds: wait 48.5, learn 25.0, sync 1.5", "sampled: 133 tokens/s", "trained: 2,000 tokens/s",
         "bugs unlike the others of the step: 100%",
     ):  # fmt: skip
         assert said in page, said
