@@ -129,7 +129,8 @@ def test_a_failed_attempt_becomes_a_bug_of_later_steps(
     """Step 0: one attempt makes the price's sign a plus, the other mends it; what the first left is a second-order bug,
     which step 1 attempts beside the old one. Its failures do not count for whoever planted the first: one of two
     attempts at that mended it, so it earns 1 - 1.8/2 = 0.1."""
-    plans = {"plant a realistic bug": [None, PLANTED, None, None], "is broken": [WRONG, MENDED, None, None, None, None]}
+    attempts = [WRONG, MENDED, None, None, None, None]
+    plans = {"plant a realistic bug": [None, PLANTED, None, None], "is broken": attempts}
     monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, plans)})
     out = tmp_path / "run"
     run_training(
@@ -137,8 +138,8 @@ def test_a_failed_attempt_becomes_a_bug_of_later_steps(
     )
     with read_pool(out) as pool:
         (second,) = [bug for bug in pool.bugs() if bug.order == 2]
-        attempts = {(one.bug, one.number) for one in pool.attempts.all()}
-    assert {(second.id, 0), (second.id, 1), (second.parent, 2), (second.parent, 3)} <= attempts and len(attempts) == 6
+        made = {(one.bug, one.number) for one in pool.attempts.all()}
+    assert {(second.id, 0), (second.id, 1), (second.parent, 2), (second.parent, 3)} <= made and len(made) == 6
     first, after = steps_of(out)
     assert first["rollouts"]["injector"]["reward"]["max"] == pytest.approx(0.1)
     assert after["rollouts"]["solver"]["episodes"] == 4
