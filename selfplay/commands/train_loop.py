@@ -12,7 +12,7 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.attempts import play_attempts
 from selfplay.commands.injections import stored_injections
 from selfplay.commands.ready import ready_bugs
-from selfplay.curriculum import Attempt, Curriculum
+from selfplay.curriculum import Attempt, Curriculum, crediting
 from selfplay.curriculum.lost import attempt_name
 from selfplay.learning.crediting import Credited, credited
 from selfplay.learning.stored import played_in
@@ -154,8 +154,8 @@ class Training:
     def _credited(self, numbers: Sequence[int], attempts: Attempted, version: int) -> list[Credited]:
         """The credit of the step's episodes. They are all of one version: nothing is stale."""
         suffix = self.pool.episodes.suffix(self.config.source)
-        names = {f"{number:06d}{suffix}-injector" for number in numbers}
-        names |= {f"{bug} {number}" for bug, number in attempts}
+        names = {crediting.injection_name(number, suffix) for number in numbers}
+        names |= {crediting.attempt_name(bug, number) for bug, number in attempts}
         played = played_in(self.pool.folder, TRAINING, "refuse", self.chat, names)
         planned = self.config.solver.attempts
         return credited(played, self.config.recipe, planned, version, self.vocabulary)

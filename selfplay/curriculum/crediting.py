@@ -15,6 +15,8 @@ from selfplay.oracle.grades import WEAK
 from selfplay.rl.credit import Episode, Outcome
 from selfplay.words import listed
 
+ENDING = ".jsonl.zst"
+"""Of a trajectory's file."""
 OUTAGES = ("policy_error", "sandbox_lost", "unplayed")
 """How an episode ends that says nothing of its policy."""
 ERRORS = ("error", "cannot-be-graded", "sandbox-lost", "unplayed", "suspect")
@@ -36,6 +38,17 @@ class StoredEpisode:
     episode: Episode
     trajectory: str
     finish: str
+
+
+def injection_name(number: int, suffix: str = "") -> str:
+    """The name of an injector episode, by which its file is called too. `suffix`: its repository's
+    (`Episodes.suffix`)."""
+    return f"{number:06d}{suffix}-injector"
+
+
+def attempt_name(bug: str, number: int) -> str:
+    """The name of an attempt among those of one policy."""
+    return f"{bug} {number}"
 
 
 def episodes_of(run: Path, policy: str | None = None, weak: Weak = "refuse") -> list[StoredEpisode]:
@@ -67,7 +80,7 @@ def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
             one.bug.id if one.bug else "",
             tokens=_tokens(one.figures),
             lost=lost,
-            name=one.trajectory.removesuffix(".jsonl.zst") or f"{one.number:06d}-injector",
+            name=one.trajectory.removesuffix(ENDING) or injection_name(one.number),
         )
         yield StoredEpisode(episode, one.trajectory, one.figures.finish)
 
@@ -85,7 +98,7 @@ def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak
             order=orders.get(one.bug, 1),
             tokens=_tokens(one.figures),
             lost=lost,
-            name=f"{one.bug} {one.number}",
+            name=attempt_name(one.bug, one.number),
         )
         yield StoredEpisode(episode, one.trajectory, one.figures.finish)
 
