@@ -33,11 +33,13 @@ INJECTIONS: Mapping[str, Outcome] = {
 @dataclass(frozen=True)
 class StoredEpisode:
     """An episode of a run. `episode.tokens`: what its usage says the policy sampled. `trajectory`: its file in
-    `trajectories/`."""
+    `trajectories/`. `finish`: why it ended; `ended`: what came of it: of an injection the check that refused it, else
+    its status, of an attempt the grade's reason."""
 
     episode: Episode
     trajectory: str
     finish: str
+    ended: str
 
 
 def injection_name(number: int, suffix: str = "") -> str:
@@ -51,10 +53,12 @@ def attempt_name(bug: str, number: int) -> str:
     return f"{bug} {number}"
 
 
-def episodes_of(run: Path, policy: str | None = None, weak: Weak = "refuse") -> list[StoredEpisode]:
+def episodes_of(
+    run: Path, policy: str | None = None, weak: Weak = "refuse", below: int | None = None
+) -> list[StoredEpisode]:
     """The injections of a run, and the attempts of `policy` at its bugs: of the policy that planted them if not given.
     An attempt that passed every layer, but is only weakly assured, is rewarded as resolved if `weak` is `count`; else
-    it waits for a person's judgement.
+    it waits for a person's judgement. `below`: only attempts with smaller numbers; all if None.
 
     Raises `CurriculumError` where there is no run, or it holds attempts of other policies alone."""
     with read_pool(run) as pool:
@@ -67,7 +71,8 @@ def episodes_of(run: Path, policy: str | None = None, weak: Weak = "refuse") -> 
     if known and solver not in known:
         raise CurriculumError(f"the run holds no attempt of {solver}", f"Name one with --policy: {listed(known)}.")
     injections = sorted(_injections(records), key=lambda one: (one.episode.group, one.episode.name))
-    return [*injections, *_attempts((one for one in attempts if one.policy == solver), orders, weak)]
+    wanted = (one for one in attempts if one.policy == solver and (below is None or one.number < below))
+    return [*injections, *_attempts(wanted, orders, weak)]
 
 
 def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
@@ -82,7 +87,7 @@ def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
             lost=lost,
             name=one.trajectory.removesuffix(ENDING) or injection_name(one.number),
         )
-        yield StoredEpisode(episode, one.trajectory, one.figures.finish)
+        yield StoredEpisode(episode, one.trajectory, one.figures.finish, one.failed_check or one.status)
 
 
 def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak) -> Iterable[StoredEpisode]:
@@ -100,7 +105,7 @@ def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak
             lost=lost,
             name=attempt_name(one.bug, one.number),
         )
-        yield StoredEpisode(episode, one.trajectory, one.figures.finish)
+        yield StoredEpisode(episode, one.trajectory, one.figures.finish, one.reason)
 
 
 def _tokens(figures: PlayFigures) -> int:

@@ -23,7 +23,7 @@ def test_a_result_is_known_by_its_settings(tmp_path: Path) -> None:
     summary.write_text('{"settings": {"runs": ["a"], "lr": 1e-05, "gone": 1}, "loss": 2}')
     found = finished(summary, settings, "run", TrainError)
     assert found is not None and found["loss"] == 2
-    with pytest.raises(TrainError, match="holds the result of another run, with lr 1e-05, not 0.5"):
+    with pytest.raises(TrainError, match=r"holds the result of another run, with lr 1e-05, not 0\.5"):
         finished(summary, settings | {"lr": 0.5}, "run", TrainError)
     with pytest.raises(TrainError, match="with new None, not 3"):
         finished(summary, settings | {"new": 3}, "run", TrainError)
