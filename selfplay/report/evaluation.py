@@ -20,26 +20,28 @@ def evaluation_page(found: Evaluation | InjectorEvaluation) -> RenderableType:
 
 def injector_page(found: InjectorEvaluation) -> RenderableType:
     """How the injections of a run ended, and what they earned against a solver."""
-    title = f"injections against {short(found.solver)}, {count(found.attempts, 'attempt')} at each bug"
-    table = Table(title=safe(title), title_justify="left", header_style="bold")
+    table = Table(title="injections", title_justify="left", header_style="bold")
     for name in ("ended", "episodes", "share"):
         table.add_column(name, justify="left" if name == "ended" else "right")
     for end, one in found.ends.items():
         table.add_row(safe(end), str(one.episodes), _estimate(one.share))
-    told = [f"{tally(found.unrewarded)} without a reward"] if found.unrewarded else []
-    told += [f"{found.lost} lost by the machine"] if found.lost else []
+    rewarded = found.episodes - sum(found.unrewarded.values())
+    told = [f"without one: {tally(found.unrewarded)}"] if found.unrewarded else []
+    told += [f"lost by the machine: {found.lost}"] if found.lost else []
     reward = "none" if found.reward is None else _number(found.reward)
     lines = [
         f"in brackets: {LEVEL:.0%} intervals, from {count(found.groups, 'prompt')} resampled",
-        "; ".join([f"mean reward {reward} over {count(found.episodes, 'episode')}", *told]),
+        f"solver: {short(found.solver)}, {count(found.attempts, 'attempt')} at each bug",
+        "; ".join([f"mean reward {reward} of {rewarded} of {count(found.episodes, 'episode')}", *told]),
         f"bugs: {_diversity(found.diversity)}",
     ]
     if (other := found.against) is not None:
         reward = "none in common" if other.reward is None else _number(other.reward)
         lines.append(
             f"against {short(other.run)}, the same {count(other.groups, 'prompt')}: difference of the valid share "
-            f"{_estimate(other.valid, signed=True)}, of the reward {reward}; its bugs: {_diversity(other.diversity)}"
+            f"{_estimate(other.valid, signed=True)}, of the reward {reward}"
         )
+        lines.append(f"its bugs: {_diversity(other.diversity)}")
     return Group(table, *(safe(line) for line in lines))
 
 
