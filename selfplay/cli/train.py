@@ -20,17 +20,24 @@ def train(
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
+    address: Annotated[
+        str | None,
+        typer.Option("--ray-address", help="Join this Ray cluster (HOST:PORT, or auto)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures of every step as JSON.")] = False,
 ) -> None:
     """Train one policy that plants bugs and fixes them, by joint self-play."""
     from selfplay.commands.naming import default_out
-    from selfplay.commands.train import TrainOrder, run_training
+    from selfplay.commands.train import run_training
+    from selfplay.commands.train_order import TrainOrder
     from selfplay.report.progress import LiveWatcher
+    from selfplay.sandbox import Isolation
     from selfplay.training.config import load_config
 
     wanted = load_config(config, overrides or ())
     named = default_out(wanted.source)
-    order = TrainOrder(wanted, out or named.with_name(f"{named.name}-train"))
+    isolation = Isolation(sandbox, image, runtime)
+    order = TrainOrder(wanted, out or named.with_name(f"{named.name}-train"), isolation, address)
     with resumable(), LiveWatcher() as watcher:
         found = run_training(order, opened(sandbox, image, runtime), watcher)
     if as_json:

@@ -20,7 +20,7 @@ from selfplay.training.errors import TrainingError
 MOST_BYTES = 1 << 20
 Number = Annotated[int, Field(ge=0)]
 Some = Annotated[int, Field(ge=1)]
-FREE = ("steps", "keep", "workers")
+FREE = ("steps", "keep", "workers", "cluster")
 """What a run may be resumed with another value of."""
 
 
@@ -49,9 +49,30 @@ class Solving(Part):
     attempts: Some = 4
 
 
+class Cluster(Part):
+    """The Ray actors of a run. `engines` have `engine_gpus` GPUs each (tensor parallel; 0: on CPU). `hosts` play the
+    episodes' sandboxes and graders, each with `host_cpus` cores and at most `host_episodes` episodes at once.
+    `trainers` ranks share the model, each with `trainer_gpus` GPUs (0: on CPU)."""
+
+    engines: Some = 1
+    engine_gpus: Number = 0
+    hosts: Some = 1
+    host_cpus: Some = 1
+    host_episodes: Some = 64
+    trainers: Some = 1
+    trainer_gpus: Annotated[int, Field(ge=0, le=1)] = 0
+
+    @property
+    def gpus(self) -> int:
+        """All that it takes."""
+        return self.engines * self.engine_gpus + self.trainers * self.trainer_gpus
+
+
 class TrainConfig(Part):
     """A whole run. `source`: as of `selfplay curriculum`. `model`: a folder or hub name. `engine`: what samples;
-    `play`: its options, as of `--option`. `keep`: how many checkpoints."""
+    `play`: its options, as of `--option`. `keep`: how many checkpoints. `staleness`: how many updates may be missing
+    from the weights that begin to play a step; with 0 the roles and the trainer take turns. `cluster`: None for one
+    process."""
 
     source: str
     model: str
@@ -64,6 +85,8 @@ class TrainConfig(Part):
     seed: int = 0
     workers: Some | None = None
     keep: Some = 1
+    staleness: Number = 0
+    cluster: Cluster | None = None
     setup: str | None = None
     test: str | None = None
 
@@ -109,6 +132,18 @@ def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
         (
             config.injector.groups > 0 and config.solver.bugs == 0 and recipe.rules().needs_attempts,
             f"solver.bugs is 0, and the injector's reward {recipe.valid} needs attempts",
+        ),
+        (
+            config.staleness > recipe.stale_after and "stale" in recipe.filters,
+            f"staleness is above recipe.stale_after ({recipe.stale_after}): what is played in time would be filtered",
+        ),
+        (
+            config.staleness > 0 and config.cluster is None,
+            "staleness needs a cluster: in one process the roles and the trainer take turns",
+        ),
+        (
+            config.cluster is not None and int(play.get("tensor_parallel", 1)) not in (1, config.cluster.engine_gpus),
+            "play.tensor_parallel is not cluster.engine_gpus: an engine has the GPUs of its actor",
         ),
         (
             float(play.get("top_p", 1)) != 1,
