@@ -4,11 +4,15 @@ import asyncio
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayError
+from ray.exceptions import ActorUnavailableError, RayActorError, RayError
 
 
 class ActorLost(Exception):
     """The actor died, does not answer, or its node is gone; nothing is known of the call."""
+
+
+class ActorAway(ActorLost):
+    """Ray is starting the actor again, or waits for a node with room for it."""
 
 
 async def answered(call: Any, seconds: float | None) -> Any:
@@ -19,6 +23,8 @@ async def answered(call: Any, seconds: float | None) -> Any:
     except TimeoutError as error:
         _cancelled(call)
         raise ActorLost(f"no answer within {seconds:.0f} s") from error
+    except ActorUnavailableError as error:
+        raise ActorAway("the actor is being started again") from error
     except RayActorError as error:
         first, *_, last = (str(error).strip() or type(error).__name__).splitlines() * 2
         raise ActorLost(f"the actor died: {first[:200]} ({last[:300]})") from error

@@ -14,13 +14,15 @@ from typing import Any
 import ray
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.cluster.answers import ActorLost, answered
+from selfplay.cluster.answers import ActorAway, ActorLost, answered
 from selfplay.cluster.engine import Facts
 from selfplay.cluster.errors import ClusterError
 
 log = logging.getLogger(__name__)
 OPEN_SECONDS, SYNC_SECONDS, ALIVE_SECONDS = 1800.0, 600.0, 60.0
 """How long an engine may take to open, to take new weights, and to say that it lives."""
+AWAY_SECONDS = 3600.0
+"""How long no engine at all may be there."""
 LOOK_EVERY = 1.0
 """Seconds between two looks at every engine."""
 FAILURES = 5
@@ -44,18 +46,19 @@ class Engines:
 
     async def open(self) -> Facts:
         """Open every engine; what is known of them. Raises `ModelError`, and `ClusterError` when one keeps dying."""
-        await asyncio.gather(*(self._synced(number) for number in range(len(self.actors))))
+        await self._some_synced(everyone=True)
         self._watch = asyncio.create_task(self._watched())
         facts = await answered(self.actors[0].open.remote(), OPEN_SECONDS)
         assert isinstance(facts, Facts)
         return facts
 
     async def reload(self, folder: Path, version: int) -> None:
-        """Let every engine sample with these weights. Raises `ClusterError` when one keeps failing."""
+        """Let every engine sample with these weights. One that Ray is starting again gets them when it is there; until
+        then it samples nothing. Raises `ClusterError` when one keeps failing, or all stay away."""
         self.folder, self.version = str(folder), version
         if self._watch is not None and self._watch.done():
             self._watch.result()
-        await asyncio.gather(*(self._synced(number) for number in range(len(self.actors))))
+        await self._some_synced()
 
     async def close(self) -> None:
         if self._watch is not None:
@@ -78,16 +81,33 @@ class Engines:
                 if found != self.version:
                     await self._synced(number)
 
-    async def _synced(self, number: int) -> None:
-        """Give one engine the present weights, however often it has to be started for that."""
+    async def _some_synced(self, everyone: bool = False) -> None:
+        """Wait until one engine, or every one, samples with the present weights."""
+        until = asyncio.get_running_loop().time() + AWAY_SECONDS
+        while True:
+            found = await asyncio.gather(*(self._synced(number) for number in range(len(self.actors))))
+            if all(found) if everyone else any(found):
+                return
+            if asyncio.get_running_loop().time() > until:
+                raise ClusterError(
+                    f"{found.count(False)} engines have not come back for {AWAY_SECONDS:.0f} s",
+                    "Has the cluster a node with room for them? The same command resumes the run.",
+                )
+            await asyncio.sleep(LOOK_EVERY)
+
+    async def _synced(self, number: int) -> bool:
+        """Give one engine the present weights, however often it has to be started for that; False for one that is
+        away."""
         async with self._locks.setdefault(number, asyncio.Lock()):
             while True:
                 version, actor = self.version, self.actors[number]
                 try:
                     if await answered(actor.version.remote(), ALIVE_SECONDS) == version:
                         self._failed[number] = 0
-                        return
+                        return True
                     await _told(actor, self.folder, version)
+                except ActorAway:
+                    return False
                 except (ActorLost, _Refused) as error:
                     self._count(number, error)
                     ray.kill(actor, no_restart=False)

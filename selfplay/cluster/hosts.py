@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import ray
 
 from selfplay.artifact.reading import read_below
-from selfplay.cluster.answers import ActorLost, answered
+from selfplay.cluster.answers import ActorAway, ActorLost, answered
 from selfplay.cluster.errors import ClusterError
 from selfplay.cluster.host import BugFiles, OpenRuns
 from selfplay.cluster.seats import Seats
@@ -26,7 +26,10 @@ T = TypeVar("T")
 OPEN_SECONDS = 7200.0
 """How long a host may take to prepare the repository."""
 TRIES = 3
+"""How often a host may die as it is opened."""
+LOOK_EVERY = 1.0
 MOST_BYTES = 64 << 20
+RESUMES = "The same command resumes the run."
 
 
 @dataclass
@@ -59,13 +62,16 @@ class Hosts:
         await asyncio.gather(*(self._opened(number) for number in range(len(self.actors))))
 
     async def _opened(self, number: int) -> None:
-        for left in range(TRIES - 1, -1, -1):
+        """Open a host, as often as it dies meanwhile."""
+        until, died = asyncio.get_running_loop().time() + OPEN_SECONDS, 0
+        while True:
             try:
                 found = await answered(self.actors[number].open.remote(self._opens), OPEN_SECONDS)
             except ActorLost as error:
-                if not left:
-                    raise ClusterError(f"host {number} died {TRIES} times as it began: {error}") from error
-                await asyncio.sleep(1.0)
+                died += not isinstance(error, ActorAway)
+                if died >= TRIES or asyncio.get_running_loop().time() > until:
+                    raise ClusterError(f"host {number} cannot be opened: {error}", RESUMES) from error
+                await asyncio.sleep(LOOK_EVERY)
                 continue
             if isinstance(found, SelfplayError):
                 raise found
@@ -90,12 +96,18 @@ class Hosts:
         return found
 
     def _reopen(self, host: int) -> None:
-        """Ray restarts a host that died; it is opened once more, once for all its episodes."""
-        task = self._reopening.get(host)
-        if task is not None and task.done():
-            task.result()  # it could not be opened
-        if task is None or task.done():
-            self._reopening[host] = asyncio.create_task(self._opened(host))
+        """Ray restarts a host that died. Until it is open again, nothing is played there."""
+        if host not in self._seats.away:
+            self._seats.away.add(host)
+            self._reopening[host] = asyncio.create_task(self._back(host))
+
+    async def _back(self, host: int) -> None:
+        try:
+            await self._opened(host)
+        except SelfplayError as error:
+            self._seats.fail(error)
+            return
+        self._seats.back(host)
 
     async def close(self) -> None:
         """End the hosts and what they play."""

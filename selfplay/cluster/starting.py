@@ -1,6 +1,5 @@
 """Starts the actors of a run: what each needs of a machine, and how often Ray starts one again."""
 
-import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -44,5 +43,5 @@ def _placed(gpus: int, **more: Any) -> dict[str, Any]:
     """Options of an actor that computes. Without a GPU it takes the cores that it finds: Ray's own default is one."""
     if gpus:
         return {"num_gpus": gpus, "num_cpus": 0, **more}
-    threads = {"OMP_NUM_THREADS": str(os.cpu_count() or 1)}
+    threads = {"OMP_NUM_THREADS": str(threads_of(1))}
     return {"num_cpus": 0, "runtime_env": {"env_vars": threads}, **more}

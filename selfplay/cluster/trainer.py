@@ -146,5 +146,5 @@ class RemoteLearner:
 
 
 def threads_of(ranks: int) -> int:
-    """Threads of each rank on a CPU."""
-    return max(1, (os.cpu_count() or 1) // ranks)
+    """Threads of each rank on a CPU: as the environment says, or all cores shared by the ranks."""
+    return int(os.environ.get("OMP_NUM_THREADS") or max(1, (os.cpu_count() or 1) // ranks))

@@ -1,5 +1,6 @@
-"""The steps of a training run: play both roles, credit, update, give the engines the new weights. Which steps are played
-at once is `training.pipeline`'s."""
+"""The steps of a training run: play both roles, credit, update, give the engines the new weights.
+
+Which steps are played at once is `training.pipeline`'s."""
 
 import asyncio
 import time
@@ -162,6 +163,7 @@ class Training:
         names = {crediting.injection_name(number, suffix) for number in plan.injections}
         names |= {crediting.attempt_name(bug, number) for bug, number in plan.attempts or ()}
         played = await asyncio.to_thread(played_in, self.pool.folder, TRAINING, "refuse", self.chat, names)
+        played.sort(key=lambda one: (one.episode.role, one.episode.name))  # not as they came: one batch, one gradient
         planned = self.config.solver.attempts
         return credited(played, self.config.recipe, planned, self.learner.version, self.vocabulary)
 
