@@ -33,13 +33,16 @@ INJECTIONS: Mapping[str, Outcome] = {
 @dataclass(frozen=True)
 class StoredEpisode:
     """An episode of a run. `episode.tokens`: what its usage says the policy sampled. `trajectory`: its file in
-    `trajectories/`. `finish`: why it ended; `ended`: what came of it: of an injection the check that refused it, else
-    its status, of an attempt the grade's reason."""
+    `trajectories/`. `finish`: why it ended; `status`: what came of it, of an attempt the grade's reason. Of an
+    injection: `check`, the one that its artifact failed, and `alike`, which bugs share that change the same files in as
+    many lines and fail as many tests."""
 
     episode: Episode
     trajectory: str
     finish: str
-    ended: str
+    status: str
+    check: str = ""
+    alike: str = ""
 
 
 def injection_name(number: int, suffix: str = "") -> str:
@@ -87,7 +90,14 @@ def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
             lost=lost,
             name=one.trajectory.removesuffix(ENDING) or injection_name(one.number),
         )
-        yield StoredEpisode(episode, one.trajectory, one.figures.finish, one.failed_check or one.status)
+        yield StoredEpisode(
+            episode, one.trajectory, one.figures.finish, one.status, one.failed_check or "", _alike(one)
+        )
+
+
+def _alike(record: EpisodeRecord) -> str:
+    found = record.figures
+    return f"{found.changed_lines} {found.fail_to_pass} {' '.join(found.files)}" if record.status == "valid" else ""
 
 
 def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak) -> Iterable[StoredEpisode]:

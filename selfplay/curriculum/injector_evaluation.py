@@ -121,7 +121,7 @@ def _injections(run: Path, solver: str, attempts: int) -> _Injections:
         spread = diversity(pool)
     return _Injections(
         len(every) - len(kept),
-        [(one.episode.group, one.ended) for one, _ in kept],
+        [(one.episode.group, one.check or one.status) for one, _ in kept],
         [(one.episode.group, earned.reward) for one, earned in kept if earned.reward is not None],
         dict(Counter(str(earned.reason) for _, earned in kept if earned.reward is None).most_common()),
         spread,

@@ -9,25 +9,21 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from selfplay.configs import shipped
 from selfplay.errors import SelfplayError
 from selfplay.learning.recipe import Recipe
 from selfplay.rollout.injector import Mix
+from selfplay.rollout.players import player_named
 from selfplay.training.errors import TrainingError
+from selfplay.training.machine import Machine, too_few_machines
+from selfplay.training.monitors import Monitors
+from selfplay.training.part import Number, Part, Some
 
 MOST_BYTES = 1 << 20
-Number = Annotated[int, Field(ge=0)]
-Some = Annotated[int, Field(ge=1)]
-FREE = ("steps", "keep", "workers", "cluster")
+FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboard")
 """What a run may be resumed with another value of."""
-
-
-class Part(BaseModel):
-    """A part of the configuration: frozen, and without unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Injecting(Part):
@@ -43,10 +39,12 @@ class Injecting(Part):
 
 
 class Solving(Part):
-    """The solver's part of a step: a group of `attempts` at each new bug, and at old ones until there are `bugs`."""
+    """The solver's part of a step: a group of `attempts` at each new bug, and at old ones until there are `bugs`.
+    `second_order`: how many second-order bugs are made of each bug's failed attempts, for later steps."""
 
     bugs: Number = 2
     attempts: Some = 4
+    second_order: Number = 0
 
 
 class Cluster(Part):
@@ -72,12 +70,13 @@ class TrainConfig(Part):
     """A whole run. `source`: as of `selfplay curriculum`. `model`: a folder or hub name. `engine`: what samples;
     `play`: its options, as of `--option`. `keep`: how many checkpoints. `staleness`: how many updates may be missing
     from the weights that begin to play a step; with 0 the roles and the trainer take turns. `cluster`: None for one
-    process."""
+    process. `machine`: what it runs on, for the plan. `monitors`: what warns of a collapse, or stops the run.
+    `tensorboard`: the figures are written for TensorBoard, too."""
 
     source: str
     model: str
     engine: Literal["vllm", "transformers"] = "vllm"
-    play: dict[str, str | int | float | bool] = {}
+    play: dict[str, str | int | float | bool] = Field(default_factory=dict)
     steps: Some = 6
     injector: Injecting = Injecting()
     solver: Solving = Solving()
@@ -87,12 +86,15 @@ class TrainConfig(Part):
     keep: Some = 1
     staleness: Number = 0
     cluster: Cluster | None = None
+    machine: Machine = Machine()
+    monitors: Monitors = Monitors()
+    tensorboard: bool = False
     setup: str | None = None
     test: str | None = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        for wrong, why in impossible(self):
+        for wrong, why in (*too_few_machines(self), *impossible(self)):
             if wrong:
                 raise ValueError(why)
         return self
@@ -142,8 +144,8 @@ def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
             "staleness needs a cluster: in one process the roles and the trainer take turns",
         ),
         (
-            config.cluster is not None and int(play.get("tensor_parallel", 1)) not in (1, config.cluster.engine_gpus),
-            "play.tensor_parallel is not cluster.engine_gpus: an engine has the GPUs of its actor",
+            config.cluster is not None and int(play.get("tensor_parallel", 1)) != max(1, config.cluster.engine_gpus),
+            "play.tensor_parallel is not cluster.engine_gpus: an engine uses all GPUs of its actor, and no other",
         ),
         (
             float(play.get("top_p", 1)) != 1,
@@ -182,7 +184,9 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
     for override in overrides:
         _override(found, override)
     try:
-        return TrainConfig.model_validate(found)
+        config = TrainConfig.model_validate(found)
+        player_named(config.played_by, config.options)  # refuses options that its engine and player do not have
+        return config
     except (ValidationError, SelfplayError) as error:
         raise TrainingError(f"{path}: {_told(error)}", "docs/loop.md lists the settings.") from error
 
