@@ -1,10 +1,11 @@
-"""One rank of a training run on the tiny model: `RANK WORLD FOLDER [CHECKPOINTS]`.
+"""One rank of a training run on the tiny model: `RANK WORLD FOLDER KIND [CHECKPOINTS]`; KIND: `full`, or `lora`.
 
 Three steps; after the second a checkpoint goes to FOLDER/checkpoints, after the third the weights to FOLDER/model.
 """
 
 import os
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,11 +14,13 @@ import torch.distributed as dist
 from tiny_models import tiny_llama, uneven
 
 from selfplay.train import checkpoint
+from selfplay.train.lora import LoraOptions
 from selfplay.train.model import ModelOptions, save_model, scorer_of
 from selfplay.train.step import StepOptions, Tokens, Trainer
 
 STEPS = 3
-MODEL = ModelOptions(precision="fp32", checkpointing=True, chunk=4)
+FULL = ModelOptions(precision="fp32", checkpointing=True, chunk=4)
+MODELS = {"full": FULL, "lora": replace(FULL, lora=LoraOptions(4))}
 
 
 def policy_gradient(tokens: Tokens) -> torch.Tensor:
@@ -25,10 +28,10 @@ def policy_gradient(tokens: Tokens) -> torch.Tensor:
     return -torch.where(tokens.mask, tokens.numbers["advantages"] * tokens.logprobs, 0.0).sum()
 
 
-def trainer(folder: Path, model: torch.nn.Module | None = None) -> Trainer:
+def trainer(folder: Path, kind: str = "full", model: torch.nn.Module | None = None) -> Trainer:
     """Rows of 30 tokens: the examples of a step take three, which two ranks share unevenly."""
     options = StepOptions(lr=1e-2, warmup=2, clip=1.0, weight_decay=0.1, budget=30, refused=folder / "refused")
-    return Trainer(scorer_of(model or tiny_llama(layers=3), MODEL), options)
+    return Trainer(scorer_of(model or tiny_llama(layers=3), MODELS[kind]), options)
 
 
 def run(learner: Trainer, folder: Path) -> None:
@@ -39,11 +42,11 @@ def run(learner: Trainer, folder: Path) -> None:
             checkpoint.save(learner, folder / "checkpoints", {"batch": learner.steps})
 
 
-def main(rank: int, world: int, folder: Path, begun: Path | None) -> None:
+def main(rank: int, world: int, folder: Path, kind: str, begun: Path | None) -> None:
     torch.set_num_threads(1)
     meeting = f"file://{folder}/meeting"
     dist.init_process_group("gloo", meeting, timedelta(seconds=120), world, rank)
-    learner = trainer(folder)
+    learner = trainer(folder, kind)
     if begun is not None:
         assert checkpoint.resume(learner, begun) == {"batch": 2}
     run(learner, folder)
@@ -52,5 +55,6 @@ def main(rank: int, world: int, folder: Path, begun: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4]) if sys.argv[4:] else None)
+    rank, world, folder, kind, *begun = sys.argv[1:]
+    main(int(rank), int(world), Path(folder), kind, Path(begun[0]) if begun else None)
     os._exit(0)

@@ -1,16 +1,20 @@
-"""`selfplay eval`: how good a policy is at the bugs of a run, with intervals, and beside another policy."""
+"""`selfplay eval`: how good a policy is at the bugs of a run, or the injector that made them; with intervals, and
+beside another."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from selfplay.cli.app import app, resumable
-from selfplay.cli.conflicts import refuse_policy
+from selfplay.cli.conflicts import refuse, refuse_policy
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_either
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, policy_options
 from selfplay.cli.trust import TrustOption, trusted
+
+if TYPE_CHECKING:
+    from selfplay.rl.credit import Role
 
 
 @app.command("eval")
@@ -18,8 +22,12 @@ def evaluate(
     run_dir: Annotated[Path, typer.Argument(help="A run's folder, as `selfplay curriculum` left it.")],
     policy: Annotated[str, typer.Option(help="Who solves, as in `selfplay solve`.")] = "scripted",
     attempts: Annotated[int, typer.Option(min=1, help="Attempts per bug; those that are missing are made.")] = 4,
+    role: Annotated[str, typer.Option(help="Who is evaluated: solver, or the injector that made the bugs.")] = "solver",
     against: Annotated[
-        str | None, typer.Option(help="Compare with the stored attempts filed under this name, at the same bugs.")
+        str | None,
+        typer.Option(
+            help="Compare with the attempts filed under this name; an injector with that of this run's folder."
+        ),
     ] = None,
     stored: Annotated[bool, typer.Option("--stored", help="Make no attempt: evaluate those that are stored.")] = False,
     base_url: BaseUrl = None,
@@ -33,9 +41,11 @@ def evaluate(
     trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the evaluation as JSON.")] = False,
 ) -> None:
-    """pass@1 and pass@k of a policy at every bug of a run, with intervals, by strategy, repository and order. The same
-    command gives the same table."""
+    """pass@1 and pass@k of a policy at every bug of a run, with intervals, by strategy, repository and order. With
+    --role injector: the valid share, reward and diversity of the run's injector, with that policy as its solver. The
+    same command gives the same table."""
     refuse_policy(policy, base_url, api_key_env, option)
+    refuse(role not in ("injector", "solver"), "--role", "is injector or solver")
     from selfplay.commands.evaluate import EvalOrder, run_eval
     from selfplay.commands.solve import SolveOrder
     from selfplay.report.evaluation import evaluation_page
@@ -48,5 +58,6 @@ def evaluate(
     )  # fmt: skip
     with resumable(), LiveWatcher() as watcher:
         backend = None if stored else opened(sandbox, image, runtime)
-        found = run_eval(EvalOrder(solve, stored, against), backend, watcher)
+        wanted = EvalOrder(solve, stored, against, cast("Role", role))
+        found = run_eval(wanted, backend, watcher)
     print_either(as_json, found.to_json(), lambda: evaluation_page(found))

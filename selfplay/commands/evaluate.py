@@ -1,29 +1,38 @@
-"""From a run to how good a policy is at its bugs: what `selfplay eval` does, on values."""
+"""From a run to how good a policy is at its bugs, or how good its injector is: what `selfplay eval` does, on values."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from selfplay.commands.solve import SolveOrder, SolveWatcher, run_solve
 from selfplay.curriculum.evaluation import Evaluation, evaluate
+from selfplay.curriculum.injector_evaluation import InjectorEvaluation, evaluate_injector
+from selfplay.rl.credit import Role
 from selfplay.sandbox import Backend
 
 
 @dataclass(frozen=True)
 class EvalOrder:
     """What the user asked for. `solve`: the attempts to evaluate, and how missing ones are made. `stored`: make none.
-    `against`: the name that another policy's attempts are filed under."""
+    `role`: who is evaluated, the solver or the injector whose bugs it attempts. `against`: for a solver the name that
+    another policy's attempts are filed under, for an injector the folder of another run."""
 
     solve: SolveOrder
     stored: bool = False
     against: str | None = None
+    role: Role = "solver"
 
 
-def run_eval(order: EvalOrder, backend: Backend | None, watcher: SolveWatcher) -> Evaluation:
+def run_eval(order: EvalOrder, backend: Backend | None, watcher: SolveWatcher) -> Evaluation | InjectorEvaluation:
     """Make the missing attempts, unless only stored ones are wanted, and evaluate. Needs a `backend` to make any.
 
-    Raises what `run_solve` and `evaluate` raise."""
+    Raises what `run_solve` and the evaluation of that role raise."""
     solve = order.solve
     if not order.stored:
         if backend is None:
             raise ValueError("attempts are made in a backend")
         run_solve(solve, backend, watcher)
-    return evaluate(solve.run, solve.name or solve.policy, solve.attempts, order.against)
+    solver = solve.name or solve.policy
+    if order.role == "injector":
+        other = Path(order.against) if order.against else None
+        return evaluate_injector(solve.run, solver, solve.attempts, other)
+    return evaluate(solve.run, solver, solve.attempts, order.against)

@@ -5,15 +5,14 @@ makes the same update again.
 """
 
 import json
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.credit import CreditOrder, credited_runs, damages
+from selfplay.commands.results import finished, whole_folder
 from selfplay.learning.crediting import Credited
 from selfplay.learning.errors import LearningError
 from selfplay.learning.summary import refuse_nothing
@@ -21,6 +20,7 @@ from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.rl.credit_table import CREDIT_COLUMNS, credit_row
 
 SUMMARY = "learn.json"
+AGAIN = "The same command makes the update again."
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,10 @@ def learn(order: LearnOrder, watcher: Watcher) -> dict[str, Any]:
     """Make the update, write the model, and return the summary. An update that was made already is not made again.
 
     Raises `SelfplayError` for what the user can mend."""
-    finished = _finished(order)
-    if finished is not None:
+    done = _finished(order)
+    if done is not None:
         watcher.say(f"{order.out} holds the result of this update already")
-        return finished
+        return done
     for module in ("torch", "transformers", "safetensors"):
         imported(module, "train")
     chat = ChatFormat(load_tokenizer(order.model))
@@ -63,7 +63,7 @@ def learn(order: LearnOrder, watcher: Watcher) -> dict[str, Any]:
     refuse_nothing(rollouts)
     from selfplay.commands.learn_update import updated
 
-    with _whole(order.out) as made:
+    with whole_folder(order.out, LearningError, AGAIN) as made:
         figures = updated(order, rollouts, made, watcher)
         summary = {"settings": _settings(order), **figures, "table": _table(rollouts)}
         (made / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n")
@@ -83,27 +83,6 @@ def vocabulary_of(model: str) -> int:
         raise LearningError(f"{model} is no model: {str(error)[:300]}", "Name a folder with a config.json.") from error
 
 
-@contextmanager
-def _whole(out: Path) -> Iterator[Path]:
-    """A folder to write to, which gets the name `out` when the block is left without an error, and is removed with one.
-    Raises `LearningError` when the disk is full."""
-    made = out.with_name(f".{out.name}.new")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(made, ignore_errors=True)  # of a kill
-        made.mkdir()
-        yield made
-        made.replace(out)
-    except OSError as error:
-        free = shutil.disk_usage(out.parent).free / 1e9
-        raise LearningError(
-            f"{out} cannot be written: {error.strerror or error}",
-            f"Is the disk full? {free:.1f} GB are free. The same command makes the update again.",
-        ) from error
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
 def _table(rollouts: Sequence[Credited]) -> list[dict[str, str]]:
     return [dict(zip(CREDIT_COLUMNS, credit_row(one.credit), strict=True)) for one in rollouts]
 
@@ -116,21 +95,7 @@ def _settings(order: LearnOrder) -> dict[str, Any]:
 
 def _finished(order: LearnOrder) -> dict[str, Any] | None:
     """The summary of this very update, if it was made. Raises `LearningError` where `out` holds anything else."""
-    path = order.out / SUMMARY
-    if not path.is_file():
-        if order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
-            raise LearningError(f"{order.out} exists and is not the result of an update", "Give another --out.")
-        return None
-    try:
-        summary: dict[str, Any] = json.loads(path.read_text())
-        theirs = summary["settings"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise LearningError(f"{path} is damaged: {error}", "Give another --out.") from error
-    ours = _settings(order)
-    for name in ours:
-        if theirs.get(name) != ours[name]:
-            raise LearningError(
-                f"{order.out} holds the result of another update, with {name} {theirs.get(name)}, not {ours[name]}",
-                "Give another --out.",
-            )
-    return summary
+    found = finished(order.out / SUMMARY, _settings(order), "update", LearningError)
+    if found is None and order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
+        raise LearningError(f"{order.out} exists and is not the result of an update", "Give another --out.")
+    return found

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-
 from selfplay.commands.learn import LearnOrder, Watcher
 from selfplay.learning.crediting import Credited
 from selfplay.learning.update import model_options, step_options, update
@@ -26,8 +24,5 @@ def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watch
     watcher.expect(None, "updating")
     done = update(trainer, rollouts, recipe)
     watcher.say(f"writing {order.out}")
-    try:
-        write_model(trainer.scorer, folder, Path(order.model), written_dtype(order.model, "fp32"))
-    except SafetensorError as error:
-        raise OSError(str(error)) from error
+    write_model(trainer.scorer, folder, Path(order.model), written_dtype(order.model, "fp32"))
     return {**done.to_json(), "seconds": round(time.monotonic() - started, 1)}

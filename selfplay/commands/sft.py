@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
+from selfplay.commands.results import finished
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.sft.lessons import Role
@@ -66,10 +67,10 @@ def sft(order: SftOrder, watcher: Watcher) -> dict[str, Any]:
     """Train, write the model, and return the summary. A run that is over already is not done again.
 
     Raises `SelfplayError` for what the user can mend."""
-    finished = _finished(order)
-    if finished is not None:
+    done = finished(order.out / SUMMARY, _settings(order), "run", TrainError)
+    if done is not None:
         watcher.say(f"{order.out} holds the result of this run already")
-        return finished
+        return done
     for module in ("torch", "transformers", "safetensors", *(["peft"] if order.lora else [])):
         imported(module, "train")
     watcher.say("reading lessons")
@@ -156,19 +157,3 @@ def _settings(order: SftOrder) -> dict[str, Any]:
         for name, value in asdict(order).items()
         if name not in left_out
     }
-
-
-def _finished(order: SftOrder) -> dict[str, Any] | None:
-    """The summary of this very run, if it is over. Raises `TrainError` for the result of another one."""
-    path = order.out / SUMMARY
-    if not path.is_file():
-        return None
-    summary: dict[str, Any] = json.loads(path.read_text())
-    theirs, ours = summary.get("settings", {}), json.loads(json.dumps(_settings(order)))
-    for name in ours:
-        if theirs.get(name) != ours[name]:
-            raise TrainError(
-                f"{order.out} holds the result of another run, with {name} {theirs.get(name)}, not {ours[name]}",
-                "Give another --out.",
-            )
-    return summary

@@ -6,7 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from selfplay.commands.results import written
 from selfplay.commands.sft import CHECKPOINTS, SftOrder, Watcher
+from selfplay.train.errors import TrainError
 from selfplay.train.lora import LoraOptions
 from selfplay.train.model import ModelOptions, load_scorer, write_model, written_dtype
 from selfplay.train.packing import Example
@@ -41,7 +43,8 @@ def train(
 
     tuned = tune(trainer, training, held_out, options, folder, kind, report)
     watcher.say(f"writing {order.out}")
-    write_model(scorer, order.out, Path(order.model), written_dtype(order.model, order.precision))
+    with written(order.out, TrainError, "The same command goes on from its last checkpoint."):
+        write_model(scorer, order.out, Path(order.model), written_dtype(order.model, order.precision))
     forget(folder)
     stopped = "early" if len(tuned.epochs) < order.epochs else "after all epochs"
     return {

@@ -8,6 +8,7 @@ from typing import Any
 from selfplay.agent.trajectory import Trajectory, save
 from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeFigures, EpisodeRecord
 from selfplay.curriculum.attempts import attempt_trajectory
+from selfplay.curriculum.crediting import ENDING, injection_name
 from selfplay.repository import Prepared, write_original
 from selfplay.rollout.rollout import FORMAT, InjectorRollout, SolverKey, SolverOutcome, SolverRollout
 from selfplay.sandbox import Backend
@@ -20,7 +21,7 @@ LEFT_TO_THE_POOL = ("artifact", "bug", "diff")
 def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
     """Store an injector rollout; it replaces what the pool holds for that episode."""
     task, outcome = rollout.task, rollout.outcome
-    name = f"{task.number:06d}{pool.episodes.suffix(task.repository)}-injector.jsonl.zst"
+    name = injection_name(task.number, pool.episodes.suffix(task.repository)) + ENDING
     _save(rollout, pool.folder / "trajectories" / name)
     record = EpisodeRecord(
         number=task.number,

@@ -17,7 +17,7 @@ from selfplay.commands.injections import stored_injections
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ready import ready_bugs
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
-from selfplay.curriculum import Attempt, Curriculum
+from selfplay.curriculum import Attempt, Curriculum, crediting
 from selfplay.curriculum.lost import attempt_name
 from selfplay.learning.crediting import Credited, credited
 from selfplay.learning.stored import played_in
@@ -171,8 +171,8 @@ class Training:
     async def _credited(self, plan: Planned) -> list[Credited]:
         """The credit of the step's episodes, for the present weights."""
         suffix = self.pool.episodes.suffix(self.config.source)
-        names = {f"{number:06d}{suffix}-injector" for number in plan.injections}
-        names |= {f"{bug} {number}" for bug, number in plan.attempts or ()}
+        names = {crediting.injection_name(number, suffix) for number in plan.injections}
+        names |= {crediting.attempt_name(bug, number) for bug, number in plan.attempts or ()}
         played = await asyncio.to_thread(played_in, self.pool.folder, TRAINING, "refuse", self.chat, names)
         played.sort(key=lambda one: (one.episode.role, one.episode.name))  # not as they came: one batch, one gradient
         planned = self.config.solver.attempts

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-
+from selfplay.commands.results import whole_folder
 from selfplay.learning.crediting import Credited
 from selfplay.learning.errors import NothingToLearn
 from selfplay.learning.summary import rollout_figures
@@ -53,24 +52,13 @@ class Learner:
         removed. Raises `TrainingError` when it cannot be written."""
         if not self.version:
             return None
-        place = self.out / "weights"
-        target, made = place / f"{self.version:06d}", place / ".new"
-        try:
-            if not target.is_dir():
-                shutil.rmtree(made, ignore_errors=True)  # of a kill
-                made.mkdir(parents=True)
+        target = self.out / "weights" / f"{self.version:06d}"
+        if not target.is_dir():
+            with whole_folder(target, TrainingError, "The same command resumes.") as made:
                 dtype = written_dtype(self.config.model, "fp32")
                 write_model(self._trainer.scorer, made, Path(self.config.model), dtype)
-                made.rename(target)
-            for old in place.iterdir():
-                if old != target:
-                    shutil.rmtree(old)
-        except (OSError, SafetensorError) as error:
-            shutil.rmtree(made, ignore_errors=True)
-            free = shutil.disk_usage(self.out).free / 1e9
-            raise TrainingError(
-                f"the weights cannot be written to {place}: {error}",
-                f"Is the disk full? {free:.1f} GB are free. The same command resumes.",
-            ) from error
+        for old in target.parent.iterdir():
+            if old != target:
+                shutil.rmtree(old)
         self.weights = target
         return target

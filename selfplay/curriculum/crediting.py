@@ -15,6 +15,8 @@ from selfplay.oracle.grades import WEAK
 from selfplay.rl.credit import Episode, Outcome
 from selfplay.words import listed
 
+ENDING = ".jsonl.zst"
+"""Of a trajectory's file."""
 OUTAGES = ("policy_error", "sandbox_lost", "unplayed")
 """How an episode ends that says nothing of its policy."""
 ERRORS = ("error", "cannot-be-graded", "sandbox-lost", "unplayed", "suspect")
@@ -31,20 +33,35 @@ INJECTIONS: Mapping[str, Outcome] = {
 @dataclass(frozen=True)
 class StoredEpisode:
     """An episode of a run. `episode.tokens`: what its usage says the policy sampled. `trajectory`: its file in
-    `trajectories/`. Of an injection: `check`, the one that its artifact failed, and `alike`, which bugs share that
-    change the same files in as many lines and fail as many tests."""
+    `trajectories/`. `finish`: why it ended; `status`: what came of it, of an attempt the grade's reason. Of an
+    injection: `check`, the one that its artifact failed, and `alike`, which bugs share that change the same files in as
+    many lines and fail as many tests."""
 
     episode: Episode
     trajectory: str
     finish: str
+    status: str
     check: str = ""
     alike: str = ""
 
 
-def episodes_of(run: Path, policy: str | None = None, weak: Weak = "refuse") -> list[StoredEpisode]:
+def injection_name(number: int, suffix: str = "") -> str:
+    """The name of an injector episode, by which its file is called too. `suffix`: its repository's
+    (`Episodes.suffix`)."""
+    return f"{number:06d}{suffix}-injector"
+
+
+def attempt_name(bug: str, number: int) -> str:
+    """The name of an attempt among those of one policy."""
+    return f"{bug} {number}"
+
+
+def episodes_of(
+    run: Path, policy: str | None = None, weak: Weak = "refuse", below: int | None = None
+) -> list[StoredEpisode]:
     """The injections of a run, and the attempts of `policy` at its bugs: of the policy that planted them if not given.
     An attempt that passed every layer, but is only weakly assured, is rewarded as resolved if `weak` is `count`; else
-    it waits for a person's judgement.
+    it waits for a person's judgement. `below`: only attempts with smaller numbers; all if None.
 
     Raises `CurriculumError` where there is no run, or it holds attempts of other policies alone."""
     with read_pool(run) as pool:
@@ -57,7 +74,8 @@ def episodes_of(run: Path, policy: str | None = None, weak: Weak = "refuse") -> 
     if known and solver not in known:
         raise CurriculumError(f"the run holds no attempt of {solver}", f"Name one with --policy: {listed(known)}.")
     injections = sorted(_injections(records), key=lambda one: (one.episode.group, one.episode.name))
-    return [*injections, *_attempts((one for one in attempts if one.policy == solver), orders, weak)]
+    wanted = (one for one in attempts if one.policy == solver and (below is None or one.number < below))
+    return [*injections, *_attempts(wanted, orders, weak)]
 
 
 def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
@@ -70,9 +88,11 @@ def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
             one.bug.id if one.bug else "",
             tokens=_tokens(one.figures),
             lost=lost,
-            name=one.trajectory.removesuffix(".jsonl.zst") or f"{one.number:06d}-injector",
+            name=one.trajectory.removesuffix(ENDING) or injection_name(one.number),
         )
-        yield StoredEpisode(episode, one.trajectory, one.figures.finish, one.failed_check or "", _alike(one))
+        yield StoredEpisode(
+            episode, one.trajectory, one.figures.finish, one.status, one.failed_check or "", _alike(one)
+        )
 
 
 def _alike(record: EpisodeRecord) -> str:
@@ -93,9 +113,9 @@ def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak
             order=orders.get(one.bug, 1),
             tokens=_tokens(one.figures),
             lost=lost,
-            name=f"{one.bug} {one.number}",
+            name=attempt_name(one.bug, one.number),
         )
-        yield StoredEpisode(episode, one.trajectory, one.figures.finish)
+        yield StoredEpisode(episode, one.trajectory, one.figures.finish, one.reason)
 
 
 def _tokens(figures: PlayFigures) -> int:

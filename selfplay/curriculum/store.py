@@ -20,6 +20,8 @@ from selfplay.curriculum.records import DAMAGED, CurriculumError
 from selfplay.words import difference
 
 T = TypeVar("T")
+BEFORE: Mapping[str, Any] = {"group": 1}
+"""Settings that were not there from the beginning: what runs did that do not record them."""
 
 
 class Curriculum:
@@ -58,10 +60,11 @@ class Curriculum:
         """Record the settings that fix a run's bugs, or check that they equal the recorded ones.
 
         They bind once an episode is stored: before that a mistyped source or a missing `--test` may be corrected.
-        Raises `CurriculumError` naming the first difference.
+        What an earlier version did not record had the value of `BEFORE`. Raises `CurriculumError` naming the first
+        difference.
         """
         hint = "Resume with the same settings, or give another --out."
-        self._settle(settings, self.settings() if self.episodes.any_stored() else {}, hint)
+        self._settle(settings, {**BEFORE, **self.settings()} if self.episodes.any_stored() else {}, hint)
 
     def settle_attempts(self, name: str, settings: Mapping[str, Any]) -> None:
         """As `settle`, for the settings that fix the attempts filed under `name`: they bind once an attempt is stored.

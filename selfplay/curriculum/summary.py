@@ -110,7 +110,7 @@ def _quality(pool: Curriculum, submitted: list[EpisodeRecord]) -> dict[str, Any]
     audited = pool.attempts.audited()
     tests = sum(len(bug.fail_to_pass) + len(bug.pass_to_pass) + len(bug.flaky) for bug in bugs)
     return {
-        **shape(_diffs(pool, bugs), lambda path: _original(pool, path)),
+        **diversity(pool),
         "hidden_share": spread([round(len(bug.hidden) / len(bug.fail_to_pass), 4) for bug in bugs]),
         "duplicate_rate": share(sum(e.status == "duplicate" for e in submitted), len(submitted)),
         "fail_to_pass": spread([len(bug.fail_to_pass) for bug in bugs]),
@@ -124,6 +124,11 @@ def _quality(pool: Curriculum, submitted: list[EpisodeRecord]) -> dict[str, Any]
             "statuses": dict(Counter(promotion.status.partition(":")[0] for promotion in pool.attempts.promotions())),
         },
     }
+
+
+def diversity(pool: Curriculum) -> dict[str, Any]:
+    """Size, similarity and spread of the first-order bugs (`quality.shape`)."""
+    return shape(_diffs(pool, pool.episodes.bugs()), lambda path: _original(pool, path))
 
 
 def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:

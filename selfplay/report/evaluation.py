@@ -1,16 +1,63 @@
-"""The page of an evaluation: a table of pass@k, and lines about its cost and its comparison."""
+"""The page of an evaluation: a table of pass@k, or of how injections ended, and lines about cost and comparison."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
 from selfplay.curriculum.evaluation import Cost, Evaluation, Row
+from selfplay.curriculum.injector_evaluation import InjectorEvaluation
 from selfplay.report.tables import safe, short
 from selfplay.rl.estimates import LEVEL, Estimate
 from selfplay.words import count, listed, tally
 
 
-def evaluation_page(found: Evaluation) -> RenderableType:
+def evaluation_page(found: Evaluation | InjectorEvaluation) -> RenderableType:
     """What `selfplay eval` shows."""
+    return injector_page(found) if isinstance(found, InjectorEvaluation) else solver_page(found)
+
+
+def injector_page(found: InjectorEvaluation) -> RenderableType:
+    """How the injections of a run ended, and what they earned against a solver."""
+    table = Table(title="injections", title_justify="left", header_style="bold")
+    for name in ("ended", "episodes", "share"):
+        table.add_column(name, justify="left" if name == "ended" else "right")
+    for end, one in found.ends.items():
+        table.add_row(safe(end), str(one.episodes), _estimate(one.share))
+    rewarded = found.episodes - sum(found.unrewarded.values())
+    told = [f"without one: {tally(found.unrewarded)}"] if found.unrewarded else []
+    told += [f"lost by the machine: {found.lost}"] if found.lost else []
+    reward = "none" if found.reward is None else _number(found.reward)
+    lines = [
+        f"in brackets: {LEVEL:.0%} intervals, from {count(found.groups, 'prompt')} resampled",
+        f"solver: {short(found.solver)}, {count(found.attempts, 'attempt')} at each bug",
+        "; ".join([f"mean reward {reward} of {rewarded} of {count(found.episodes, 'episode')}", *told]),
+        f"bugs: {_diversity(found.diversity)}",
+    ]
+    if (other := found.against) is not None:
+        reward = "none in common" if other.reward is None else _number(other.reward)
+        lines.append(
+            f"against {short(other.run)}, the same {count(other.groups, 'prompt')}: difference of the valid share "
+            f"{_estimate(other.valid, signed=True)}, of the reward {reward}"
+        )
+        lines.append(f"its bugs: {_diversity(other.diversity)}")
+    return Group(table, *(safe(line) for line in lines))
+
+
+def _diversity(found: Mapping[str, Any]) -> str:
+    near, files, functions = (found[name] for name in ("near_duplicate_rate", "entropy_files", "entropy_functions"))
+    alike = "none" if near is None else f"{near:.1%}"
+    return f"near-duplicates {alike}, entropy over files {files['bits']} bits, over functions {functions['bits']} bits"
+
+
+def _number(found: Estimate) -> str:
+    interval = "" if found.low is None else f" ({found.low:+.3f} to {found.high:+.3f})"
+    return f"{found.mean:+.3f}{interval}"
+
+
+def solver_page(found: Evaluation) -> RenderableType:
+    """A policy's attempts at the bugs of a run."""
     lines = [
         f"in brackets: {LEVEL:.0%} intervals, from resampled bugs",
         f"attempts ended: {tally(found.reasons)}",

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import torch
 import torch.distributed as dist
+from safetensors import SafetensorError
 from torch import Tensor, nn
 from torch.autograd.graph import save_on_cpu
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
@@ -201,14 +202,18 @@ def adapter(scorer: Scorer) -> dict[str, Tensor]:
 
 def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.dtype = torch.bfloat16) -> None:
     """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens; adapters once more in
-    `adapter/`. The settings come last, so that a folder in which a kill left half of the model is not taken for one."""
-    made = folder / ".new-model"
-    save_model(scorer, made, dtype)
+    `adapter/`. The settings come last, so that a folder in which a kill left half of the model is not taken for one.
+    Raises `OSError` when it cannot be written."""
+    made, first = folder / ".new-model", not (dist.is_initialized() and dist.get_rank())
     adapters = adapter(scorer)
-    if not (dist.is_initialized() and dist.get_rank()):
-        AutoTokenizer.from_pretrained(source).save_pretrained(made)
-        if scorer.options.lora is not None:
+    try:
+        save_model(scorer, made, dtype)
+        if first and scorer.options.lora is not None:
             lora.save_adapter(adapters, scorer.options.lora, folder / ADAPTER, str(source))
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
+    if first:
+        AutoTokenizer.from_pretrained(source).save_pretrained(made)
         for path in sorted(made.iterdir(), key=lambda path: path.name == "config.json"):
             path.replace(folder / path.name)
         made.rmdir()

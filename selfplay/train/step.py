@@ -180,14 +180,17 @@ class Trainer:
         return norm
 
     def _refusal(self, loss: float, norm: float, examples: Sequence[Example]) -> StepRefused:
-        path = self.options.refused / f"step-{self.steps + 1}.json"
+        path, kept = self.options.refused / f"step-{self.steps + 1}.json", "The batch is in"
         if not (dist.is_initialized() and dist.get_rank()):
             plain = [{**asdict(e), "ids": list(e.ids), "mask": list(e.mask)} for e in examples]
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps({"loss": loss, "gradient": norm, "examples": plain}, default=list))
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(json.dumps({"loss": loss, "gradient": norm, "examples": plain}, default=list))
+            except OSError as error:
+                kept = f"The batch is lost ({error.strerror}): it could not be written to"
         return StepRefused(
             f"step {self.steps + 1} was not taken: its loss is {loss}, the norm of its gradient {norm}",
-            f"The weights are as before. The batch is in {path}.",
+            f"The weights are as before. {kept} {path}.",
         )
 
 

@@ -17,6 +17,22 @@ def test_stored_attempts_as_a_table_and_as_json(selfplay: Command, attempted: Pa
     assert found == selfplay(*asked, "--json").json
 
 
+def test_the_injector_of_a_run_as_a_table_and_as_json(selfplay: Command, attempted: Path) -> None:
+    """Of its four bugs one was attempted, and solved by 1 of 3 attempts: 1 - 1.8/3 = 0.4."""
+    asked = ("eval", attempted, "--role", "injector", "--policy", "searcher", "--stored", "--attempts", 3)
+    page = selfplay(*asked, "--against", attempted)
+    assert page.code == 0, page.err
+    assert "solver: searcher, 3 attempts at each bug" in page.out
+    assert "mean reward +0.400 of 1 of 4 episodes; without one: 3 never attempted" in page.out
+    assert "the same 4 prompts: difference of the valid share +0.0% (+0.0% to +0.0%), of the reward +0.000" in page.out
+    found = selfplay(*asked, "--json").json
+    assert found["reward"]["mean"] == pytest.approx(0.4) and found["ends"]["valid"]["episodes"] == 4
+    assert found["unrewarded"] == {"never attempted": 3}
+    assert found == selfplay(*asked, "--json").json
+    strange = selfplay(*asked[:3], "reviewer")
+    assert strange.code == 2 and "--role" in strange.err and "is injector or solver" in strange.err
+
+
 def test_a_name_without_attempts_exits_2_and_says_whose_there_are(selfplay: Command, attempted: Path) -> None:
     done = selfplay("eval", attempted, "--policy", "nobody", "--stored")
     assert done.code == 2 and "no attempt of nobody" in done.err and "attempts of gold, searcher" in done.err

@@ -95,6 +95,8 @@ def test_other_settings_are_refused(selfplay: Command, finished: tuple[Path, Don
     shutil.copytree(finished[0], out)
     done = selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 4)
     assert done.code == 2 and f"selfplay: {out} was made with seed = 3, not 4" in done.err
+    done = selfplay("curriculum", shop, "--out", out, "--bugs", 5, "--seed", 3, "--group", 2)
+    assert done.code == 2 and f"selfplay: {out} was made with group = 1, not 2" in done.err
 
 
 @pytest.mark.slow

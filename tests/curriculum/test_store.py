@@ -234,6 +234,16 @@ def test_settings_bind_once_an_episode_is_stored(tmp_path: Path) -> None:
         assert "Resume with the same settings, or give another --out." in caught.value.hint
 
 
+def test_a_run_of_a_version_without_groups_goes_on_without_them(tmp_path: Path) -> None:
+    """It recorded no `group`: each of its injector episodes had a prompt of its own."""
+    with open_curriculum(tmp_path) as pool:
+        pool.settle({"source": "s"})
+        pool.episodes.stage(result(0))
+        with pytest.raises(CurriculumError, match=f"{tmp_path} was made with group = 1, not 4"):
+            pool.settle({"source": "s", "group": 4})
+        pool.settle({"source": "s", "group": 1})
+
+
 def test_attempts_of_an_earlier_version_are_those_of_the_policy_they_are_named_by(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         pool.attempts.add(Attempt("bug", "scripted", 0, False, "empty", "", ""))

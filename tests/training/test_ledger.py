@@ -32,7 +32,7 @@ def test_settings_bind(tmp_path: Path) -> None:
 
 
 def test_a_strangers_ledger(tmp_path: Path) -> None:
-    """Tables, triggers and views that are none of ours; a link; a later version; no database at all."""
+    """A trigger that is not ours, a database of a later version, a file that is not a database, a link."""
     with open_ledger(tmp_path) as ledger:
         ledger.begin(0, 0, [1])
     path = tmp_path / NAME

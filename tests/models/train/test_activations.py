@@ -1,4 +1,4 @@
-"""What is kept of a layer, counted: attention and its products once, the MLP's products and the rest twice."""
+"""What is kept of a layer, counted: attention is computed once, the products and the rest twice."""
 
 import subprocess
 import sys
@@ -36,18 +36,21 @@ def calls(options: ModelOptions) -> Counter[tuple[str, int]]:
 
 
 @pytest.mark.parametrize(
-    ("options", "attention", "gates"),
+    ("options", "attention", "gates", "keys"),
     [
-        (replace(FP32, checkpointing=False), 2, 8),
-        (FP32, 2, 12),
-        (replace(FP32, keep_attention=False), 4, 12),
+        (replace(FP32, checkpointing=False), 2, 8, 4),
+        (FP32, 2, 12, 8),
+        (replace(FP32, keep_attention=False), 4, 12, 8),
     ],
 )
-def test_attention_is_computed_once_where_it_is_kept(options: ModelOptions, attention: int, gates: int) -> None:
-    """Two layers, each with one attention and two products of width 64 forward, gate and up, which are what is computed
-    again; backward has two more of that width: the gradients of down's input and of its weight."""
+def test_attention_is_computed_once_where_it_is_kept(
+    options: ModelOptions, attention: int, gates: int, keys: int
+) -> None:
+    """Two layers, each with one attention, two products of width 64 forward (gate and up) and two of width 16 (keys and
+    values). What is computed again is counted twice. Backward has two more of width 64, the gradients of down's input
+    and of its weight, and none of width 16."""
     found = calls(options)
-    assert (found[ATTENTION, 0], found["aten::mm", 64]) == (attention, gates)
+    assert (found[ATTENTION, 0], found["aten::mm", 64], found["aten::mm", 16]) == (attention, gates, keys)
 
 
 def test_freed_memory_goes_back() -> None:

@@ -9,7 +9,7 @@ import torch.distributed.checkpoint as dcp
 from safetensors.torch import load_file
 from tiny_models import tiny_llama, uneven
 from torch import Tensor
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
 
 from selfplay.train import checkpoint, lora
 from selfplay.train.errors import TrainError
@@ -126,6 +126,14 @@ def test_a_model_without_the_named_modules_is_refused_with_the_names_it_has() ->
         assert error.value.hint == f"Its linear modules are named {names}."
     with pytest.raises(TrainError, match="the rank of LoRA is at least 1, not 0"):
         scorer_of(tiny_llama(), replace(RANK_4, lora=LoraOptions(0)))
+
+
+def test_a_model_without_any_linear_module_is_refused() -> None:
+    """GPT-2 calls its own kind of module; its head, which is a linear one, has no adapter."""
+    model = GPT2LMHeadModel(GPT2Config(vocab_size=97, n_embd=8, n_layer=1, n_head=1, n_positions=32)).float()
+    with pytest.raises(TrainError, match="GPT2LMHeadModel has no linear module named q_proj, k_proj") as error:
+        scorer_of(model, RANK_4)
+    assert error.value.hint == "It has no linear module at all."
 
 
 def test_files_of_a_saved_adapter_are_named_as_peft_names_them(tmp_path: Path) -> None:

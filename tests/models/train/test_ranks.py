@@ -17,14 +17,14 @@ from selfplay.train.model import save_model
 PROGRAM = Path(train_ranks.__file__)
 
 
-def ranks(folder: Path, world: int, *more: object) -> Mapping[str, torch.Tensor]:
+def ranks(folder: Path, world: int, kind: str, *more: object) -> Mapping[str, torch.Tensor]:
     """The weights that `world` ranks end with."""
     folder.mkdir()
     paths = [str(PROGRAM.parent), str(PROGRAM.parent.parent), os.environ.get("PYTHONPATH", "")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    argv = [sys.executable, str(PROGRAM)]
+    argv, what = [sys.executable, str(PROGRAM)], [str(folder), kind, *map(str, more)]
     started = [
-        subprocess.Popen([*argv, str(rank), str(world), str(folder), *map(str, more)], env=env, stderr=subprocess.PIPE)
+        subprocess.Popen([*argv, str(rank), str(world), *what], env=env, stderr=subprocess.PIPE)
         for rank in range(world)
     ]
     ended = [(process.communicate(timeout=280)[1], process.returncode) for process in started]
@@ -38,27 +38,22 @@ def close(found: Mapping[str, torch.Tensor], wanted: Mapping[str, torch.Tensor])
         torch.testing.assert_close(found[name], values, atol=1e-5, rtol=1e-5, msg=name)
 
 
-@pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def alone(folder: Path, kind: str) -> Mapping[str, torch.Tensor]:
     """The run on one process, without `torch.distributed`."""
-    folder = tmp_path_factory.mktemp("one")
-    learner = train_ranks.trainer(folder)
+    learner = train_ranks.trainer(folder, kind)
     train_ranks.run(learner, folder)
     save_model(learner.scorer, folder / "model", dtype=torch.float32)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def wanted(one: Path) -> Mapping[str, torch.Tensor]:
-    return load_file(one / "model" / "model.safetensors")
+    return load_file(folder / "model" / "model.safetensors")
 
 
 @pytest.mark.slow
-def test_two_ranks_train_as_one_and_one_goes_on_where_they_stopped(
-    tmp_path: Path, wanted: Mapping[str, torch.Tensor]
-) -> None:
-    close(ranks(tmp_path / "two", 2), wanted)
-    learner = train_ranks.trainer(tmp_path, train_ranks.tiny_llama(seed=5, layers=3))  # other weights, all replaced
+@pytest.mark.parametrize("kind", ["full", "lora"])
+def test_two_ranks_train_as_one_and_one_goes_on_where_they_stopped(tmp_path: Path, kind: str) -> None:
+    wanted = alone(tmp_path / "one", kind)
+    close(ranks(tmp_path / "two", 2, kind), wanted)
+    # Full: other weights, which are all replaced. LoRA: a checkpoint holds the adapters alone.
+    begun = train_ranks.tiny_llama(seed=5 if kind == "full" else 0, layers=3)
+    learner = train_ranks.trainer(tmp_path, kind, begun)
     assert checkpoint.resume(learner, tmp_path / "two" / "checkpoints") == {"batch": 2}
     train_ranks.run(learner, tmp_path)
     save_model(learner.scorer, tmp_path / "model", dtype=torch.float32)
@@ -66,5 +61,7 @@ def test_two_ranks_train_as_one_and_one_goes_on_where_they_stopped(
 
 
 @pytest.mark.slow
-def test_two_ranks_go_on_where_one_stopped(tmp_path: Path, one: Path, wanted: Mapping[str, torch.Tensor]) -> None:
-    close(ranks(tmp_path / "two", 2, one / "checkpoints"), wanted)
+@pytest.mark.parametrize("kind", ["full", "lora"])
+def test_two_ranks_go_on_where_one_stopped(tmp_path: Path, kind: str) -> None:
+    wanted = alone(tmp_path / "one", kind)
+    close(ranks(tmp_path / "two", 2, kind, tmp_path / "one" / "checkpoints"), wanted)

@@ -1,5 +1,6 @@
 """`selfplay sft` as a user runs it, on lessons of a real run with a real model; and what it refuses."""
 
+import errno
 import json
 import os
 import subprocess
@@ -10,13 +11,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
+from models.learning.conftest import tiny_folder
 from safetensors.torch import load_file
 
 from selfplay.commands import sft as command
+from selfplay.commands import sft_training
 from selfplay.commands.sft import SftOrder, sft, split
 from selfplay.sft.sequences import Lecture
 from selfplay.train.errors import TrainError
 from selfplay.train.packing import Example
+from selfplay.train.step import Trainer
 
 SILENT = SimpleNamespace(say=lambda line: None, expect=lambda total, doing: None, done=lambda line: None)
 
@@ -66,14 +71,33 @@ def test_no_lesson_says_what_took_each(monkeypatch: pytest.MonkeyPatch, tmp_path
         sft(SftOrder((Path("run"),), str(smollm2), tmp_path / "out"), SILENT)
 
 
-@pytest.mark.slow
-def test_lessons_of_a_run_make_a_model_that_plays(shop: Path, smollm2: Path, tmp_path: Path) -> None:
-    run, out = tmp_path / "run", tmp_path / "out"
+@pytest.fixture(scope="module")
+def lessons(shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two bugs with a demonstration of each."""
+    run = tmp_path_factory.mktemp("lessons") / "run"
     assert selfplay("curriculum", shop, "--out", run, "--bugs", 2).returncode == 0
     assert selfplay("trajectories", "demonstrate", run).returncode == 0
+    return run
+
+
+@pytest.fixture(scope="module")
+def tiny(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_folder(tmp_path_factory.mktemp("models") / "tiny", smollm2, 49_152)
+
+
+def plays(run: Path, policy: str) -> None:
+    """A model attempts the bugs of the run, a few tokens at each."""
+    short = ("--option", "max_tokens=12", "--option", "calls=1", "--option", "context=4096")
+    played = selfplay("solve", run, "--attempts", 1, "--policy", policy, *short, "--json")
+    assert played.returncode == 0, played.stderr
+
+
+@pytest.mark.slow
+def test_lessons_of_a_run_make_a_model_that_plays(lessons: Path, smollm2: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
     how = ("--model", smollm2, "--out", out, "--epochs", 1, "--batch", 2, "--lr", 2e-5, "--warmup", 0, "--json")
     how = (*how, "--budget", 1280, "--too-long", "cut", "--held-out", 0.5)
-    done = selfplay("sft", run, *how)
+    done = selfplay("sft", lessons, *how)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     loss = summary["held_out_loss"]
@@ -84,10 +108,51 @@ def test_lessons_of_a_run_make_a_model_that_plays(shop: Path, smollm2: Path, tmp
     before, after = (load_file(folder / "model.safetensors") for folder in (smollm2, out))
     assert before.keys() == after.keys()
     assert {name: value.dtype for name, value in before.items()} == {n: v.dtype for n, v in after.items()}
-    again = selfplay("sft", run, *how)
+    again = selfplay("sft", lessons, *how)
     assert json.loads(again.stdout) == summary and "holds the result of this run already" in again.stderr
-    short = ("--option", "max_tokens=12", "--option", "calls=1", "--option", "context=4096")
-    played = selfplay("solve", run, "--attempts", 1, "--policy", f"transformers:{out}", *short, "--json")
-    assert played.returncode == 0, played.stderr
-    other = selfplay("sft", run, *how, "--seed", 1)
+    plays(lessons, f"transformers:{out}")
+    other = selfplay("sft", lessons, *how, "--seed", 1)
     assert other.returncode == 2 and "holds the result of another run, with seed 0, not 1" in other.stderr
+
+
+@pytest.mark.slow
+def test_adapters_learn_the_lessons_of_a_run_and_the_sum_plays(lessons: Path, tiny: Path, tmp_path: Path) -> None:
+    """OUT is the model with scale B A added to the weights that have adapters, and no other weight changed; the scale
+    is 2, alpha being twice the rank."""
+    out = tmp_path / "out"
+    how = ("--lora", 4, "--epochs", 2, "--lr", 1e-2, "--budget", 1280, "--too-long", "cut", "--held-out", 0.5)
+    done = selfplay("sft", lessons, "--model", tiny, "--out", out, *how, "--precision", "fp32", "--json")
+    assert done.returncode == 0, done.stderr
+    loss = json.loads(done.stdout)["held_out_loss"]
+    assert loss["after"] < loss["before"]
+    before, after = (load_file(folder / "model.safetensors") for folder in (tiny, out))
+    adapter = load_file(out / "adapter" / "adapter_model.safetensors")
+    sums = dict(before)
+    for name, down in adapter.items():
+        if "lora_A" in name:
+            stem = name.removeprefix("base_model.model.").removesuffix(".lora_A.weight")
+            sums[f"{stem}.weight"] = before[f"{stem}.weight"] + 2 * adapter[name.replace("lora_A", "lora_B")] @ down
+    assert after.keys() == sums.keys() and len(adapter) == 2 * 7 * 2  # A and B of seven modules in two layers
+    for name, value in sums.items():
+        torch.testing.assert_close(after[name], value, msg=name)
+    moved = {name for name in before if not torch.equal(before[name], after[name])}
+    assert moved == {name for name in before if "_proj" in name}
+    plays(lessons, f"transformers:{out}")
+
+
+@pytest.mark.slow
+def test_a_full_disk_keeps_the_checkpoint_from_which_the_command_goes_on(
+    lessons: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    out = tmp_path / "out"
+    order = SftOrder((lessons,), str(tiny), out, budget=1280, too_long="cut", held_out=0.5, epochs=1)
+    monkeypatch.setattr(sft_training, "write_model", full)
+    with pytest.raises(TrainError, match=rf"{out} cannot be written: No space left on device") as error:
+        sft(order, SILENT)
+    assert "The same command goes on from its last checkpoint." in error.value.hint
+    monkeypatch.undo()
+    monkeypatch.setattr(Trainer, "step", lambda *_: pytest.fail("it has learned all epochs already"))
+    assert sft(order, SILENT)["stopped"] == "after all epochs" and (out / "model.safetensors").is_file()

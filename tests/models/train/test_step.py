@@ -100,6 +100,16 @@ def test_what_is_not_a_number_is_refused_and_the_batch_kept(broken: str, tmp_pat
     assert math.isfinite(again.gradient) and trainer.steps == 2
 
 
+def test_a_refusal_is_said_also_where_its_batch_cannot_be_kept(tmp_path: Path) -> None:
+    """A file stands where the folder belongs."""
+    place = tmp_path / "refused"
+    place.touch()
+    trainer = learner(refused=place)
+    with pytest.raises(StepRefused, match="step 1 was not taken: its loss is nan") as refusal:
+        trainer.step(uneven(), lambda tokens: tokens.logprobs.sum() * math.nan, 20)
+    assert f"The batch is lost (File exists): it could not be written to {place}" in refusal.value.hint
+
+
 def test_a_loss_that_raises_leaves_nothing_behind() -> None:
     """It raises in the second of three rows; the next step is that of a trainer that never saw it."""
     trainer, fresh, rows = learner(budget=23), learner(budget=23), []
