@@ -6,6 +6,9 @@ DEMO := runs/demo
 
 MODELS := .venv-models/bin
 
+# Tests start hundreds of processes of Python: their bytecode is kept, also where the environment says not to.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: setup demo test test-fast test-core test-attacks test-sandboxes test-models models lint bench bench-models clean
 
 setup: .venv/.ready
