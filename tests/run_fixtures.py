@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import pytest
 import tiny_repository
 from bench_fixtures import backend
 from together import made_once, together
+
+from selfplay.curriculum.calibrations import CALIBRATION_FILE
 
 __all__ = ["backend", "together"]
 
@@ -116,6 +119,24 @@ def finished(selfplay: Command, shop: Path, together: Path) -> tuple[Path, Done]
         together / "finished",
         lambda out: selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 3, "--workers", 2, "--json"),
     )
+
+
+def with_calibrations(selfplay: Command, run: Path, folder: Path) -> Path:
+    """A copy of a run, with what its graders measured beside each bug and nothing else that grading leaves."""
+    graded = Path(shutil.copytree(run, folder.with_suffix(".graded")))
+    done = selfplay("solve", graded, "--policy", "gold", "--attempts", 1)
+    assert done.code == 0, done.err
+    shutil.copytree(run, folder)
+    for bug in (folder / "bugs").iterdir():
+        shutil.copy(graded / "bugs" / bug.name / CALIBRATION_FILE, bug)
+    shutil.rmtree(graded)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def calibrated(selfplay: Command, finished: tuple[Path, Done], together: Path) -> Path:
+    """The finished run with its calibrations, for tests that grade: copy it, never write to it."""
+    return made_once(together / "calibrated", lambda folder: with_calibrations(selfplay, finished[0], folder))
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 import tiny_repository
-from run_fixtures import Command, Done, done_once
+from run_fixtures import Command, Done, done_once, with_calibrations
+from together import made_once
 
 from selfplay import patches
 from selfplay.agent import EpisodeLimits
@@ -40,12 +41,12 @@ SUBMIT = Call("submit", {"folder": "/testbed"})
 
 @pytest.fixture(scope="session")
 def pair(selfplay: Command, shop: Path, together: Path) -> Path:
-    """A finished run of two bugs: copy it, never write to it."""
+    """A finished run of two bugs with their calibrations: copy it, never write to it."""
     out, done = done_once(
         together / "pair", lambda out: selfplay("curriculum", shop, "--out", out, "--bugs", 2, "--seed", 3)
     )
     assert done.code == 0, done.err
-    return out
+    return made_once(together / "pair-calibrated", lambda folder: with_calibrations(selfplay, out, folder))
 
 
 @pytest.fixture
