@@ -60,7 +60,7 @@ test-sandboxes: setup
 	$(BIN)/python -m pytest tests/sandbox
 
 test-models: models
-	OMP_NUM_THREADS=1 $(MODELS)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --timeout 600 tests/models
+	OMP_NUM_THREADS=1 $(MODELS)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --timeout 600 tests/models
 
 test-fast: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not attacks'

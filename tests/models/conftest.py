@@ -1,5 +1,5 @@
 """A real model, fetched as a user would: in process under vLLM, and behind vLLM's own server. Either starts for half a
-minute. Two workers share the files of tests, and those that use the same engine run on the same worker."""
+minute, once for the one file of tests that uses it: two workers share the files."""
 
 import fcntl
 import os
@@ -29,15 +29,6 @@ __all__ = ["backend", "together"]
 CONTEXT = 2048
 VLLM = VllmOptions(dtype="float32", context=CONTEXT, cache_gb=1, most_sequences=64, chunk=128)
 """Small pieces, so that ordinary prompts take several."""
-ENGINE = ("test_engine", "test_parity")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
-    for item in items:
-        if item.path.is_relative_to(here):
-            name = "engine" if item.path.stem in ENGINE else str(item.path.relative_to(here))
-            item.add_marker(pytest.mark.xdist_group(name))
 
 
 @pytest.fixture(scope="session")
@@ -91,7 +82,7 @@ def answering(server: Serving) -> Serving:
     pytest.fail(f"vLLM's server did not start:\n{server.log.read_text()[-3000:]}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def engine(smollm2: Path, loop: Runner) -> Iterator[VllmModel]:
     model = loop.run(VllmModel.open(str(smollm2), VLLM))
     yield model
