@@ -10,7 +10,7 @@ import pytest
 from models.conftest import VLLM
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.model import ModelError, Sampling
+from selfplay.agent.model import Message, ModelError, Sampling
 from selfplay.policies.vllm_engine import VllmModel
 from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
