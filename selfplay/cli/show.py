@@ -20,7 +20,8 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print what is shown as JSON.")] = False,
 ) -> None:
     """Show a bug: what was broken where, which tests see it, who solved it, both diffs. Of a run: its bugs and their
-    figures. Of a trajectory: every call and what it gave. Nothing is changed, and a run that goes on may be shown."""
+    figures, and the steps of its training. Of a trajectory: every call and what it gave. Nothing is changed, and a run
+    that goes on may be shown."""
     from selfplay.commands.look import look
     from selfplay.report.progress import LiveWatcher
 
@@ -40,4 +41,11 @@ def page_of(seen: "Seen", path: Path) -> "RenderableType":
         return episode_page(seen.trajectory)
     if isinstance(seen, SeenBug):
         return bug_page(seen.bug, seen.artifact, seen.attempt, seen.solved)
-    return run_page(seen.summary, path)
+    page = run_page(seen.summary, path)
+    if not seen.steps:
+        return page
+    from rich.console import Group
+
+    from selfplay.report.training import training_page
+
+    return Group(page, training_page(seen.steps))

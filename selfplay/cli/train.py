@@ -1,13 +1,18 @@
 """`selfplay train`: joint self-play training from a configuration."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from selfplay.cli.app import app, resumable
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
-from selfplay.cli.output import print_json, print_line
+from selfplay.cli.output import print_either, print_json, print_line
+
+if TYPE_CHECKING:
+    from selfplay.training.config import TrainConfig
+
+DOES_NOT_FIT = 1
 
 
 @app.command()
@@ -20,17 +25,37 @@ def train(
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures of every step as JSON.")] = False,
+    address: Annotated[
+        str | None,
+        typer.Option("--ray-address", help="Join this Ray cluster (HOST:PORT, or auto)."),
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Start nothing: print where everything lies, what memory and hours it takes.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures of every step, or the plan, as JSON.")
+    ] = False,
 ) -> None:
     """Train one policy that plants bugs and fixes them, by joint self-play."""
-    from selfplay.commands.naming import default_out
-    from selfplay.commands.train import TrainOrder, run_training
-    from selfplay.report.progress import LiveWatcher
     from selfplay.training.config import load_config
 
     wanted = load_config(config, overrides or ())
+    if plan:
+        raise typer.Exit(_show_plan(wanted, as_json))
+    from selfplay.commands.naming import default_out
+    from selfplay.commands.plan import refuse_impossible
+    from selfplay.commands.train import run_training
+    from selfplay.commands.train_order import TrainOrder
+    from selfplay.report.progress import LiveWatcher
+    from selfplay.report.scalars import require_tensorboard
+    from selfplay.sandbox import Isolation
+
+    refuse_impossible(wanted)
+    if wanted.tensorboard:
+        require_tensorboard()
     named = default_out(wanted.source)
-    order = TrainOrder(wanted, out or named.with_name(f"{named.name}-train"))
+    isolation = Isolation(sandbox, image, runtime)
+    order = TrainOrder(wanted, out or named.with_name(f"{named.name}-train"), isolation, address)
     with resumable(), LiveWatcher() as watcher:
         found = run_training(order, opened(sandbox, image, runtime), watcher)
     if as_json:
@@ -39,3 +64,13 @@ def train(
         updates = sum("nothing" not in one for one in found["steps"])
         where = f"the weights are in {found['weights']}" if found["weights"] else "no weights were changed"
         print_line(f"{len(found['steps'])} steps, {updates} updates; {where}; metrics in {order.out}/metrics.jsonl")
+
+
+def _show_plan(config: "TrainConfig", as_json: bool) -> int:
+    """Print the plan. The exit code: 1 where it does not fit."""
+    from selfplay.commands.plan import planned
+    from selfplay.report.plan import plan_page
+
+    found = planned(config)
+    print_either(as_json, found.to_json(), lambda: plan_page(found, config))
+    return DOES_NOT_FIT if found.problems else 0

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -49,6 +49,10 @@ def missing(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], attempts
     ]
 
 
+Solve = Callable[[ReadyBug, int], Awaitable[Finished]]
+"""Makes the attempt of a number at a bug."""
+
+
 async def play_attempts(
     run: SolverRun,
     control: Control | None,
@@ -57,16 +61,19 @@ async def play_attempts(
     places: int,
     told: Callable[[Attempt], None],
     say: Callable[[str], None],
+    solve: Solve | None = None,
 ) -> None:
-    """Play the attempts and store each one. An attempt that could not be played (a full disk, a bug whose original
-    fails its tests) is reported and not counted: running the same command again plays it, unless it is set aside.
+    """Play the attempts and store each one. `solve`: where they are not made in this process.
+
+    An attempt that could not be played (a full disk, a bug whose original fails its tests) is reported and not counted:
+    running the same command again plays it, unless it is set aside.
 
     Raises `RolloutError` when sandboxes or the model keep failing, or when too many bugs in a row cannot be attempted.
     """
 
     async def play(job: Job) -> Played:
         try:
-            return await _played(run, control, *job)
+            return await (_played(run, control, *job) if solve is None else solve(*job))
         except (SandboxError, ModelDown):
             raise
         except Exception as error:

@@ -3,7 +3,7 @@ or set aside."""
 
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from functools import partial
 
@@ -22,14 +22,24 @@ from selfplay.sandbox import Cause, SandboxError
 log = logging.getLogger(__name__)
 
 
+Inject = Callable[[int], Awaitable[InjectorRollout]]
+"""Plays the injector episode of a number."""
+
+
 async def stored_injections(
-    run: InjectorRun, pool: Curriculum, next_number: Callable[[int], int | None], places: int
+    run: InjectorRun,
+    pool: Curriculum,
+    next_number: Callable[[int], int | None],
+    places: int,
+    inject: Inject | None = None,
 ) -> AsyncGenerator[EpisodeRecord, None]:
     """The episodes as they finish, each stored; one that is set aside is named. `next_number`: as `many` takes it.
+    `inject`: where they are not played in this process.
 
     Raises `RolloutError` when sandboxes or the model keep failing."""
+    play = inject or partial(play_injection, run)
     losses = Losses(partial(unplayed_injection, run), control_in(run.pool, run.workers), pool.lost.count_again)
-    async with aclosing(many(next_number, partial(play_injection, run), places, losses)) as rollouts:
+    async with aclosing(many(next_number, play, places, losses)) as rollouts:
         async for _, rollout in rollouts:
             record = store_episode(pool, rollout)
             if record.status == "unplayed":

@@ -15,16 +15,18 @@ from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.curriculum.stored import load_own, read_attempt
 from selfplay.curriculum.summary import read_summary, solves, summarise
 from selfplay.plain import shown
+from selfplay.training.figures import read_history
 
 
 @dataclass(frozen=True)
 class SeenRun:
-    """A run's figures, computed from its pool now."""
+    """A run's figures, computed from its pool now; of a training run those of its steps."""
 
     summary: dict[str, Any]
+    steps: list[dict[str, Any]]
 
     def to_json(self) -> Any:
-        return self.summary
+        return {**self.summary, "steps": self.steps} if self.steps else self.summary
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def look(path: Path) -> Seen:
         return _bug(path)
     try:
         with read_pool(path) as pool:
-            return SeenRun({**read_summary(path), **summarise(pool)})
+            return SeenRun({**read_summary(path), **summarise(pool)}, read_history(path))
     except CurriculumError as error:
         if (path / "curriculum.sqlite").exists():
             raise

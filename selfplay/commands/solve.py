@@ -6,7 +6,6 @@ one whose world cannot be audited, unless the order takes those.
 
 import asyncio
 import contextlib
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,20 +15,19 @@ from selfplay.artifact import ArtifactError, Bug
 from selfplay.artifact.environment import recorded_environment
 from selfplay.commands import leftovers
 from selfplay.commands.attempts import missing, play_attempts
-from selfplay.commands.ready import Say, ready_bugs
-from selfplay.curriculum import Attempt, Curriculum, CurriculumError, Promotion, open_existing
+from selfplay.commands.promoting import promoted
+from selfplay.commands.ready import ready_bugs
+from selfplay.curriculum import Attempt, Curriculum, CurriculumError, open_existing
 from selfplay.curriculum.stored import wishes
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.curriculum.trust import require
-from selfplay.errors import SelfplayError
 from selfplay.oracle.assurance import Weak
 from selfplay.repository import Prepared, rebuild
 from selfplay.rollout.controls import CONTROLS, control_named
-from selfplay.rollout.losses import Losses, again
-from selfplay.rollout.many import in_leases, one_per_core, rare_collections
+from selfplay.rollout.losses import again
+from selfplay.rollout.many import one_per_core, rare_collections
 from selfplay.rollout.players import Player, ScriptedPlayer, player_named
-from selfplay.rollout.promotion import Looked, promote
-from selfplay.rollout.solver import ReadyBug, SolverRun
+from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
@@ -185,36 +183,4 @@ async def solve_pool(
     await play_attempts(run, control, pool, jobs, places, watcher.attempt, watcher.say)
     if per_parent:
         watcher.say("looking for second-order bugs among the failed attempts")
-        await _promoted(run, pool, bugs, per_parent, watcher.say)
-
-
-async def _promoted(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], per_parent: int, say: Say) -> None:
-    """Make second-order bugs of the failed attempts stored for `bugs`, and store the result for each attempt."""
-    known, considered = pool.attempts.trees(), pool.attempts.considered()
-    failed = defaultdict(list)
-    for attempt in sorted(pool.attempts.all(), key=lambda attempt: (attempt.number, attempt.policy)):
-        if not attempt.resolved and (attempt.bug, attempt.policy, attempt.number) not in considered:
-            failed[attempt.bug].append(attempt)
-    room = {ready.bug.id: per_parent - pool.attempts.children(ready.bug.id) for ready in bugs}
-    jobs = [ready for ready in bugs if ready.bug.order == 1 and failed[ready.bug.id] and room[ready.bug.id] > 0]
-
-    def work(ready: ReadyBug, backend: Backend) -> Looked:
-        most = room[ready.bug.id]
-        return promote(ready, failed[ready.bug.id], most, known, run.prepared, backend, unauditable=run.unauditable)
-
-    def unplayed(ready: ReadyBug, error: SelfplayError) -> Looked:
-        say(f"could not be played: second-order bugs of {ready.bug.id}: {error.message}")
-        return []
-
-    losses: Losses[ReadyBug, Looked] = Losses(unplayed, played_again=pool.lost.count_again)
-    async with contextlib.aclosing(in_leases(jobs, work, run.pool, run.workers, run.limits, losses)) as results:
-        async for ready, found in results:
-            for promotion, diff in found:
-                pool.attempts.add_promotion(promotion, ready.artifact, diff)
-                say(_sentence(promotion))
-
-
-def _sentence(promotion: Promotion) -> str:
-    if promotion.bug:
-        return f"{promotion.bug.id}: second order, {count(len(promotion.bug.fail_to_pass), 'test fails', 'tests fail')}"
-    return f"{promotion.parent} {promotion.policy} {promotion.number} is not a second-order bug: {promotion.status}"
+        await promoted(run, pool, bugs, per_parent, watcher.say)

@@ -1,14 +1,15 @@
-"""What `selfplay train` does: joint self-play of one policy in both roles, step by step, in one process.
+"""What `selfplay train` does: joint self-play of one policy in both roles, in one process or on a Ray cluster.
 
 A step plays the injector groups and the solver groups that `training.schedule` says, credits them together
-(`docs/credit.md`), takes one update and gives the engine the new weights. So nothing is stale and no injection waits.
-Killed at any moment, the same command goes on: what was played is kept, and each rollout is trained on once.
+(`docs/credit.md`), takes one update and gives the engines the new weights. `train_loop` says which steps are played at
+once. Killed at any moment, the same command goes on: what was played is kept, and each rollout is trained on once.
 """
 
 import asyncio
 import json
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,14 +19,14 @@ from selfplay.commands import leftovers
 from selfplay.commands.curriculum import Watcher as CurriculumWatcher
 from selfplay.commands.curriculum import prepared_source
 from selfplay.commands.learn import vocabulary_of
-from selfplay.commands.order import Order, refuse_out_in_source, settings_of
+from selfplay.commands.order import refuse_out_in_source, settings_of
 from selfplay.commands.solve import settle_attempts
-from selfplay.commands.train_loop import TRAINING, Training
+from selfplay.commands.train_loop import TRAINING, Training, newest_weights
+from selfplay.commands.train_order import Known, TrainOrder, curriculum_order, injector_run, solver_run
+from selfplay.commands.train_parts import Learns, Plays, Samples
 from selfplay.curriculum import Curriculum, open_curriculum
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.policies.tokenizer import imported, load_tokenizer
-from selfplay.repository import Prepared, Suite
-from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.many import one_per_core, rare_collections
 from selfplay.rollout.model_player import ModelPlayer
@@ -37,16 +38,6 @@ from selfplay.sandbox.workers import Workers
 from selfplay.training.config import TrainConfig
 from selfplay.training.ledger import Ledger, open_ledger
 from selfplay.training.schedule import first_injection
-from selfplay.validators import Thresholds
-
-
-@dataclass(frozen=True)
-class TrainOrder:
-    """What the user asked for. `out`: a run's folder, new or of `selfplay curriculum` on the same source: the solver is
-    then trained on its bugs, too."""
-
-    config: TrainConfig
-    out: Path
 
 
 class Watcher(CurriculumWatcher, Protocol):
@@ -62,11 +53,11 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
 
     Raises `SelfplayError` for what the user can fix; what was played and learned is kept; the same command resumes."""
     config = order.config
-    wanted = _curriculum_order(order)
+    wanted = curriculum_order(order)
     refuse_out_in_source(wanted)
     for module in ("torch", "transformers", "safetensors"):
         imported(module, "train")
-    player = player_named(config.played_by, config.options)
+    player, chat = player_named(config.played_by, config.options), ChatFormat(load_tokenizer(config.model))
     assert isinstance(player, ModelPlayer)
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))
@@ -80,55 +71,72 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
         settle_attempts(pool, TRAINING, player)
         prepared, suite = prepared_source(wanted, pool, backend, watcher)
         runner = stack.enter_context(asyncio.Runner())
-        stack.callback(lambda: runner.run(player.close()))
-        runner.run(player.open(watcher.say))
+        workers = stack.enter_context(Workers(one_per_core(config.workers)))
+        stack.enter_context(rare_collections())
+        injecting = injector_run(wanted, prepared, suite, player, Pool(backend), workers)
         try:
-            weights = runner.run(_trained(order, wanted, pool, ledger, prepared, suite, backend, player, watcher))
+            runner.run(_trained(order, injecting, pool, ledger, chat, watcher))
         finally:
             write_summary(order.out, {**read_summary(order.out), **summarise(pool)})
-            _write_metrics(order.out, ledger)
+        weights = newest_weights(order.out)
         return {"steps": ledger.finished(), "weights": str(weights) if weights else None}
 
 
 async def _trained(
-    order: TrainOrder,
-    wanted: Order,
-    pool: Curriculum,
-    ledger: Ledger,
-    prepared: Prepared,
-    suite: Suite,
-    backend: Backend,
-    player: ModelPlayer,
-    watcher: Watcher,
-) -> Path | None:
-    """Play and learn until the last step. Returns the newest weights; None before the first update."""
+    order: TrainOrder, injecting: InjectorRun, pool: Curriculum, ledger: Ledger, chat: ChatFormat, watcher: Watcher
+) -> None:
+    """Play and learn until the last step."""
+    config = order.config
+
+    def known() -> frozenset[str]:
+        return frozenset(pool.episodes.tree_keys(config.source))
+
+    injecting = replace(injecting, is_known=lambda key: key in known())
+    solving = solver_run(injecting, TRAINING)
+    async with _parts(order, injecting, solving, known, watcher) as (plays, engines, learner):
+        training = Training(
+            config=config,
+            pool=pool,
+            ledger=ledger,
+            injecting=injecting,
+            solving=solving,
+            plays=plays,
+            engines=engines,
+            learner=learner,
+            chat=chat,
+            vocabulary=vocabulary_of(config.model),
+            first=_first(pool, ledger, config),
+            watcher=watcher,
+            store=lambda: _write_metrics(order.out, ledger),
+        )
+        watcher.expect(config.steps - len(ledger.finished()), "training")
+        await training.run()
+
+
+@asynccontextmanager
+async def _parts(
+    order: TrainOrder, injecting: InjectorRun, solving: SolverRun, known: Known, watcher: Watcher
+) -> AsyncIterator[tuple[Plays, Samples, Learns]]:
+    """What plays, what samples and what learns: in this process, or on a cluster. `known`: the pool's tree keys."""
+    player = injecting.player
+    assert isinstance(player, ModelPlayer)
+    if order.config.cluster is not None:
+        from selfplay.commands.train_cluster import on_cluster
+
+        async with on_cluster(order, injecting, known, watcher) as parts:
+            yield parts
+        return
+    from selfplay.commands.train_here import LearnsHere, PlayedHere
     from selfplay.commands.train_update import Learner
 
-    config, seats = order.config, Pool(backend)
-    chat, vocabulary = ChatFormat(load_tokenizer(config.model)), vocabulary_of(config.model)
-    watcher.say(f"loading {config.model} to train it")
-    learner = await asyncio.to_thread(Learner, config, order.out)
-    with Workers(one_per_core(config.workers)) as workers, rare_collections():
-        injecting = InjectorRun(
-            repository=config.source,
-            origin=Origin(prepared, wanted.thresholds, config.seed, wanted.public_share, dict(prepared.recorded)),
-            suite=suite,
-            strategy=config.injector.strategy,
-            player=player,
-            pool=seats,
-            workers=workers,
-            is_known=lambda key: key in pool.episodes.tree_keys(config.source),
-            group=config.injector.members,
-        )
-        solving = SolverRun(prepared, TRAINING, player, seats, workers, config.seed, weak="refuse")
-        first = _first(pool, ledger, config)
-        training = Training(config, pool, ledger, injecting, solving, player, learner, chat, vocabulary, first, watcher)
-        await training.sync()
-        watcher.expect(config.steps - len(ledger.finished()), "training")
-        for step in range(len(ledger.finished()), config.steps):
-            await training.step(step)
-            _write_metrics(order.out, ledger)
-    return learner.weights
+    try:
+        await player.open(watcher.say)
+        watcher.say(f"loading {order.config.model} to train it")
+        learner = await asyncio.to_thread(Learner, order.config, order.out)
+        places = player.episodes or injecting.workers.count
+        yield PlayedHere(injecting, solving, places), player, LearnsHere(learner)
+    finally:
+        await player.close()
 
 
 def _first(pool: Curriculum, ledger: Ledger, config: TrainConfig) -> int:
@@ -138,26 +146,6 @@ def _first(pool: Curriculum, ledger: Ledger, config: TrainConfig) -> int:
         known = first_injection(sorted(pool.episodes.finished(config.source)), config.injector.members)
         ledger.settle({"first": known})
     return int(known)
-
-
-def _curriculum_order(order: TrainOrder) -> Order:
-    """The order of a curriculum with the same source and injector."""
-    config, how = order.config, order.config.injector
-    return Order(
-        config.source,
-        order.out,
-        strategy=how.strategy,
-        seed=config.seed,
-        workers=config.workers,
-        setup=config.setup,
-        test=config.test,
-        thresholds=Thresholds(
-            min_passing_tests=how.min_passing, min_changed_files=how.min_files, min_failing_tests=how.min_failing
-        ),
-        policy=config.played_by,
-        options=config.options,
-        group=how.members,
-    )
 
 
 def _write_metrics(out: Path, ledger: Ledger) -> None:

@@ -1,28 +1,32 @@
-"""The steps of a training run: play both roles, credit, update, give the engine the new weights."""
+"""The steps of a training run: play both roles, credit, update, give the engines the new weights.
+
+Which steps are played at once is `training.pipeline`'s."""
 
 import asyncio
 import time
-from collections.abc import Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.attempts import play_attempts
 from selfplay.commands.injections import stored_injections
 from selfplay.commands.ready import ready_bugs
+from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
 from selfplay.curriculum import Attempt, Curriculum
 from selfplay.curriculum.lost import attempt_name
 from selfplay.learning.crediting import Credited, credited
 from selfplay.learning.stored import played_in
 from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.many import each_of
-from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.solver import ReadyBug, SolverRun
 from selfplay.training.config import TrainConfig
 from selfplay.training.errors import TrainingError
-from selfplay.training.ledger import Attempted, Ledger
+from selfplay.training.ledger import Attempted, Ledger, Planned
+from selfplay.training.pipeline import pipelined
 from selfplay.training.schedule import attempted, injections, next_attempts
 
 TRAINING = "training"
@@ -31,75 +35,74 @@ IN_VAIN = 8
 """The run stops after so many steps in a row that teach nothing."""
 
 
-class Learns(Protocol):
-    """The model in training."""
-
-    @property
-    def version(self) -> int: ...
-
-    def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]: ...
-
-    def write(self) -> Path | None: ...
-
-
-class Watcher(Protocol):
-    """Who is told how it goes."""
-
-    def say(self, line: str) -> None: ...
-
-    def done(self, line: str) -> None: ...
-
-
 @dataclass
 class Training:
-    """A run between two steps. `first`: the number of its first injector episode; `vocabulary`: the model's size of it.
-    `ready`: the bugs that may be attempted, read once."""
+    """A run. `first`: the number of its first injector episode; `vocabulary`: the model's size of it. `ready`: the bugs
+    that may be attempted, read once. `injecting`, `solving`: what the episodes share, whoever plays them. `store`:
+    called when a step is finished."""
 
     config: TrainConfig
     pool: Curriculum
     ledger: Ledger
     injecting: InjectorRun
     solving: SolverRun
-    player: ModelPlayer
+    plays: Plays
+    engines: Samples
     learner: Learns
     chat: ChatFormat
     vocabulary: int | None
     first: int
     watcher: Watcher
+    store: Callable[[], None] = lambda: None
     ready: dict[str, ReadyBug] = field(default_factory=dict)
+    _idle_since: float = field(default_factory=time.monotonic)
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def run(self) -> None:
+        """Play and learn until the last step is finished."""
+        await self.sync()
+        first, config = len(self.ledger.finished()), self.config
+        await pipelined(first, config.steps, config.staleness, self._played, self._learned)
 
     async def sync(self) -> None:
-        """Give the engine the weights of the learner. Before the first update it has them."""
-        weights = await asyncio.to_thread(self.learner.write)
+        """Give the engines the weights of the learner. Before the first update they have them."""
+        weights = await self.learner.write()
         if weights is not None:
-            await self.player.reload(weights, self.learner.version)
+            await self.engines.reload(weights, self.learner.version)
 
-    async def step(self, step: int) -> None:
-        """Play, learn and finish a step, or the rest of one that a kill cut short."""
-        began, numbers = time.monotonic(), list(injections(step, self.first, self.config.injector))
+    async def _played(self, step: int) -> Planned:
+        """Play a step, or the rest of one that a kill cut short."""
+        numbers = list(injections(step, self.first, self.config.injector))
         plan = self.ledger.begin(step, self.learner.version, numbers)
-        await self._inject(plan.injections)
+        await self._inject(step, plan.injections)
         attempts = plan.attempts
         if attempts is None:
             attempts = await self._chosen(step, plan.injections)
             self.ledger.choose(step, attempts)
-        await self._attempt(attempts)
-        played = time.monotonic()
-        rollouts = self._credited(plan.injections, attempts, plan.version)
-        figures = await asyncio.to_thread(self.learner.learn, rollouts, step)
-        learned = time.monotonic()
-        await self.sync()
-        seconds = {"play": played - began, "learn": learned - played, "sync": time.monotonic() - learned}
-        self.ledger.finish(step, {"number": step, "version": plan.version, **figures, "phases": seconds})
-        self.watcher.done(told(step, self.config.steps, figures, sum(seconds.values())))
+        await self._attempt(step, attempts)
+        return replace(plan, attempts=attempts)
+
+    async def _learned(self, plan: Planned) -> None:
+        """Learn a step that is played, and finish it. Its `wait`: how long the trainer had nothing to do."""
+        step, phases = plan.step, {"wait": time.monotonic() - self._idle_since}
+        with _timed(phases, "credit"):
+            rollouts = await self._credited(plan)
+        with _timed(phases, "learn"):
+            figures = await self.learner.learn(rollouts, step)
+        with _timed(phases, "sync"):
+            await self.sync()
+        self.ledger.finish(step, {"number": step, "version": plan.version, **figures, "phases": phases})
+        self.store()
+        self.watcher.done(told(step, self.config.steps, figures, sum(phases.values())))
+        self._idle_since = time.monotonic()
         self._refuse_vain()
 
-    async def _inject(self, numbers: Sequence[int]) -> None:
+    async def _inject(self, step: int, numbers: Sequence[int]) -> None:
         """Play the injector episodes of these numbers that are not stored, and take their bugs as they come."""
         run, stored = self.injecting, self.pool.episodes.finished(self.config.source)
         jobs = each_of([number for number in numbers if number not in stored])
-        places = self.player.episodes or run.workers.count
-        async with aclosing(stored_injections(run, self.pool, jobs, places)) as records:
+        play = partial(self.plays.inject, step=step)
+        async with aclosing(stored_injections(run, self.pool, jobs, self.plays.places, play)) as records:
             async for record in records:
                 self._take()
                 said = f": {record.reason}" if record.reason else ""
@@ -121,14 +124,16 @@ class Training:
         ]
         fresh = [bug for bug in new if bug in self.ready]
         old = [bug for bug in self.ready if bug not in new]
-        wanted = attempted(fresh, old, self.config.solver, self.config.seed, step)
-        return [(bug, number) for bug in wanted for number in self._numbers(bug)]
+        wanted, planned = attempted(fresh, old, self.config.solver, self.config.seed, step), self.ledger.attempts()
+        return [(bug, number) for bug in wanted for number in self._numbers(bug, planned)]
 
-    def _numbers(self, bug: str) -> range:
-        stored = [attempt.number for attempt in self.pool.attempts.group(bug, TRAINING)]
-        return next_attempts(stored, self.config.solver.attempts)
+    def _numbers(self, bug: str, planned: Attempted) -> range:
+        """The numbers of the next attempts: above those that are stored, and those that other steps will make."""
+        taken = [attempt.number for attempt in self.pool.attempts.group(bug, TRAINING)]
+        taken += [number for other, number in planned if other == bug]
+        return next_attempts(taken, self.config.solver.attempts)
 
-    async def _attempt(self, attempts: Attempted) -> None:
+    async def _attempt(self, step: int, attempts: Attempted) -> None:
         """Play those of the attempts that are neither stored nor set aside."""
         await self._make_ready(frozenset(bug for bug, _ in attempts))
         done, aside = self.pool.attempts.finished(TRAINING), self.pool.lost.unplayed()
@@ -137,28 +142,30 @@ class Training:
             for bug, number in attempts
             if bug in self.ready and (bug, number) not in done and attempt_name(bug, TRAINING, number) not in aside
         ]
-        places = self.player.episodes or self.solving.workers.count
 
         def tell(attempt: Attempt) -> None:
             self.watcher.say(f"solver {attempt.bug} {attempt.number}: {attempt.reason}")
 
-        await play_attempts(self.solving, None, self.pool, jobs, places, tell, self.watcher.say)
+        solve = partial(self.plays.solve, step=step)
+        await play_attempts(self.solving, None, self.pool, jobs, self.plays.places, tell, self.watcher.say, solve)
 
     async def _make_ready(self, bugs: frozenset[str]) -> None:
         """Read and audit those of the bugs that are not ready yet."""
-        missing = bugs - self.ready.keys()
-        if missing:
-            found = await ready_bugs(self.solving, self.pool, missing, self.watcher.say)
-            self.ready |= {one.bug.id: one for one in found}
+        async with self._reading:  # steps that are played at once ask for the same ones
+            missing = bugs - self.ready.keys()
+            if missing:
+                found = await ready_bugs(self.solving, self.pool, missing, self.watcher.say)
+                self.ready |= {one.bug.id: one for one in found}
 
-    def _credited(self, numbers: Sequence[int], attempts: Attempted, version: int) -> list[Credited]:
-        """The credit of the step's episodes. They are all of one version: nothing is stale."""
+    async def _credited(self, plan: Planned) -> list[Credited]:
+        """The credit of the step's episodes, for the present weights."""
         suffix = self.pool.episodes.suffix(self.config.source)
-        names = {f"{number:06d}{suffix}-injector" for number in numbers}
-        names |= {f"{bug} {number}" for bug, number in attempts}
-        played = played_in(self.pool.folder, TRAINING, "refuse", self.chat, names)
+        names = {f"{number:06d}{suffix}-injector" for number in plan.injections}
+        names |= {f"{bug} {number}" for bug, number in plan.attempts or ()}
+        played = await asyncio.to_thread(played_in, self.pool.folder, TRAINING, "refuse", self.chat, names)
+        played.sort(key=lambda one: (one.episode.role, one.episode.name))  # not as they came: one batch, one gradient
         planned = self.config.solver.attempts
-        return credited(played, self.config.recipe, planned, version, self.vocabulary)
+        return credited(played, self.config.recipe, planned, self.learner.version, self.vocabulary)
 
     def _refuse_vain(self) -> None:
         """Raises `TrainingError` when the last steps taught nothing: the next would not either."""
@@ -168,6 +175,19 @@ class Training:
                 f"the last {IN_VAIN} steps taught nothing: {last[-1]['nothing']}",
                 "Begin with a cold start (`selfplay sft`), easier bugs in the run's folder, or larger groups.",
             )
+
+
+@contextmanager
+def _timed(phases: dict[str, float], name: str) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    phases[name] = time.monotonic() - began
+
+
+def newest_weights(out: Path) -> Path | None:
+    """The folder of the newest weights that a run has written."""
+    found = sorted(path for path in (out / "weights").glob("*") if path.name.isdigit())
+    return found[-1] if found else None
 
 
 def told(step: int, steps: int, figures: dict[str, Any], seconds: float) -> str:

@@ -31,11 +31,14 @@ INJECTIONS: Mapping[str, Outcome] = {
 @dataclass(frozen=True)
 class StoredEpisode:
     """An episode of a run. `episode.tokens`: what its usage says the policy sampled. `trajectory`: its file in
-    `trajectories/`."""
+    `trajectories/`. Of an injection: `check`, the one that its artifact failed, and `alike`, which bugs share that
+    change the same files in as many lines and fail as many tests."""
 
     episode: Episode
     trajectory: str
     finish: str
+    check: str = ""
+    alike: str = ""
 
 
 def episodes_of(run: Path, policy: str | None = None, weak: Weak = "refuse") -> list[StoredEpisode]:
@@ -69,7 +72,12 @@ def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
             lost=lost,
             name=one.trajectory.removesuffix(".jsonl.zst") or f"{one.number:06d}-injector",
         )
-        yield StoredEpisode(episode, one.trajectory, one.figures.finish)
+        yield StoredEpisode(episode, one.trajectory, one.figures.finish, one.failed_check or "", _alike(one))
+
+
+def _alike(record: EpisodeRecord) -> str:
+    found = record.figures
+    return f"{found.changed_lines} {found.fail_to_pass} {' '.join(found.files)}" if record.status == "valid" else ""
 
 
 def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak) -> Iterable[StoredEpisode]:

@@ -13,13 +13,16 @@ from selfplay.rl.credit import Episode
 @dataclass(frozen=True)
 class Played:
     """`answers`: what was sampled, in `segments`. `finish`: why the episode ended. `damage`: why its tape cannot be
-    used; empty for one that can, and for an episode without a tape. `episode.tokens` and `prompt` are the tape's."""
+    used; empty for one that can, and for an episode without a tape. `episode.tokens` and `prompt` are the tape's.
+    `check` and `alike`: see `StoredEpisode`."""
 
     episode: Episode
     segments: tuple[Segment, ...] = ()
     answers: tuple[TapedAnswer, ...] = ()
     finish: str = ""
     damage: str = ""
+    check: str = ""
+    alike: str = ""
 
     @property
     def oldest(self) -> int:

@@ -55,7 +55,9 @@ class Recipe:
     `floor`. Without one the ratio is the trainer's over the engine's; with one it is the trainer's over its own before
     the step. `normalisation`: the sum over tokens divided by `constant`, by the tokens, or by sequences.
 
-    `lr` to `keep_activations`: of the step (`train.step.StepOptions`, `train.model.ModelOptions`).
+    `lr` to `lora_alpha`: of the step (`train.step.StepOptions`, `train.model.ModelOptions`). `warmup`: over how many
+    updates `lr` is reached. `keep_attention` False: of a layer its input alone is kept for backward; `offload`: in main
+    memory. `lora_rank` 0: all weights are trained; `lora_alpha` 0: twice the rank.
     """
 
     injector_advantages: Estimator = "length_weighted"
@@ -79,12 +81,17 @@ class Recipe:
     normalisation: Literal["constant", "tokens", "sequences"] = "constant"
     constant: float = 131_072.0
     lr: float = 1e-6
+    warmup: int = 0
     clip: float = 1.0
     weight_decay: float = 0.0
     budget: int = 8192
     too_long: TooLong = "refuse"
     precision: Literal["fp32", "bf16"] = "bf16"
     keep_activations: bool = False
+    keep_attention: bool = True
+    offload: bool = False
+    lora_rank: int = 0
+    lora_alpha: float = 0.0
 
     def __post_init__(self) -> None:
         strange = [name for name in self.filters if name not in NAMES]
@@ -99,6 +106,14 @@ class Recipe:
                 self.constant <= 0 or self.lr < 0 or self.budget < 2,
                 "constant above 0, lr at least 0, budget at least 2",
             ),
+            (self.warmup < 0, "warmup is a number of updates, at least 0"),
+            (self.lora_rank < 0 or self.lora_alpha < 0, "lora_rank and lora_alpha are at least 0"),
+            (self.lora_alpha > 0 and self.lora_rank == 0, "lora_alpha needs a lora_rank"),
+            (
+                self.keep_activations and not self.keep_attention,
+                "keep_activations keeps everything, keep_attention=false least: choose one",
+            ),
+            (self.offload and self.keep_attention, "offload is for layers' inputs alone: keep_attention=false"),
             (self._negative, "maximum_likelihood takes rewards of at least 0: let failures earn 0"),
         ):
             if wrong:

@@ -1,6 +1,7 @@
 """The played episodes of a run's folder: the pool's rows with the tapes of their trajectories."""
 
 from collections.abc import Container
+from dataclasses import replace
 from pathlib import Path
 
 from selfplay.agent.chat_format import ChatFormat
@@ -24,7 +25,8 @@ def played_in(
 
     Raises `CurriculumError`, and `ForeignTape` for a tape of another tokenizer or chat template."""
     found = episodes_of(run, policy, weak)
-    return [_played(run, one, chat) for one in found if only is None or one.episode.name in only]
+    wanted = [one for one in found if only is None or one.episode.name in only]
+    return [replace(_played(run, one, chat), check=one.check, alike=one.alike) for one in wanted]
 
 
 def _played(run: Path, stored: StoredEpisode, chat: ChatFormat | None) -> Played:

@@ -13,6 +13,7 @@ from selfplay.learning.examples import examples
 from selfplay.learning.objective import Objective, normaliser
 from selfplay.learning.recipe import Recipe
 from selfplay.learning.summary import refuse_nothing, rollout_figures
+from selfplay.train.lora import LoraOptions
 from selfplay.train.model import ModelOptions
 from selfplay.train.step import StepFigures, StepOptions, Trainer
 
@@ -49,9 +50,16 @@ def update(trainer: Trainer, rollouts: Sequence[Credited], recipe: Recipe) -> Up
 
 def step_options(recipe: Recipe, **more: Any) -> StepOptions:
     """The recipe's part of a trainer's options; `more`: the others."""
-    return StepOptions(lr=recipe.lr, clip=recipe.clip, weight_decay=recipe.weight_decay, budget=recipe.budget, **more)
+    return StepOptions(
+        lr=recipe.lr, warmup=recipe.warmup, clip=recipe.clip, weight_decay=recipe.weight_decay, budget=recipe.budget,
+        **more,
+    )  # fmt: skip
 
 
 def model_options(recipe: Recipe, **more: Any) -> ModelOptions:
     """The recipe's part of a model's options; `more`: the others."""
-    return ModelOptions(precision=recipe.precision, checkpointing=not recipe.keep_activations, **more)
+    adapters = LoraOptions(recipe.lora_rank, recipe.lora_alpha) if recipe.lora_rank else None
+    return ModelOptions(
+        precision=recipe.precision, checkpointing=not recipe.keep_activations, keep_attention=recipe.keep_attention,
+        offload=recipe.offload, lora=adapters, **more,
+    )  # fmt: skip

@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Protocol
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from selfplay.plain import printable
@@ -32,6 +32,10 @@ class Display(Protocol):
 
     def line(self, text: str) -> None:
         """Something worth a line."""
+        ...
+
+    def page(self, page: RenderableType) -> None:
+        """Something for a terminal alone; a pipe has its lines."""
         ...
 
     def reached(self, completed: int) -> None:
@@ -61,6 +65,9 @@ class Bar:
     def line(self, text: str) -> None:
         self._bar.console.print(printable(text), highlight=False, markup=False)
 
+    def page(self, page: RenderableType) -> None:
+        self._bar.console.print(page)
+
     def reached(self, completed: int) -> None:
         self._bar.update(self._task, completed=completed)
 
@@ -88,6 +95,9 @@ class PlainLines:
         with self._lock:
             self._last = text
             self._print(text)
+
+    def page(self, page: RenderableType) -> None:
+        """Nothing: see `Display`."""
 
     def reached(self, completed: int) -> None:
         with self._lock:

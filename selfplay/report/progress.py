@@ -3,6 +3,8 @@
 from types import TracebackType
 from typing import Self
 
+from rich.console import RenderableType
+
 from selfplay.curriculum import Attempt
 from selfplay.curriculum import Progress as Step
 from selfplay.report.display import Display, display
@@ -45,6 +47,10 @@ class LiveWatcher:
     def say(self, line: str) -> None:
         """Something a user may want to know while waiting."""
         self.display.line(line)
+
+    def show(self, page: RenderableType) -> None:
+        """A page, where there is a terminal."""
+        self.display.page(page)
 
     def expect(self, total: int | None, doing: str = "solving") -> None:
         """A phase begins; `total` None: the number of steps is unknown."""

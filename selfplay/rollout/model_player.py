@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import copy
 import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -74,6 +75,15 @@ class Reloadable(Protocol):
         ...
 
 
+@runtime_checkable
+class Sessions(Protocol):
+    """An engine in several places: the messages of one episode go to one of them, whose cache has their prefix."""
+
+    def session(self, name: str) -> TokenModel:
+        """The model for the episode of this name."""
+        ...
+
+
 @dataclass(frozen=True)
 class TextSide:
     """An opened model that takes messages."""
@@ -114,6 +124,17 @@ class ModelPlayer:
         self._count = MessageCount()
         self._report: asyncio.Task[None] | None = None
 
+    @property
+    def opener(self) -> Callable[[], Awaitable[Opened]]:
+        """What opens the model, in this process or another."""
+        return self._open
+
+    def elsewhere(self, open_model: Callable[[], Awaitable[Opened]]) -> "ModelPlayer":
+        """The same player, with its model opened by `open_model`."""
+        found = copy.copy(self)
+        found._open, found._count = open_model, MessageCount()
+        return found
+
     async def open(self, say: Say = lambda line: None) -> None:
         """Open the model and start reporting its progress. Raises `ModelError`."""
         say(f"opening {self.name}")
@@ -127,20 +148,21 @@ class ModelPlayer:
         style = self.options.style(role.key(task))
 
         def converse(told: tuple[Message, ...]) -> Conversation:
-            return self._conversation(role, told, style)
+            return self._conversation(role, told, style, role.key(task))
 
         if role.staged and self.options.staged:
             return role.staged(task, self.name, converse, style.native)
         return converse(role.opening(task, style.native))
 
-    def _conversation(self, role: Role[T], told: tuple[Message, ...], style: Style) -> Conversation:
+    def _conversation(self, role: Role[T], told: tuple[Message, ...], style: Style, episode: str) -> Conversation:
         match self._opened:
             case TextSide(engine):
                 return ChatConversation(
                     engine, self.name, role.name, told, style, toolset=role.toolset, count=self._count
                 )
             case TokenSide(engine, chat):
-                return TokenConversation(engine, chat, role.name, told, style, toolset=role.toolset, count=self._count)
+                model = engine.session(episode) if isinstance(engine, Sessions) else engine
+                return TokenConversation(model, chat, role.name, told, style, toolset=role.toolset, count=self._count)
         raise RuntimeError(f"{self.name} is not open")
 
     async def reload(self, folder: Path, version: int) -> None:

@@ -1,6 +1,6 @@
 """Where untrusted code runs, and the only place it does."""
 
-from selfplay.sandbox.backends import open_backend
+from selfplay.sandbox.backends import Isolation, open_backend
 from selfplay.sandbox.protocol import (
     MIB,
     WORKDIR,
@@ -23,6 +23,7 @@ __all__ = [
     "Backend",
     "Cause",
     "Completed",
+    "Isolation",
     "IsolationUnavailable",
     "Limits",
     "Mount",

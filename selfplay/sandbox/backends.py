@@ -1,8 +1,23 @@
 """The backends by name. Nothing here or elsewhere falls back to a weaker one."""
 
+from dataclasses import dataclass
+
 from selfplay.sandbox.protocol import Backend, IsolationUnavailable
 
 BACKENDS = ("bubblewrap", "docker")
+
+
+@dataclass(frozen=True)
+class Isolation:
+    """What `open_backend` takes, as a value: another process opens the same backend."""
+
+    sandbox: str = "bubblewrap"
+    image: str | None = None
+    runtime: str | None = None
+
+    def opened(self) -> Backend:
+        """The backend. Raises `IsolationUnavailable`."""
+        return open_backend(self.sandbox, self.image, self.runtime)
 
 
 def open_backend(name: str = "bubblewrap", image: str | None = None, runtime: str | None = None) -> Backend:

@@ -6,6 +6,7 @@ positions before trained tokens reach the output head.
 """
 
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from typing import Any, Literal
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.autograd.graph import save_on_cpu
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
@@ -37,13 +39,14 @@ APART = 1e-3
 class ModelOptions:
     """`attention`: `packed`, or a name transformers knows (`sdpa`, `eager`, `flash_attention_2`), which masks a packed
     row by its positions. `checkpointing`: forget activations inside layers and compute them again, except, with
-    `keep_attention`, those that `activations` names. `chunk`: tokens whose logits exist at once. `lora`: train
-    adapters alone."""
+    `keep_attention`, those that `activations` names. `offload`: what is kept of layers (but not by `keep_attention`)
+    waits for backward in main memory. `chunk`: tokens whose logits exist at once. `lora`: train adapters alone."""
 
     precision: Precision = "bf16"
     attention: str = "packed"
     checkpointing: bool = True
     keep_attention: bool = True
+    offload: bool = False
     chunk: int = CHUNK
     lora: LoraOptions | None = None
 
@@ -82,9 +85,11 @@ class Scorer(nn.Module):
     def _hidden(self, row: Row) -> Tensor:
         """The last hidden states, `[tokens, size]`."""
         lengths = {"lengths": row.lengths} if self.options.attention == "packed" else {}
-        out = self.model.base_model(
-            input_ids=row.ids[None], position_ids=row.positions[None], use_cache=False, **lengths
-        )
+        where = save_on_cpu(pin_memory=self.device.type == "cuda") if self.options.offload else nullcontext()
+        with where:
+            out = self.model.base_model(
+                input_ids=row.ids[None], position_ids=row.positions[None], use_cache=False, **lengths
+            )
         hidden: Tensor = out.last_hidden_state[0]
         return hidden
 

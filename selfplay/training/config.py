@@ -9,25 +9,21 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from selfplay.configs import shipped
 from selfplay.errors import SelfplayError
 from selfplay.learning.recipe import Recipe
 from selfplay.rollout.injector import Mix
+from selfplay.rollout.players import player_named
 from selfplay.training.errors import TrainingError
+from selfplay.training.machine import Machine, too_few_machines
+from selfplay.training.monitors import Monitors
+from selfplay.training.part import Number, Part, Some
 
 MOST_BYTES = 1 << 20
-Number = Annotated[int, Field(ge=0)]
-Some = Annotated[int, Field(ge=1)]
-FREE = ("steps", "keep", "workers")
+FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboard")
 """What a run may be resumed with another value of."""
-
-
-class Part(BaseModel):
-    """A part of the configuration: frozen, and without unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Injecting(Part):
@@ -49,14 +45,36 @@ class Solving(Part):
     attempts: Some = 4
 
 
+class Cluster(Part):
+    """The Ray actors of a run. `engines` have `engine_gpus` GPUs each (tensor parallel; 0: on CPU). `hosts` play the
+    episodes' sandboxes and graders, each with `host_cpus` cores and at most `host_episodes` episodes at once.
+    `trainers` ranks share the model, each with `trainer_gpus` GPUs (0: on CPU)."""
+
+    engines: Some = 1
+    engine_gpus: Number = 0
+    hosts: Some = 1
+    host_cpus: Some = 1
+    host_episodes: Some = 64
+    trainers: Some = 1
+    trainer_gpus: Annotated[int, Field(ge=0, le=1)] = 0
+
+    @property
+    def gpus(self) -> int:
+        """All that it takes."""
+        return self.engines * self.engine_gpus + self.trainers * self.trainer_gpus
+
+
 class TrainConfig(Part):
     """A whole run. `source`: as of `selfplay curriculum`. `model`: a folder or hub name. `engine`: what samples;
-    `play`: its options, as of `--option`. `keep`: how many checkpoints."""
+    `play`: its options, as of `--option`. `keep`: how many checkpoints. `staleness`: how many updates may be missing
+    from the weights that begin to play a step; with 0 the roles and the trainer take turns. `cluster`: None for one
+    process. `machine`: what it runs on, for the plan. `monitors`: what warns of a collapse, or stops the run.
+    `tensorboard`: the figures are written for TensorBoard, too."""
 
     source: str
     model: str
     engine: Literal["vllm", "transformers"] = "vllm"
-    play: dict[str, str | int | float | bool] = {}
+    play: dict[str, str | int | float | bool] = Field(default_factory=dict)
     steps: Some = 6
     injector: Injecting = Injecting()
     solver: Solving = Solving()
@@ -64,12 +82,17 @@ class TrainConfig(Part):
     seed: int = 0
     workers: Some | None = None
     keep: Some = 1
+    staleness: Number = 0
+    cluster: Cluster | None = None
+    machine: Machine = Machine()
+    monitors: Monitors = Monitors()
+    tensorboard: bool = False
     setup: str | None = None
     test: str | None = None
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        for wrong, why in impossible(self):
+        for wrong, why in (*too_few_machines(self), *impossible(self)):
             if wrong:
                 raise ValueError(why)
         return self
@@ -111,6 +134,18 @@ def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
             f"solver.bugs is 0, and the injector's reward {recipe.valid} needs attempts",
         ),
         (
+            config.staleness > recipe.stale_after and "stale" in recipe.filters,
+            f"staleness is above recipe.stale_after ({recipe.stale_after}): what is played in time would be filtered",
+        ),
+        (
+            config.staleness > 0 and config.cluster is None,
+            "staleness needs a cluster: in one process the roles and the trainer take turns",
+        ),
+        (
+            config.cluster is not None and int(play.get("tensor_parallel", 1)) != max(1, config.cluster.engine_gpus),
+            "play.tensor_parallel is not cluster.engine_gpus: an engine uses all GPUs of its actor, and no other",
+        ),
+        (
             float(play.get("top_p", 1)) != 1,
             "play.top_p is not 1: what is cut away has no probability under the trainer, and every ratio is wrong",
         ),
@@ -147,7 +182,9 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
     for override in overrides:
         _override(found, override)
     try:
-        return TrainConfig.model_validate(found)
+        config = TrainConfig.model_validate(found)
+        player_named(config.played_by, config.options)  # refuses options that its engine and player do not have
+        return config
     except (ValidationError, SelfplayError) as error:
         raise TrainingError(f"{path}: {_told(error)}", "docs/loop.md lists the settings.") from error
 

@@ -87,6 +87,11 @@ class Ledger:
         with self._db:
             self._db.execute("UPDATE steps SET attempts = ? WHERE step = ?", (json.dumps(attempts), step))
 
+    def attempts(self) -> Attempted:
+        """Every attempt that a step has chosen, made or not."""
+        rows = self._db.execute("SELECT attempts FROM steps WHERE attempts IS NOT NULL")
+        return [(bug, number) for (text,) in rows for bug, number in _read(text)]
+
     def finish(self, step: int, figures: Mapping[str, Any]) -> None:
         """What came of a step."""
         with self._db:

@@ -43,6 +43,9 @@ def test_choices_by_name() -> None:
         ("clip_low", "2", "clip_low lies in 0 to 1"),
         ("cap", "2", "cap needs a correction"),
         ("constant", "0", "constant above 0"),
+        ("warmup", "-1", "warmup is a number of updates, at least 0"),
+        ("lora_rank", "-1", "lora_rank and lora_alpha are at least 0"),
+        ("lora_alpha", "32", "lora_alpha needs a lora_rank"),
         ("solver_advantages", "maximum_likelihood", "takes rewards of at least 0: let failures earn 0"),
         ("injector_advantages", "maximum_likelihood", "takes rewards of at least 0: let failures earn 0"),
     ],
@@ -55,6 +58,10 @@ def test_what_cannot_be_is_refused_when_it_is_read(name: str, value: str, why: s
 def test_choices_that_exclude_each_other() -> None:
     with pytest.raises(LearningError, match="dual bounds the loss ppo, not cispo"):
         recipe_of({"loss": "cispo", "dual": "3"})
+    with pytest.raises(LearningError, match="keep_activations keeps everything"):
+        recipe_of({"keep_activations": "true", "keep_attention": "false"})
+    with pytest.raises(LearningError, match="offload is for layers' inputs alone"):
+        recipe_of({"offload": "true"})
     with pytest.raises(LearningError, match="floor lies above 0 and at most at cap"):
         recipe_of({"correction": "icepop", "floor": "6"})
     assert recipe_of({"solver_advantages": "maximum_likelihood", "failed": "0", "cheated": "0"})

@@ -51,6 +51,18 @@ def test_only_settings_that_change_no_rollout_may_differ_when_a_run_is_resumed(t
         ("play={}", "play.context is not set"),
         ("recipe.dual=0.5", "dual is a bound above 1"),
         ("solver.bugs=0", "the injector's reward ssr needs attempts"),
+        ("play.contxt=2048", "there is no option 'contxt'"),
+        ("play.calls=0", "the option calls: Input should be greater than or equal to 1"),
+        ("engine=openai", "engine: Input should be 'vllm' or 'transformers'"),
+        ("recipe.warmup=-1", "warmup is a number of updates"),
+        ("recipe.lora_alpha=8", "lora_alpha needs a lora_rank"),
+        ("recipe.offload=true", "offload is for layers' inputs alone"),
+        ("monitors.entropy.limit=2", "entropy.limit is a share of at most 1"),
+        ("monitors.speed.stop=true", "monitors.speed: there is no such setting"),
+        ("machine.gpu=v100", "machine.gpu: Input should be 'a100', 'h100' or 'h200'"),
+        ("cluster={engine_gpus: 16}", "cluster.engine_gpus is 16, and a node has 8 (machine.gpus)"),
+        ("staleness=1", "staleness needs a cluster"),
+        ("cluster={engine_gpus: 2}", "play.tensor_parallel is not cluster.engine_gpus"),
     ],
 )
 def test_what_cannot_work_is_refused_by_name(tmp_path: Path, override: str, said: str) -> None:
@@ -70,6 +82,28 @@ def test_neither_role(tmp_path: Path) -> None:
 def test_a_file_that_is_no_configuration(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(TrainingError, match=said):
         loaded(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("engines", "engine_gpus", "trainers", "nodes"),
+    [(4, 1, 4, 1), (4, 2, 1, 2), (3, 3, 0, 2), (3, 3, 4, 2), (3, 3, 8, 3), (112, 4, 64, 64), (1, 0, 9, 2)],
+)
+def test_more_gpus_than_the_nodes_have(engines: int, engine_gpus: int, trainers: int, nodes: int) -> None:
+    """Nodes of eight. Engines of three GPUs: two in a node, so three fill one node and three GPUs of a second; 2 + 5
+    GPUs are left to the trainer."""
+    gpus = {"engines": engines, "engine_gpus": engine_gpus, "trainers": max(trainers, 1), "hosts": 1}
+    settings = {
+        "source": "a",
+        "model": "m",
+        "play": {"context": 2048, "tensor_parallel": max(engine_gpus, 1)},
+        "cluster": gpus | {"trainer_gpus": trainers > 0},
+    }
+    assert TrainConfig.model_validate(settings | {"machine": {"nodes": nodes}}).cluster
+    if nodes > 1:
+        with pytest.raises(
+            ValueError, match=f"fill {nodes} nodes of 8, and machine.nodes is {nodes - 1}: give it fewer"
+        ):
+            TrainConfig.model_validate(settings | {"machine": {"nodes": nodes - 1}})
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from models.learning.conftest import tiny_folder
 from recorded import messages
 from safetensors.torch import load_file
 
-from selfplay.commands.train import TrainOrder, run_training
+from selfplay.commands.train import run_training
+from selfplay.commands.train_order import TrainOrder
 from selfplay.curriculum.opening import read_pool
 from selfplay.rollout import players
 from selfplay.sandbox import Backend

@@ -1,0 +1,77 @@
+"""An engine as a Ray actor: a model in a process of its own, which samples for episodes on any machine.
+
+An actor that Ray restarted holds the weights that the model was opened with. Until it is told which weights are the
+present ones its requests wait, so that nothing is sampled by weights of another version than it says.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from selfplay.agent.model import ModelError, Sample, Sampling
+from selfplay.rollout.model_player import Opened, Reloadable, TokenEngine, TokenSide
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of an opened engine. `seeded`: whether each message has its own seed."""
+
+    name: str
+    context: int
+    seeded: bool
+
+
+class EngineActor:
+    """One engine. Errors of the model are returned, since they are answers, not failures of the actor."""
+
+    def __init__(self, open_model: Callable[[], Awaitable[Opened]]) -> None:
+        self._open = open_model
+        self._engine: TokenEngine | None = None
+        self._facts: Facts | None = None
+        self._version: int | None = None
+        self._ready, self._opening = asyncio.Event(), asyncio.Lock()
+
+    async def open(self) -> Facts | ModelError:
+        """Open the model, if it is not."""
+        async with self._opening:
+            if self._facts is None:
+                try:
+                    opened = await self._open()
+                except ModelError as error:
+                    return error
+                if not isinstance(opened, TokenSide):
+                    return ModelError("this model takes no token ids", "Train with vllm or transformers.")
+                self._engine = opened.engine
+                self._facts = Facts(opened.engine.name, opened.engine.context, opened.seeded)
+            return self._facts
+
+    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample | ModelError:
+        """As `TokenModel.sample`, under the weights of the run."""
+        await self._ready.wait()
+        assert self._engine is not None
+        try:
+            return await self._engine.sample(prompt, sampling, stop)
+        except ModelError as error:
+            return error
+
+    async def reload(self, folder: str | None, version: int) -> ModelError | None:
+        """Sample with the weights in `folder` from now on; None: with those that the model was opened with."""
+        if folder is not None:
+            if not isinstance(self._engine, Reloadable):
+                return ModelError("this model cannot take new weights", "Train with vllm or transformers.")
+            try:
+                await self._engine.reload(folder, version)
+            except ModelError as error:
+                return error
+        self._version = version
+        self._ready.set()
+        return None
+
+    async def version(self) -> int | None:
+        """Of the weights it samples with; None before it is told which are the present ones."""
+        return self._version
+
+    async def close(self) -> None:
+        """Free the model."""
+        if self._engine is not None:
+            await self._engine.close()

@@ -1,0 +1,7 @@
+"""What can go wrong with a cluster that a user can mend."""
+
+from selfplay.errors import SelfplayError
+
+
+class ClusterError(SelfplayError):
+    """A cluster that cannot be joined, is too small, or keeps failing."""

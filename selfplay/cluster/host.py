@@ -1,0 +1,109 @@
+"""A host as a Ray actor: it plays episodes in sandboxes of its machine, and checks and grades what they hand in.
+
+It knows no pool and stores nothing: jobs come in, rollouts go out. A bug comes as the files of its folder; where the
+run's own folder can be seen from here, it is used, so that a calibration is made once for all processes.
+"""
+
+import asyncio
+import logging
+import shutil
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from selfplay.cluster.errors import ClusterError
+from selfplay.errors import SelfplayError
+from selfplay.rollout.injector import InjectorRun
+from selfplay.rollout.rollout import InjectorRollout, SolverRollout
+from selfplay.rollout.solver import ReadyBug, SolverRun, make_ready, solver_rollout
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class BugFiles:
+    """A bug on its way to a host. `folder`: where it lies in the run; `files`: what lies there, by name."""
+
+    id: str
+    folder: Path
+    files: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What the episodes of both roles share on one host. `inject` plays one of the injector. `scratch`: a folder of
+    this process."""
+
+    injecting: InjectorRun
+    solving: SolverRun
+    inject: Callable[[InjectorRun, int], Awaitable[InjectorRollout]]
+    scratch: Path
+
+
+OpenRuns = Callable[[], Awaitable[Runs]]
+
+
+class HostActor:
+    """One host. Errors that a rule of the run is about are returned: they are answers, not failures of the actor. Its
+    episodes wait until it is opened, as it must be again when Ray has restarted it."""
+
+    def __init__(self) -> None:
+        self._runs: Runs | None = None
+        self._opened, self._opening = asyncio.Event(), asyncio.Lock()
+        self._ready: dict[str, ReadyBug] = {}
+
+    async def open(self, open_runs: OpenRuns) -> SelfplayError | None:
+        """Prepare the repository, if it is not."""
+        async with self._opening:
+            try:
+                self._runs = self._runs or await open_runs()
+            except SelfplayError as error:
+                return error
+        self._opened.set()
+        return None
+
+    async def close(self) -> None:
+        """Remove what it has written."""
+        if self._runs is not None:
+            await self._runs.injecting.player.close()
+            shutil.rmtree(self._runs.scratch, ignore_errors=True)
+
+    async def inject(self, number: int, known: frozenset[str]) -> InjectorRollout | SelfplayError:
+        """Play an injector episode. `known`: the tree keys of the pool's bugs."""
+        try:
+            runs = await self._whole()
+            return await runs.inject(replace(runs.injecting, is_known=known.__contains__), number)
+        except SelfplayError as error:
+            return error
+
+    async def solve(self, bug: BugFiles, number: int) -> SolverRollout | SelfplayError:
+        """Make an attempt at a bug and grade it."""
+        try:
+            runs = await self._whole()
+            ready = self._ready.get(bug.id)
+            if ready is None:
+                folder = await asyncio.to_thread(_placed, bug, runs.scratch)
+                ready = self._ready[bug.id] = await asyncio.to_thread(make_ready, folder, runs.solving.prepared)
+            return await solver_rollout(runs.solving, ready, number)
+        except SelfplayError as error:
+            return error
+        except Exception as error:
+            log.exception("attempt %d at %s failed", number, bug.id)
+            return ClusterError(f"{type(error).__name__}: {error}")
+
+    async def _whole(self) -> Runs:
+        """What its episodes share, once it is opened."""
+        await self._opened.wait()
+        assert self._runs is not None
+        return self._runs
+
+
+def _placed(bug: BugFiles, scratch: Path) -> Path:
+    """The folder of a bug on this machine."""
+    if bug.folder.is_dir():
+        return bug.folder
+    folder = scratch / "bugs" / bug.id
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in bug.files.items():
+        (folder / name).write_bytes(data)
+    return folder

@@ -1,0 +1,141 @@
+"""All hosts of a run, on the driver: which one plays what. All attempts at a bug go to one host while it has a place,
+since that has calibrated it.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import ray
+
+from selfplay.artifact.reading import read_below
+from selfplay.cluster.answers import ActorAway, ActorLost, answered
+from selfplay.cluster.errors import ClusterError
+from selfplay.cluster.host import BugFiles, OpenRuns
+from selfplay.cluster.seats import Seats
+from selfplay.curriculum.calibrations import CALIBRATION_FILE
+from selfplay.errors import SelfplayError
+from selfplay.rollout.rollout import InjectorRollout, Rollout, SolverRollout
+from selfplay.rollout.solver import ReadyBug
+from selfplay.sandbox import Cause, SandboxLost
+
+T = TypeVar("T")
+OPEN_SECONDS = 7200.0
+"""How long a host may take to prepare the repository."""
+TRIES = 3
+"""How often a host may die as it is opened."""
+LOOK_EVERY = 1.0
+MOST_BYTES = 64 << 20
+RESUMES = "The same command resumes the run."
+
+
+@dataclass
+class Hosts:
+    """The hosts. `actors`: Ray handles; `open_runs`: what each is opened with; `known`: the tree keys of the pool's
+    bugs; `seconds`: how long an episode may take with everything around it. The death of a host is a lost sandbox,
+    which its user plays again."""
+
+    actors: Sequence[Any]
+    open_runs: OpenRuns
+    each: int
+    known: Callable[[], frozenset[str]]
+    seconds: float
+    lost: int = 0
+    _homes: dict[str, int] = field(default_factory=dict)
+    _files: dict[str, Any] = field(default_factory=dict)
+    _reopening: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._seats = Seats(len(self.actors), self.each)
+        self._opens = ray.put(self.open_runs)
+
+    @property
+    def places(self) -> int:
+        """How many episodes at once."""
+        return self.each * len(self.actors)
+
+    async def open(self) -> None:
+        """Prepare every host. Raises what that raises, and `ClusterError` when one keeps dying."""
+        await asyncio.gather(*(self._opened(number) for number in range(len(self.actors))))
+
+    async def _opened(self, number: int) -> None:
+        """Open a host, as often as it dies meanwhile."""
+        until, died = asyncio.get_running_loop().time() + OPEN_SECONDS, 0
+        while True:
+            try:
+                found = await answered(self.actors[number].open.remote(self._opens), OPEN_SECONDS)
+            except ActorLost as error:
+                died += not isinstance(error, ActorAway)
+                if died >= TRIES or asyncio.get_running_loop().time() > until:
+                    raise ClusterError(f"host {number} cannot be opened: {error}", RESUMES) from error
+                await asyncio.sleep(LOOK_EVERY)
+                continue
+            if isinstance(found, SelfplayError):
+                raise found
+            return
+
+    async def inject(self, number: int, step: int) -> InjectorRollout:
+        """Play an injector episode."""
+        async with self._seats.taken(step) as host:
+            found = await self._answer(host, self.actors[host].inject.remote(number, self.known()))
+        assert isinstance(found, Rollout)
+        return found
+
+    async def solve(self, ready: ReadyBug, number: int, step: int) -> SolverRollout:
+        """Make an attempt at a bug."""
+        bug = ready.bug.id
+        async with self._seats.taken(step, self._homes.get(bug)) as host:
+            self._homes.setdefault(bug, host)
+            if bug not in self._files:
+                self._files[bug] = ray.put(await asyncio.to_thread(_files_of, ready))
+            found = await self._answer(host, self.actors[host].solve.remote(self._files[bug], number))
+        assert isinstance(found, Rollout)
+        return found
+
+    def _reopen(self, host: int) -> None:
+        """Ray restarts a host that died. Until it is open again, nothing is played there."""
+        if host not in self._seats.away:
+            self._seats.away.add(host)
+            self._reopening[host] = asyncio.create_task(self._back(host))
+
+    async def _back(self, host: int) -> None:
+        try:
+            await self._opened(host)
+        except SelfplayError as error:
+            self._seats.fail(error)
+            return
+        self._seats.back(host)
+
+    async def close(self) -> None:
+        """End the hosts and what they play."""
+        for task in self._reopening.values():
+            task.cancel()
+        await asyncio.gather(*self._reopening.values(), return_exceptions=True)
+        for actor in self.actors:
+            with suppress(ActorLost):
+                await answered(actor.close.remote(), 60.0)
+            ray.kill(actor)
+
+    async def _answer(self, host: int, call: Any) -> Any:
+        """What a host returned. Raises the error that it returned, and `SandboxLost` when it died."""
+        try:
+            found = await answered(call, self.seconds)
+        except ActorLost as error:
+            self.lost += 1
+            self._reopen(host)
+            raise SandboxLost(f"host {host} of the episode was lost: {error}", cause=Cause.OUTSIDE) from error
+        if isinstance(found, SelfplayError):
+            raise found
+        return found
+
+
+def _files_of(ready: ReadyBug) -> BugFiles:
+    """A stored bug as bytes, without the calibration: a host believes its own only."""
+    files: dict[str, bytes] = {}
+    for path in sorted(Path(ready.folder).iterdir()):
+        if path.name != CALIBRATION_FILE and path.is_file() and not path.is_symlink():
+            files[path.name] = read_below(ready.folder, path.name, MOST_BYTES)
+    return BugFiles(ready.bug.id, Path(ready.folder).absolute(), files)

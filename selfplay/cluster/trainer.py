@@ -1,0 +1,150 @@
+"""The trainer as Ray actors: one for every rank. What is trained is the caller's; this room starts ranks and waits."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import ray
+
+from selfplay.cluster.answers import ActorLost, answered
+from selfplay.cluster.errors import ClusterError
+from selfplay.errors import SelfplayError
+from selfplay.learning.crediting import Credited
+
+log = logging.getLogger(__name__)
+OPEN_SECONDS, LEARN_SECONDS = 3600.0, 6 * 3600.0
+TRIES = 3
+"""How often in a row the trainer may die in one step."""
+
+
+class Learner(Protocol):
+    """The model in training, on one rank."""
+
+    @property
+    def version(self) -> int: ...
+
+    def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]: ...
+
+    def write(self) -> Path | None: ...
+
+
+class RankActor:
+    """One rank. Errors that a user can mend are returned."""
+
+    def __init__(self, rank: int, ranks: int, threads: int | None) -> None:
+        self._rank, self._ranks, self._threads = rank, ranks, threads
+        self._learner: Learner | None = None
+
+    def meeting_place(self) -> tuple[str, int]:
+        """An address of this machine at which the ranks can meet."""
+        with socket.socket() as free:
+            free.bind(("", 0))
+            return ray.util.get_node_ip_address(), int(free.getsockname()[1])
+
+    def open(self, make: Callable[[], Learner], meeting: tuple[str, int]) -> int | SelfplayError:
+        """Join the other ranks and load the model; its version."""
+        import torch
+        import torch.distributed as dist
+
+        if self._threads is not None:
+            torch.set_num_threads(self._threads)
+        if self._ranks > 1:
+            place = f"tcp://{meeting[0]}:{meeting[1]}"
+            kind = "nccl" if torch.cuda.is_available() else "gloo"
+            dist.init_process_group(kind, init_method=place, rank=self._rank, world_size=self._ranks)
+        try:
+            self._learner = make()
+        except SelfplayError as error:
+            return error
+        return self._learner.version
+
+    def learn(self, rollouts: Sequence[Credited], step: int) -> tuple[dict[str, Any], int] | SelfplayError:
+        """The figures of the update, and the version after it."""
+        assert self._learner is not None
+        try:
+            return self._learner.learn(rollouts, step), self._learner.version
+        except SelfplayError as error:
+            return error
+
+    def write(self) -> Path | SelfplayError | None:
+        assert self._learner is not None
+        try:
+            return self._learner.write()
+        except SelfplayError as error:
+            return error
+
+
+@dataclass
+class RemoteLearner:
+    """All ranks, on the driver. `start` makes their actors, `make` the learner of each, which goes on from the newest
+    checkpoint: a step that was updated before the trainer died is not updated again."""
+
+    start: Callable[[int], Any]
+    make: Callable[[], Learner]
+    ranks: int
+    version: int = 0
+    restarted: int = 0
+    _actors: list[Any] = field(default_factory=list)
+
+    async def open(self) -> None:
+        """Start the ranks. Raises what the learner raises, and `ActorLost`."""
+        self._actors = [self.start(rank) for rank in range(self.ranks)]
+        meeting = await answered(self._actors[0].meeting_place.remote(), OPEN_SECONDS)
+        self.version = await self._all("open", self.make, meeting, seconds=OPEN_SECONDS)
+
+    async def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
+        """Take the update of a step, whatever dies meanwhile; its figures."""
+        given = ray.put(list(rollouts))
+        figures: dict[str, Any]
+        figures, self.version = await self._again("learn", given, step)
+        return figures
+
+    async def write(self) -> Path | None:
+        """The folder with the present weights; None before the first update."""
+        found: Path | None = await self._again("write")
+        return found
+
+    async def close(self) -> None:
+        for actor in self._actors:
+            ray.kill(actor)
+
+    async def _again(self, what: str, *given: Any) -> Any:
+        """A call on all ranks; those that died are started anew before it is made again. Raises `ClusterError`."""
+        for left in range(TRIES - 1, -1, -1):
+            try:
+                return await self._all(what, *given, seconds=LEARN_SECONDS)
+            except ActorLost as error:
+                log.warning("the trainer was lost: %s; it is started anew", error)
+                if not left:
+                    raise ClusterError(
+                        f"the trainer died {TRIES} times in a row: {error}",
+                        "Is there memory enough for it? `--plan` says what it needs. The same command resumes.",
+                    ) from error
+            await self._restarted()
+
+    async def _restarted(self) -> None:
+        self.restarted += 1
+        await self.close()
+        try:
+            await self.open()
+        except ActorLost as error:
+            raise ClusterError(f"the trainer cannot be started again: {error}") from error
+
+    async def _all(self, what: str, *given: Any, seconds: float) -> Any:
+        """What the first rank returns; every rank is called. Raises the error that one returns, and `ActorLost`."""
+        calls = [answered(getattr(actor, what).remote(*given), seconds) for actor in self._actors]
+        found = await asyncio.gather(*calls)
+        for one in found:
+            if isinstance(one, SelfplayError):
+                raise one
+        return found[0]
+
+
+def threads_of(ranks: int) -> int:
+    """Threads of each rank on a CPU: as the environment says, or all cores shared by the ranks."""
+    return int(os.environ.get("OMP_NUM_THREADS") or max(1, (os.cpu_count() or 1) // ranks))

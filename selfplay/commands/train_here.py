@@ -1,0 +1,46 @@
+"""The parts of a training run in one process: episodes on this event loop, the trainer in a thread."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from selfplay.commands.injections import play_injection
+from selfplay.commands.train_update import Learner
+from selfplay.learning.crediting import Credited
+from selfplay.rollout.injector import InjectorRun
+from selfplay.rollout.rollout import InjectorRollout, SolverRollout
+from selfplay.rollout.solver import ReadyBug, SolverRun, solver_rollout
+
+
+@dataclass(frozen=True)
+class PlayedHere:
+    """Episodes in this process."""
+
+    injecting: InjectorRun
+    solving: SolverRun
+    places: int
+
+    async def inject(self, number: int, step: int) -> InjectorRollout:
+        return await play_injection(self.injecting, number)
+
+    async def solve(self, ready: ReadyBug, number: int, step: int) -> SolverRollout:
+        return await solver_rollout(self.solving, ready, number)
+
+
+@dataclass(frozen=True)
+class LearnsHere:
+    """The trainer in a thread of this process."""
+
+    learner: Learner
+
+    @property
+    def version(self) -> int:
+        return self.learner.version
+
+    async def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
+        return await asyncio.to_thread(self.learner.learn, rollouts, step)
+
+    async def write(self) -> Path | None:
+        return await asyncio.to_thread(self.learner.write)

@@ -1,0 +1,76 @@
+"""What a user asks of `selfplay train`, and the order of a curriculum that is in it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from selfplay.commands.order import Order
+from selfplay.repository import Prepared, Suite
+from selfplay.rollout.bug_record import Origin
+from selfplay.rollout.injector import InjectorRun
+from selfplay.rollout.players import Player
+from selfplay.rollout.solver import SolverRun
+from selfplay.sandbox import Isolation
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
+from selfplay.training.config import TrainConfig
+from selfplay.validators import Thresholds
+
+Known = Callable[[], frozenset[str]]
+"""The tree keys of the pool's bugs."""
+
+
+@dataclass(frozen=True)
+class TrainOrder:
+    """What the user asked for. `out`: a run's folder, new or of `selfplay curriculum` on the same source: the solver is
+    then trained on its bugs, too. `isolation`: of the hosts of a cluster; `address`: of a Ray cluster that runs
+    already, None to start one on this machine."""
+
+    config: TrainConfig
+    out: Path
+    isolation: Isolation = field(default_factory=Isolation)
+    address: str | None = None
+
+
+def curriculum_order(order: TrainOrder) -> Order:
+    """The order of a curriculum with the same source and injector."""
+    config, how = order.config, order.config.injector
+    return Order(
+        config.source,
+        order.out,
+        strategy=how.strategy,
+        seed=config.seed,
+        workers=config.workers,
+        setup=config.setup,
+        test=config.test,
+        thresholds=Thresholds(
+            min_passing_tests=how.min_passing, min_changed_files=how.min_files, min_failing_tests=how.min_failing
+        ),
+        policy=config.played_by,
+        options=config.options,
+        group=how.members,
+    )
+
+
+def injector_run(
+    wanted: Order, prepared: Prepared, suite: Suite, player: Player, pool: Pool, workers: Workers
+) -> InjectorRun:
+    """What the injector's episodes share, in whichever process they are played."""
+    return InjectorRun(
+        repository=wanted.source,
+        origin=Origin(prepared, wanted.thresholds, wanted.seed, wanted.public_share, dict(prepared.recorded)),
+        suite=suite,
+        strategy=wanted.strategy,
+        player=player,
+        pool=pool,
+        workers=workers,
+        group=wanted.group,
+    )
+
+
+def solver_run(injecting: InjectorRun, policy: str) -> SolverRun:
+    """What the solver's attempts share in the same process, filed under `policy`."""
+    origin = injecting.origin
+    return SolverRun(
+        origin.prepared, policy, injecting.player, injecting.pool, injecting.workers, origin.seed, weak="refuse"
+    )

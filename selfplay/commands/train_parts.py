@@ -1,0 +1,51 @@
+"""What a training run is made of, whichever process each part is in: what plays, what samples, what learns."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from selfplay.learning.crediting import Credited
+from selfplay.rollout.rollout import InjectorRollout, SolverRollout
+from selfplay.rollout.solver import ReadyBug
+
+
+class Learns(Protocol):
+    """The model in training. `version`: how many updates it has taken."""
+
+    @property
+    def version(self) -> int: ...
+
+    async def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
+        """Take the update of a step, unless a checkpoint holds it; its figures."""
+        ...
+
+    async def write(self) -> Path | None:
+        """The folder with the present weights; None before the first update."""
+        ...
+
+
+class Plays(Protocol):
+    """Where episodes are played. `places`: how many at once; those of the lowest step come first."""
+
+    @property
+    def places(self) -> int: ...
+
+    async def inject(self, number: int, step: int) -> InjectorRollout: ...
+
+    async def solve(self, ready: ReadyBug, number: int, step: int) -> SolverRollout: ...
+
+
+class Samples(Protocol):
+    """The engines."""
+
+    async def reload(self, folder: Path, version: int) -> None:
+        """Sample with these weights from now on."""
+        ...
+
+
+class Watcher(Protocol):
+    """Who is told how it goes."""
+
+    def say(self, line: str) -> None: ...
+
+    def done(self, line: str) -> None: ...

@@ -1,0 +1,168 @@
+"""`selfplay train` on Ray: a tiny model in both roles of a real repository, coached in half of its episodes.
+
+The run is that of one process, also when engines, hosts and trainers are killed; and it is as stale as was allowed.
+"""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from coached import coached_by_seed
+from recorded import messages
+from safetensors.torch import load_file
+
+from selfplay.commands.train import run_training
+from selfplay.commands.train_order import TrainOrder
+from selfplay.curriculum.opening import read_pool
+from selfplay.rollout import players
+from selfplay.sandbox import Backend
+from selfplay.training.config import TrainConfig
+
+LINES = {"plant a realistic bug": messages("shop_injector.txt"), "is broken": messages("shop_solver.txt")}
+STEPS = 3
+
+
+def config(shop: Path, model: Path, **more: Any) -> TrainConfig:
+    found = {
+        "source": str(shop), "model": str(model), "engine": "transformers", "play": {"context": 4096}, "steps": STEPS,
+        "workers": 1, "injector": {"groups": 1, "members": 4, "strategy": "direct"},
+        "solver": {"bugs": 1, "attempts": 4}, "recipe": {"lr": 1e-5, "budget": 4096, "precision": "fp32"},
+    }  # fmt: skip
+    return TrainConfig.model_validate(found | more)
+
+
+CLUSTER = {"cluster": {"engines": 2, "hosts": 2, "host_cpus": 1, "host_episodes": 2}}
+
+
+class Watcher:
+    """Counts what is done; `strike` is called with every line that is said."""
+
+    def __init__(self, strike: Any = lambda line: None) -> None:
+        self.lines: list[str] = []
+        self.strike = strike
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+        self.strike(line)
+
+    done = say
+
+    def expect(self, total: int | None, doing: str = "") -> None: ...
+
+    def step(self, step: object) -> None: ...
+
+    def attempt(self, attempt: object) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def coached(monkeypatch: pytest.MonkeyPatch, tiny: Path) -> None:
+    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_by_seed(tiny, LINES)})
+
+
+@pytest.fixture(scope="module")
+def in_one_process(shop: Path, tiny: Path, backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "one"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_by_seed(tiny, LINES)})
+        run_training(TrainOrder(config(shop, tiny), out), backend, Watcher())
+    return out
+
+
+def what_came(out: Path) -> dict[str, Any]:
+    """What both roles did, and which version of the weights did it."""
+    with read_pool(out) as pool:
+        return {
+            "episodes": [(one.number, one.status, one.tree_key, one.versions) for one in pool.episodes.records()],
+            "attempts": sorted(
+                (one.bug, one.number, one.resolved, one.diff, one.versions) for one in pool.attempts.all()
+            ),
+        }
+
+
+def steps_of(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+
+
+def apart(one: Path, other: Path, before: Path) -> float:
+    """How far the weights of two runs are apart, as a share of how far they moved: means over all parameters. Adam
+    moves a parameter whose gradient is nothing but rounding by as much as any other, either way, so no bound holds for
+    each single one."""
+    (name,) = {path.name for path in (one / "weights").iterdir()}
+    mine, theirs = (load_file(folder / "weights" / name / "model.safetensors") for folder in (one, other))
+    start = load_file(before / "model.safetensors")
+    between = sum(float((mine[key] - theirs[key]).abs().sum()) for key in mine)
+    return between / sum(float((mine[key] - start[key].float()).abs().sum()) for key in mine)
+
+
+@pytest.mark.slow
+def test_without_staleness_it_is_the_run_of_one_process(
+    in_one_process: Path, shop: Path, tiny: Path, backend: Backend, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    run_training(TrainOrder(config(shop, tiny, **CLUSTER), out), backend, Watcher())
+    assert what_came(out) == what_came(in_one_process)
+    assert any("nothing" not in one for one in steps_of(out)), "there was something to learn"
+    assert apart(out, in_one_process, tiny) < 1e-3
+
+
+KILLED = {"injector 0": "EngineActor", "injector 2": "HostActor", "step 1": "RankActor", "injector 5": "HostActor"}
+"""What is said -> who is killed then."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_whoever_is_killed_the_run_is_the_same(
+    in_one_process: Path, shop: Path, tiny: Path, backend: Backend, tmp_path: Path
+) -> None:
+    """One of each kind is killed while the first episodes are played, a host and an engine again later, the trainer
+    when the second step begins, the driver itself after that: the same command goes on."""
+    out, struck = tmp_path / "run", list[str]()
+
+    def strike(line: str) -> None:
+        for said, kind in KILLED.items():
+            if line.startswith(said) and said not in struck:
+                struck.append(said)
+                kill_one(kind)
+        if line.startswith("injector 6") and "driver" not in struck:
+            struck.append("driver")
+            raise InterruptedError("here the driver was killed")
+
+    order = TrainOrder(config(shop, tiny, **CLUSTER), out)
+    with pytest.raises(InterruptedError):
+        run_training(order, backend, Watcher(strike))
+    assert not actors("HostActor") and not actors("EngineActor"), "nothing of the cluster is left"
+    run_training(order, backend, Watcher(strike))
+    assert len(struck) == 5
+    assert what_came(out) == what_came(in_one_process)
+    assert [one["rollouts"] for one in steps_of(out)] == [one["rollouts"] for one in steps_of(in_one_process)]
+    assert apart(out, in_one_process, tiny) < 1e-3
+
+
+@pytest.mark.slow
+def test_steps_overlap_as_far_as_staleness_allows(shop: Path, tiny: Path, backend: Backend, tmp_path: Path) -> None:
+    """With staleness 1 step 1 is played by the weights that step 0 is played by, step 2 by those after step 0's update
+    at least; no token is staler than 1, and each step is trained on once."""
+    out = tmp_path / "run"
+    run_training(TrainOrder(config(shop, tiny, staleness=1, **CLUSTER), out), backend, Watcher())
+    steps = steps_of(out)
+    assert [one["number"] for one in steps] == [0, 1, 2] and [one["version"] for one in steps][:2] == [0, 0]
+    behind = [int(old) for one in steps for role in one["rollouts"].values() for old in role["versions_behind"]]
+    assert max(behind) == 1
+    with read_pool(out) as pool:
+        assert Counter(one.number for one in pool.episodes.records()) == Counter(range(12))
+
+
+def actors(kind: str) -> list[psutil.Process]:
+    """The processes of Ray's actors of this class, started by this one."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if any(kind in part for part in process.info["cmdline"] or ()):
+            found.append(process)
+    return found
+
+
+def kill_one(kind: str) -> None:
+    actors(kind)[0].kill()
