@@ -140,7 +140,9 @@ def finished(selfplay: Command, shop: Path, together: Path) -> tuple[Path, Done]
 
 def with_calibrations(selfplay: Command, run: Path, folder: Path) -> Path:
     """A copy of a run, with what its graders measured beside each bug and nothing else that grading leaves."""
-    graded = Path(shutil.copytree(run, folder.with_suffix(".graded")))
+    graded = folder.with_suffix(".graded")
+    shutil.rmtree(graded, ignore_errors=True)  # of one that failed
+    shutil.copytree(run, graded)
     done = selfplay("solve", graded, "--policy", "gold", "--attempts", 1)
     assert done.code == 0, done.err
     shutil.copytree(run, folder)
