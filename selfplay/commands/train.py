@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
-from selfplay.commands import leftovers
+from selfplay.commands import leftovers, watching
 from selfplay.commands.curriculum import Watcher as CurriculumWatcher
 from selfplay.commands.curriculum import prepared_source
 from selfplay.commands.learn import vocabulary_of
@@ -40,7 +40,7 @@ from selfplay.training.ledger import Ledger, open_ledger
 from selfplay.training.schedule import first_injection
 
 
-class Watcher(CurriculumWatcher, Protocol):
+class Watcher(CurriculumWatcher, watching.Watcher, Protocol):
     """Receives the progress of the run."""
 
     def done(self, line: str) -> None:
@@ -91,8 +91,13 @@ async def _trained(
     def known() -> frozenset[str]:
         return frozenset(pool.episodes.tree_keys(config.source))
 
+    def store() -> None:
+        _write_metrics(order.out, ledger)
+        stepped(ledger.finished())
+
     injecting = replace(injecting, is_known=lambda key: key in known())
     solving = solver_run(injecting, TRAINING)
+    seen = watching.watching(config, order.out, ledger.finished(), watcher)
     async with _parts(order, injecting, solving, known, watcher) as (plays, engines, learner):
         training = Training(
             config=config,
@@ -107,10 +112,11 @@ async def _trained(
             vocabulary=vocabulary_of(config.model),
             first=_first(pool, ledger, config),
             watcher=watcher,
-            store=lambda: _write_metrics(order.out, ledger),
+            store=store,
         )
         watcher.expect(config.steps - len(ledger.finished()), "training")
-        await training.run()
+        with seen as stepped:
+            await training.run()
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ Which steps are played at once is `training.pipeline`'s."""
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,6 +14,7 @@ from typing import Any
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.attempts import play_attempts
 from selfplay.commands.injections import stored_injections
+from selfplay.commands.promoting import promoted
 from selfplay.commands.ready import ready_bugs
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
 from selfplay.curriculum import Attempt, Curriculum
@@ -80,6 +81,7 @@ class Training:
             attempts = await self._chosen(step, plan.injections)
             self.ledger.choose(step, attempts)
         await self._attempt(step, attempts)
+        await self._promote({bug for bug, _ in attempts})
         return replace(plan, attempts=attempts)
 
     async def _learned(self, plan: Planned) -> None:
@@ -148,6 +150,15 @@ class Training:
 
         solve = partial(self.plays.solve, step=step)
         await play_attempts(self.solving, None, self.pool, jobs, self.plays.places, tell, self.watcher.say, solve)
+
+    async def _promote(self, bugs: Set[str]) -> None:
+        """Make second-order bugs of the failed attempts at these, for later steps. They train the solver, and leave the
+        reward of the injector that made the bug alone."""
+        most = self.config.solver.second_order
+        if most:
+            async with self._reading:
+                ready = [self.ready[bug] for bug in sorted(bugs) if bug in self.ready]
+                await promoted(self.solving, self.pool, ready, most, self.watcher.say)
 
     async def _make_ready(self, bugs: frozenset[str]) -> None:
         """Read and audit those of the bugs that are not ready yet."""

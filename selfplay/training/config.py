@@ -39,10 +39,12 @@ class Injecting(Part):
 
 
 class Solving(Part):
-    """The solver's part of a step: a group of `attempts` at each new bug, and at old ones until there are `bugs`."""
+    """The solver's part of a step: a group of `attempts` at each new bug, and at old ones until there are `bugs`.
+    `second_order`: how many second-order bugs are made of each bug's failed attempts, for later steps."""
 
     bugs: Number = 2
     attempts: Some = 4
+    second_order: Number = 0
 
 
 class Cluster(Part):

@@ -56,6 +56,8 @@ class Watcher:
 
     def attempt(self, attempt: object) -> None: ...
 
+    def show(self, page: object) -> None: ...
+
 
 @pytest.fixture(autouse=True)
 def coached(monkeypatch: pytest.MonkeyPatch, tiny: Path) -> None:

@@ -23,7 +23,7 @@ from selfplay.training.ledger import Ledger
 
 SILENT: Any = SimpleNamespace(
     say=lambda line: None, expect=lambda total, doing="": None, step=lambda step: None, done=lambda line: None,
-    attempt=lambda attempt: None,
+    attempt=lambda attempt: None, show=lambda page: None,
 )  # fmt: skip
 PLANTED, MENDED = messages("shop_injector.txt"), messages("shop_solver.txt")
 PLANS = {"plant a realistic bug": [None, PLANTED, PLANTED, None], "is broken": [MENDED, None, None, MENDED]}
@@ -114,3 +114,32 @@ def test_a_run_killed_after_an_update_does_not_take_it_again(
 
 def killed(*_: object) -> None:
     raise InterruptedError("here the process was killed")
+
+
+WRONG = [
+    '<tool: edit>\ntinyshop/prices.py\n<<<<<<< SEARCH\n    sign = ""\n=======\n    sign = "+"\n>>>>>>> REPLACE\n</tool>',
+    "<tool: submit>\n</tool>",
+]
+
+
+@pytest.mark.slow
+def test_a_failed_attempt_becomes_a_bug_of_later_steps(
+    shop: Path, tiny: Path, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Step 0: one attempt makes the price's sign a plus, the other mends it; what the first left is a second-order bug,
+    which step 1 attempts beside the old one. Its failures do not count for whoever planted the first: one of two
+    attempts at that mended it, so it earns 1 - 1.8/2 = 0.1."""
+    attempts = [WRONG, MENDED, None, None, None, None]
+    plans = {"plant a realistic bug": [None, PLANTED, None, None], "is broken": attempts}
+    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, plans)})
+    out = tmp_path / "run"
+    run_training(
+        TrainOrder(config(shop, tiny, solver={"bugs": 2, "attempts": 2, "second_order": 1}), out), backend, SILENT
+    )
+    with read_pool(out) as pool:
+        (second,) = [bug for bug in pool.bugs() if bug.order == 2]
+        made = {(one.bug, one.number) for one in pool.attempts.all()}
+    assert {(second.id, 0), (second.id, 1), (second.parent, 2), (second.parent, 3)} <= made and len(made) == 6
+    first, after = steps_of(out)
+    assert first["rollouts"]["injector"]["reward"]["max"] == pytest.approx(0.1)
+    assert after["rollouts"]["solver"]["episodes"] == 4
