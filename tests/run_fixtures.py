@@ -1,12 +1,14 @@
 """Whole runs of the command on the tiny repository; its environment is built once for all of them."""
 
+import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,9 @@ import pytest
 import tiny_repository
 from bench_fixtures import backend
 from together import made_once, together
+
+from selfplay.cli import main
+from selfplay.curriculum.calibrations import CALIBRATION_FILE
 
 __all__ = ["backend", "together"]
 
@@ -67,10 +72,25 @@ class Command:
 
     def start(self, *arguments: object, cwd: Path | None = None) -> subprocess.Popen[str]:
         argv = [sys.executable, "-m", "selfplay", *(str(argument) for argument in arguments)]
-        env = {**os.environ, "SELFPLAY_CACHE": str(self.cache), "COLUMNS": "200", "NO_COLOR": "1"}
+        env = {**os.environ, **self.env}
         return subprocess.Popen(
             argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, start_new_session=True, cwd=cwd
         )
+
+    @property
+    def env(self) -> dict[str, str]:
+        return {"SELFPLAY_CACHE": str(self.cache), "COLUMNS": "200", "NO_COLOR": "1"}
+
+    def here(self, *arguments: object) -> Done:
+        """The command in this process, which is spared its start: for what is answered before anything is begun."""
+        out, err = io.StringIO(), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            patch.setattr(sys, "argv", ["selfplay", *map(str, arguments)])
+            for name, value in self.env.items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as end:
+                main()
+        return Done(int(end.value.code or 0), out.getvalue(), err.getvalue())
 
     @contextmanager
     def running(self, *arguments: object, cwd: Path | None = None) -> Iterator[Running]:
@@ -116,6 +136,26 @@ def finished(selfplay: Command, shop: Path, together: Path) -> tuple[Path, Done]
         together / "finished",
         lambda out: selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 3, "--workers", 2, "--json"),
     )
+
+
+def with_calibrations(selfplay: Command, run: Path, folder: Path) -> Path:
+    """A copy of a run, with what its graders measured beside each bug and nothing else that grading leaves."""
+    graded = folder.with_suffix(".graded")
+    shutil.rmtree(graded, ignore_errors=True)  # of one that failed
+    shutil.copytree(run, graded)
+    done = selfplay("solve", graded, "--policy", "gold", "--attempts", 1)
+    assert done.code == 0, done.err
+    shutil.copytree(run, folder)
+    for bug in (folder / "bugs").iterdir():
+        shutil.copy(graded / "bugs" / bug.name / CALIBRATION_FILE, bug)
+    shutil.rmtree(graded)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def calibrated(selfplay: Command, finished: tuple[Path, Done], together: Path) -> Path:
+    """The finished run with its calibrations, for tests that grade: copy it, never write to it."""
+    return made_once(together / "calibrated", lambda folder: with_calibrations(selfplay, finished[0], folder))
 
 
 @pytest.fixture

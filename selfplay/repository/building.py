@@ -1,19 +1,24 @@
 """One build as its steps see it: what is to be built, the sandbox it is built in, and its log."""
 
+from __future__ import annotations
+
 import errno
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from selfplay.plain import printable
-from selfplay.repository.egress import Egress
 from selfplay.repository.errors import BuildFailed
 from selfplay.repository.interpreters import Interpreter
 from selfplay.repository.reading import Plan
 from selfplay.sandbox import MIB, Completed, Limits, Sandbox
 from selfplay.sandbox.killed import believed_here
+
+if TYPE_CHECKING:
+    from selfplay.repository.egress import Egress
 
 ENV, TOOLS = "/env", "/tools"
 BUILD_LIMITS = Limits(memory_bytes=6144 * MIB, disk_bytes=3072 * MIB, processes=1024, output_bytes=MIB)

@@ -5,21 +5,26 @@ stream. The project's own modules must be importable from `/testbed` only: copie
 depends on the location of the cache: the environment is always at `/env`, the tools at `/tools`.
 """
 
+from __future__ import annotations
+
 import json
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from selfplay.repository.building import BUILD_LIMITS, ENV, TOOLS, Building, Progress, Request
 from selfplay.repository.bytecode import compile_all, is_cached
 from selfplay.repository.cache import give
 from selfplay.repository.checking import check, notes_on, only_new
-from selfplay.repository.egress import Egress, no_egress, open_egress
 from selfplay.repository.indexes import for_sandbox
 from selfplay.repository.installing import pretend, steps
 from selfplay.repository.interpreters import Interpreter
 from selfplay.repository.results import Results
 from selfplay.sandbox import WORKDIR, Backend, Mount, World
 from selfplay.sandbox.machine import fitting
+
+if TYPE_CHECKING:
+    from selfplay.repository.egress import Egress
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 SHOWN = ("/usr", "/bin", "/lib", "/lib64", "/etc")
@@ -70,6 +75,8 @@ def _take_out(building: Building, results: Results) -> list[str]:
 
 def way_out(request: Request, backend: Backend) -> AbstractContextManager[Egress]:
     """Where this build may go: nowhere, if it installs nothing."""
+    from selfplay.repository.egress import no_egress, open_egress  # a third of all import time, and few commands build
+
     if request.interpreter is None and not request.setup:
         return nullcontext(no_egress())
     return open_egress(backend, request.allow_hosts, npm="package.json" in request.tracked)

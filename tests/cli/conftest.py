@@ -2,11 +2,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from run_fixtures import Done, finished, selfplay, shop, together
+from run_fixtures import Done, calibrated, finished, selfplay, shop, together
 
 from selfplay.curriculum import Attempt, AttemptFigures, open_curriculum
 
-__all__ = ["finished", "selfplay", "shop", "together"]
+__all__ = ["calibrated", "finished", "selfplay", "shop", "together"]
 
 
 @pytest.fixture

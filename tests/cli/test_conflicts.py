@@ -20,7 +20,7 @@ from run_fixtures import Command
     ],
 )
 def test_what_a_curriculum_refuses(selfplay: Command, tmp_path: Path, options: tuple[object, ...], said: str) -> None:
-    done = selfplay("curriculum", tmp_path, "--out", tmp_path / "out", *options)
+    done = selfplay.here("curriculum", tmp_path, "--out", tmp_path / "out", *options)
     assert done.code == 2 and f"Invalid value for {said}" in " ".join(done.err.split()), done.err
     assert "Usage: " in done.err and not (tmp_path / "out").exists()
 
@@ -35,7 +35,7 @@ def test_what_a_curriculum_refuses(selfplay: Command, tmp_path: Path, options: t
     ],
 )
 def test_what_solving_refuses(selfplay: Command, tmp_path: Path, options: tuple[object, ...], said: str) -> None:
-    done = selfplay("solve", tmp_path, *options)
+    done = selfplay.here("solve", tmp_path, *options)
     assert done.code == 2 and f"Invalid value for {said}" in " ".join(done.err.split()), done.err
 
 
@@ -52,10 +52,10 @@ def test_what_others_refuse(
     selfplay: Command, tmp_path: Path, command: str, options: tuple[object, ...], said: str
 ) -> None:
     place = () if command == "doctor" else (tmp_path,)
-    done = selfplay(command, *place, *options)
+    done = selfplay.here(command, *place, *options)
     assert done.code == 2 and said in " ".join(done.err.split()), done.err
 
 
 def test_tokens_are_counted_by_a_tokenizer(selfplay: Command, tmp_path: Path) -> None:
-    done = selfplay("trajectories", "export", tmp_path, "--out", "x.jsonl", "--most-tokens", 100)
+    done = selfplay.here("trajectories", "export", tmp_path, "--out", "x.jsonl", "--most-tokens", 100)
     assert done.code == 2 and "'--most-tokens': needs --tokenizer" in done.err

@@ -1,5 +1,6 @@
 """`selfplay eval`: its table, its JSON, and what it refuses."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,8 @@ def test_a_name_without_attempts_exits_2_and_says_whose_there_are(selfplay: Comm
 
 
 @pytest.mark.slow
-def test_missing_attempts_are_made(selfplay: Command, run: Path) -> None:
+def test_missing_attempts_are_made(selfplay: Command, calibrated: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(calibrated, tmp_path / "run")
     done = selfplay("eval", run, "--policy", "gold", "--attempts", 1, "--json")
     assert done.code == 0, done.err
     assert done.json["rows"][0]["pass_at"]["1"]["mean"] == 1.0 and done.json["incomplete"] == []

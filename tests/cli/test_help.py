@@ -17,7 +17,7 @@ COMMANDS = (
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_short_help_is_the_long_one(selfplay: Command, command: tuple[str, ...]) -> None:
-    short, long = selfplay(*command, "-h"), selfplay(*command, "--help")
+    short, long = selfplay.here(*command, "-h"), selfplay.here(*command, "--help")
     assert short.code == 0 and short.out == long.out and "Usage: " in short.out
 
 

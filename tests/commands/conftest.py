@@ -1,3 +1,3 @@
-from run_fixtures import backend, finished, selfplay, shop, source, together
+from run_fixtures import backend, calibrated, finished, selfplay, shop, source, together
 
-__all__ = ["backend", "finished", "selfplay", "shop", "source", "together"]
+__all__ = ["backend", "calibrated", "finished", "selfplay", "shop", "source", "together"]

@@ -30,7 +30,7 @@ def test_a_strategy_that_does_not_exist(selfplay: Command, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("option", [("--bugs", 0), ("--min-files", 0), ("--min-passing", "many"), ("--workers", 0)])
 def test_numbers_that_are_none(selfplay: Command, tmp_path: Path, option: tuple[str, object]) -> None:
-    done = selfplay("curriculum", tmp_path, "--out", tmp_path / "out", *option)
+    done = selfplay.here("curriculum", tmp_path, "--out", tmp_path / "out", *option)
     assert done.code == 2 and option[0] in done.err and not (tmp_path / "out").exists()
 
 

@@ -101,11 +101,12 @@ def test_other_settings_are_refused(selfplay: Command, finished: tuple[Path, Don
 
 @pytest.mark.slow
 def test_a_curriculum_of_order_2_does_not_go_on_with_attempts_of_others(
-    selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
+    selfplay: Command, calibrated: Path, shop: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    shutil.copytree(finished[0], out)
-    assert selfplay("solve", out, "--policy", "naive", "--name", "scripted", "--attempts", 1).code == 0
+    shutil.copytree(calibrated, out)
+    one = ("--bug", summary(out)["bugs"][0]["id"])
+    assert selfplay("solve", out, "--policy", "naive", "--name", "scripted", "--attempts", 1, *one).code == 0
     done = selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 3, "--order", 2, "--attempts", 1)
     assert done.code == 2 and "was made with scripted: policy = 'naive', not 'scripted'" in done.err
 

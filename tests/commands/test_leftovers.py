@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from run_fixtures import Command, Done
+from run_fixtures import Command
 
 from selfplay.artifact.files import write_atomically
 from selfplay.commands import leftovers
@@ -57,13 +57,12 @@ def test_a_calibration_in_work_is_left_to_its_process(tmp_path: Path, monkeypatc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["curriculum", "solve"])
-def test_both_commands_do(
-    selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path, command: str
-) -> None:
+def test_both_commands_do(selfplay: Command, calibrated: Path, shop: Path, tmp_path: Path, command: str) -> None:
     """On the code before, `.original.PID` stayed for good."""
-    run = Path(shutil.copytree(finished[0], tmp_path / "run"))
+    run = Path(shutil.copytree(calibrated, tmp_path / "run"))
     (run / ".original.4711" / "deep").mkdir(parents=True)
-    arguments: tuple[object, ...] = (run, "--policy", "empty", "--attempts", 1)
+    (one, *_) = sorted(path.name for path in (run / "bugs").iterdir())
+    arguments: tuple[object, ...] = (run, "--policy", "empty", "--attempts", 1, "--bug", one)
     if command == "curriculum":
         arguments = (shop, "--out", run, "--bugs", 4, "--seed", 3)
     assert selfplay(command, *arguments).code == 0

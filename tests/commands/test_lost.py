@@ -18,6 +18,7 @@ from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, run_solve
 from selfplay.commands.validate import revalidate
 from selfplay.curriculum import read_pool
+from selfplay.curriculum.calibrations import CALIBRATION_FILE
 from selfplay.report.run import lost_lines
 from selfplay.rollout import losses
 from selfplay.rollout.controls import Control
@@ -35,9 +36,9 @@ def this_cache(selfplay: object, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def run(finished: tuple[Path, Done], tmp_path: Path) -> Path:
-    """The finished run of four bugs, as a folder to work on."""
-    return Path(shutil.copytree(finished[0], tmp_path / "run"))
+def run(calibrated: Path, tmp_path: Path) -> Path:
+    """The finished run of four bugs with their calibrations, as a folder to work on."""
+    return Path(shutil.copytree(calibrated, tmp_path / "run"))
 
 
 @pytest.mark.slow
@@ -64,7 +65,9 @@ def at_random(seed: int, share: float, most: int) -> Choice:
 
 @pytest.mark.slow
 def test_agents_killed_during_the_gold_attempts_leave_every_one_resolved(backend: Backend, run: Path) -> None:
-    """On the code before, 2 of 18 stood as unresolved after five kills."""
+    """On the code before, 2 of 18 stood as unresolved after five kills. Calibrations are made under kills, too."""
+    for made in run.glob(f"bugs/*/{CALIBRATION_FILE}"):
+        made.unlink()
     killing = Killing(backend, at_random(5, 0.08, 5))
     summary = run_solve(SolveOrder(run, 3, "gold", workers=2), killing, Quiet())  # type: ignore[arg-type]
     with read_pool(run) as pool:

@@ -152,9 +152,9 @@ def test_an_endpoint_that_goes_down_stops_a_curriculum(selfplay: Any, shop: Path
 
 
 @pytest.mark.slow
-def test_an_endpoint_that_goes_down_costs_no_attempt(selfplay: Any, finished: tuple[Path, Any], tmp_path: Path) -> None:
+def test_an_endpoint_that_goes_down_costs_no_attempt(selfplay: Any, calibrated: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    shutil.copytree(finished[0], run)
+    shutil.copytree(calibrated, run)
     how = ["--policy", "openai:m", "--option", "retries=0", "--json"]
     with serving(going_down(2)) as (url, _):
         done = selfplay("solve", run, "--attempts", 4, "--base-url", url, *how)

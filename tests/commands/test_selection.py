@@ -22,8 +22,8 @@ def test_a_bug_is_named_by_its_id_or_a_beginning_of_its_own(finished: tuple[Path
 
 
 @pytest.mark.slow
-def test_only_the_named_bug_is_attempted(selfplay: Command, finished: tuple[Path, Done], tmp_path: Path) -> None:
-    run = Path(shutil.copytree(finished[0], tmp_path / "run"))
+def test_only_the_named_bug_is_attempted(selfplay: Command, calibrated: Path, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(calibrated, tmp_path / "run"))
     with read_pool(run) as pool:
         first, second, *_ = [bug.id for bug in pool.bugs()]
     done = selfplay("solve", run, "--policy", "empty", "--attempts", 1, "--bug", second, "--json")

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 import tiny_repository
-from run_fixtures import Command, Done, done_once
+from run_fixtures import Command, Done, done_once, with_calibrations
+from together import made_once
 
 from selfplay import patches
 from selfplay.agent import EpisodeLimits
@@ -40,12 +41,12 @@ SUBMIT = Call("submit", {"folder": "/testbed"})
 
 @pytest.fixture(scope="session")
 def pair(selfplay: Command, shop: Path, together: Path) -> Path:
-    """A finished run of two bugs: copy it, never write to it."""
+    """A finished run of two bugs with their calibrations: copy it, never write to it."""
     out, done = done_once(
         together / "pair", lambda out: selfplay("curriculum", shop, "--out", out, "--bugs", 2, "--seed", 3)
     )
     assert done.code == 0, done.err
-    return out
+    return made_once(together / "pair-calibrated", lambda folder: with_calibrations(selfplay, out, folder))
 
 
 @pytest.fixture
@@ -203,14 +204,14 @@ def test_a_kill_loses_no_attempt_and_counts_none_twice(selfplay: Command, run: P
     ],
 )
 def test_what_cannot_be_asked_for(selfplay: Command, run: Path, options: tuple[object, ...], says: str) -> None:
-    done = selfplay("solve", run, *options)
+    done = selfplay.here("solve", run, *options)
     assert done.code == 2 and says in done.err
 
 
 def test_a_folder_without_a_curriculum_and_a_run_without_its_original(
     selfplay: Command, run: Path, tmp_path: Path
 ) -> None:
-    done = selfplay("solve", tmp_path / "nothing")
+    done = selfplay.here("solve", tmp_path / "nothing")
     assert done.code == 2 and f"{tmp_path / 'nothing'} holds no curriculum" in done.err
     assert not (tmp_path / "nothing").exists()
     shutil.rmtree(run / "original")
@@ -445,10 +446,10 @@ def test_a_file_that_holds_no_predictions(
 ) -> None:
     file = tmp_path / "predictions.json"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    done = selfplay("grade", pair, "--predictions", file)
+    done = selfplay.here("grade", pair, "--predictions", file)
     assert done.code == 2 and says in done.err
 
 
 def test_one_kind_of_prediction_is_asked_for(selfplay: Command, run: Path) -> None:
-    done = selfplay("grade", run)
+    done = selfplay.here("grade", run)
     assert done.code == 2 and "give --patch FILE for one bug, or --predictions FILE for a run" in done.err

@@ -1,8 +1,7 @@
-"""A real model, once: fetched as a user would, in process under vLLM, and behind vLLM's own server.
+"""A real model, fetched as a user would: in process under vLLM, and behind vLLM's own server. Either starts for half a
+minute, once for the one file of tests that uses it: two workers share the files."""
 
-The server is started first and comes up while the engine does; both take half a minute on two cores.
-"""
-
+import fcntl
 import os
 import socket
 import subprocess
@@ -17,6 +16,7 @@ import pytest
 import tiny_repository
 from bench_fixtures import backend
 from serving import Serving
+from together import together
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.policies.smollm2 import fetch_smollm2
@@ -25,15 +25,17 @@ from selfplay.policies.transformers_model import TransformersModel, Transformers
 from selfplay.policies.vllm_engine import VllmModel, VllmOptions
 from selfplay.repository.cache import default_cache
 
-__all__ = ["backend"]
+__all__ = ["backend", "together"]
 CONTEXT = 2048
 VLLM = VllmOptions(dtype="float32", context=CONTEXT, cache_gb=1, most_sequences=64, chunk=128)
 """Small pieces, so that ordinary prompts take several."""
 
 
 @pytest.fixture(scope="session")
-def smollm2() -> Path:
-    return fetch_smollm2(default_cache(), print)
+def smollm2(together: Path) -> Path:
+    with (together / "smollm2.lock").open("w") as one_worker:
+        fcntl.flock(one_worker, fcntl.LOCK_EX)
+        return fetch_smollm2(default_cache(), print)
 
 
 @pytest.fixture(scope="session")
@@ -48,9 +50,8 @@ def loop() -> Iterator[Runner]:
         yield loop
 
 
-@pytest.fixture(scope="session")
-def booting(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    """The server, started and not waited for."""
+@pytest.fixture(scope="module")
+def server(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -61,28 +62,28 @@ def booting(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         "--dtype", "float32",
     ]  # fmt: skip
     env = {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_LOGGING_LEVEL": "WARNING"}
-    with log.open("wb") as out:
-        process = subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT, env=env)
-    yield Serving(process, f"http://127.0.0.1:{port}/v1", log)
-    process.terminate()
-    process.wait(timeout=30)
+    with log.open("wb") as out, subprocess.Popen(argv, stdout=out, stderr=subprocess.STDOUT, env=env) as process:
+        yield answering(Serving(process, f"http://127.0.0.1:{port}/v1", log))
+        process.terminate()
+        process.wait(timeout=30)
 
 
-@pytest.fixture(scope="session")
-def server(booting: Serving) -> Serving:
-    for _ in range(240):
-        if booting.process.poll() is not None:
+def answering(server: Serving) -> Serving:
+    """The server, once it answers."""
+    for _ in range(600):
+        if server.process.poll() is not None:
             break
         try:
-            urllib.request.urlopen(f"{booting.url}/models", timeout=5).read()
-            return booting
+            urllib.request.urlopen(f"{server.url}/models", timeout=5).read()
+            return server
         except OSError:
             time.sleep(0.5)
-    pytest.fail(f"vLLM's server did not start:\n{booting.log.read_text()[-3000:]}")
+    server.process.kill()
+    pytest.fail(f"vLLM's server did not start:\n{server.log.read_text()[-3000:]}")
 
 
-@pytest.fixture(scope="session")
-def engine(smollm2: Path, booting: Serving, loop: Runner) -> Iterator[VllmModel]:
+@pytest.fixture(scope="module")
+def engine(smollm2: Path, loop: Runner) -> Iterator[VllmModel]:
     model = loop.run(VllmModel.open(str(smollm2), VLLM))
     yield model
     loop.run(model.close())

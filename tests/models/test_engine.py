@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from models.conftest import VLLM
+from models.train.test_parity import FP32, answers, apart
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
@@ -21,9 +21,8 @@ from selfplay.agent.model import Message, ModelError, Sample, Sampling
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
 from selfplay.policies.vllm_engine import NO_SEEDS_ON_CPU, VllmModel, why_no_seeds
-from selfplay.roles.solver import SOLVER
-from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.players import player_named
+from selfplay.train.model import load_scorer
+from selfplay.train.step import Trainer
 
 QUESTIONS = ["Count to ten.", "Name a colour, and say why you like it.", "What does a compiler do? Be brief."]
 
@@ -78,6 +77,16 @@ def test_log_probabilities_of_the_batched_model_agree_too(
         assert not set(sample.ids[:-1]) & set(chat.stop)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["engine", "slow_model"])
+def test_the_trainer_s_agree_too(
+    name: str, request: pytest.FixtureRequest, smollm2: Path, chat: ChatFormat, loop: Runner
+) -> None:
+    """float32 on both sides; 0.02 is the tolerance of the policies' own benchmark, rounding is far below it."""
+    trainer = Trainer(load_scorer(smollm2, FP32))
+    assert apart(trainer, answers(request.getfixturevalue(name), chat, loop)) < 1e-3
+
+
 def test_both_find_the_same_most_likely_words(
     engine: VllmModel, slow_model: TransformersModel, chat: ChatFormat, loop: Runner
 ) -> None:
@@ -97,24 +106,6 @@ def test_a_prompt_of_several_pieces_is_computed_with_the_engine_s_seed_alone(
         loop.run(engine.sample(prompt, Sampling(max_tokens=4, seed=5), chat.stop))
     sample = loop.run(engine.sample(prompt, Sampling(max_tokens=4), chat.stop))
     assert sample.prompt == tuple(prompt) and sample.ids
-
-
-def test_a_player_on_cpu_seeds_the_engine_unless_asked_for_more(
-    smollm2: Path, loop: Runner, caplog: pytest.LogCaptureFixture
-) -> None:
-    """With default options but for the sizes: what crashed on bugs of real repositories."""
-    sizes = {"dtype": "float32", "context": "2048", "cache_gb": "1", "most_sequences": "64", "chunk": "128"}
-    asked = player_named(f"vllm:{smollm2}", {**sizes, "seeded": "true"})
-    with pytest.raises(ModelError, match="seeded=true cannot be kept: vLLM on CPU"):
-        loop.run(asked.open(print))
-    player = player_named(f"vllm:{smollm2}", {**sizes, "max_tokens": "4"})
-    loop.run(player.open(print))
-    assert "messages are not seeded one by one, the engine is (engine_seed)" in caplog.text
-    policy = player.policy(SOLVER, SolverTask("bug", "diff " * 300))
-    loop.run(policy.act(None))
-    segment = policy.record().segments[0]
-    loop.run(player.close())
-    assert len(segment.ids) > 6 * 128 and 0 < sum(segment.mask) <= 4
 
 
 def test_a_seed_repeats_a_sample_in_any_batch(slow_model: TransformersModel, chat: ChatFormat, loop: Runner) -> None:
@@ -190,36 +181,6 @@ def test_new_weights_have_a_new_version_and_the_old_come_back(
     assert [s.versions for s in before] == [(0, 0)] * 3
     assert [s.versions for s in changed] == [(1, 1)] * 3 and [s.ids for s in changed] != [s.ids for s in before]
     assert [s.versions for s in again] == [(2, 2)] * 3 and [s.ids for s in again] == [s.ids for s in before]
-
-
-def test_a_reload_that_fails_ends_what_runs_and_lets_nothing_begin(
-    smollm2: Path, chat: ChatFormat, loop: Runner, tmp_path: Path
-) -> None:
-    """The weights' head is whole, the data are of a kind that nobody can load: found out while the engine is paused."""
-    shutil.copytree(smollm2, tmp_path / "bad")
-    file = tmp_path / "bad" / "model.safetensors"
-    file.write_bytes(file.read_bytes().replace(b'"dtype":"BF16"', b'"dtype":"XX16"'))
-    engine = loop.run(VllmModel.open(str(smollm2), VLLM))
-
-    async def fail() -> tuple[list[object], float]:
-        running = [
-            asyncio.create_task(engine.sample(prompts(chat)[2], Sampling(max_tokens=1500), ())) for _ in range(4)
-        ]
-        await asyncio.sleep(0.5)
-        with pytest.raises(ModelError, match=r"the weights in .*bad cannot be loaded"):
-            await engine.reload(str(tmp_path / "bad"), 1)
-        started = time.monotonic()
-        ended = await asyncio.gather(*running, return_exceptions=True)
-        with pytest.raises(ModelError, match=r"the weights in .*bad cannot be loaded"):
-            await engine.sample(prompts(chat)[0], Sampling(max_tokens=2), chat.stop)
-        return list(ended), time.monotonic() - started
-
-    try:
-        ended, seconds = loop.run(asyncio.wait_for(fail(), 120))
-    finally:
-        loop.run(engine.close())
-    assert all(isinstance(error, ModelError) and "cannot be loaded" in str(error) for error in ended), ended
-    assert seconds < 5 and engine.version == 0
 
 
 def test_a_prompt_longer_than_the_context_is_an_error_not_a_crash(

@@ -119,6 +119,7 @@ def shaped(depth: int = 4) -> st.SearchStrategy[object]:
     return st.dictionaries(st.sampled_from(KEYS), inner, max_size=5)
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(shaped(), st.dictionaries(st.sampled_from(ARGUMENTS), VALUES), st.text(max_size=200), st.binary(max_size=200))
 def test_whatever_the_files_hold_there_is_a_plan_that_the_host_accepts(document, arguments, ini, noise) -> None:

@@ -1,4 +1,5 @@
-"""The trainer's log-probabilities are those the engines sampled with, before an update and after it was loaded back."""
+"""The trainer's log-probabilities are those the engine sampled with after an update that was loaded back; before one,
+see `test_engine.py`, which has the engines."""
 
 from asyncio import Runner
 from pathlib import Path
@@ -18,7 +19,7 @@ FP32 = ModelOptions(precision="fp32")
 TOLD = (Message("system", "You are a careful engineer."), Message("user", "Look around, then repair the bug."))
 
 
-def sampled(model, chat: ChatFormat, loop: Runner) -> list[Example]:  # type: ignore[no-untyped-def]
+def answers(model, chat: ChatFormat, loop: Runner) -> list[Example]:  # type: ignore[no-untyped-def]
     """Two answers of 24 tokens with the engine's log-probabilities."""
     prompt, found = chat.opening(TOLD), []
     for number in range(2):
@@ -42,14 +43,6 @@ def apart(trainer: Trainer, examples: list[Example]) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["engine", "slow_model"])
-def test_at_step_0(name: str, request: pytest.FixtureRequest, smollm2: Path, chat: ChatFormat, loop: Runner) -> None:
-    """float32 on both sides; 0.02 is the tolerance of the policies' own benchmark, rounding is far below it."""
-    trainer = Trainer(load_scorer(smollm2, FP32))
-    assert apart(trainer, sampled(request.getfixturevalue(name), chat, loop)) < 1e-3
-
-
-@pytest.mark.slow
 def test_after_an_update_that_was_loaded_back(smollm2: Path, chat: ChatFormat, loop: Runner, tmp_path: Path) -> None:
     """Stored in float32: bf16 cannot tell a step of 1e-4 in a weight above 0.05, and it would be lost."""
     trainer = Trainer(load_scorer(smollm2, FP32), StepOptions(lr=1e-4))
@@ -59,7 +52,7 @@ def test_after_an_update_that_was_loaded_back(smollm2: Path, chat: ChatFormat, l
     trainer.step([lesson], cross_entropy, lesson.trained)
     write_model(trainer.scorer, tmp_path, smollm2, torch.float32)
     model = loop.run(TransformersModel.open(str(tmp_path), TransformersOptions(dtype="float32", context=2048)))
-    examples = sampled(model, chat, loop)
+    examples = answers(model, chat, loop)
     loop.run(model.close())
     assert apart(trainer, examples) < 1e-3
     assert apart(Trainer(load_scorer(smollm2, FP32)), examples) > 0.02  # the update is seen
