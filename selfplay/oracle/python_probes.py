@@ -104,13 +104,13 @@ def _probe(function: Function, name: str) -> Function:
     made.name = name
     body: list[ast.stmt] = []
     for statement in made.body:
-        found = _Records().visit(statement)
+        found = Records().visit(statement)
         body += found if isinstance(found, list) else [found]
     made.body = [_call("selfplay_begin", ast.Constant(name)), _tried(body, [_call("selfplay_raised", _name(LOCAL))])]
     return made
 
 
-class _Records(ast.NodeTransformer):
+class Records(ast.NodeTransformer):
     """Replaces claims by records of what they were about."""
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
