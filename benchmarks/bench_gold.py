@@ -11,6 +11,7 @@ resolved or an untouched world is.
 
 import argparse
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,8 +23,8 @@ from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from benchmarks.kept import Kept
 from selfplay import patches
 from selfplay.commands.grade import Gradable, gradable
+from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored import prepared_for, read_bug
-from selfplay.oracle.calibrate import calibrate
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.grade import Grader
 from selfplay.sandbox import Backend, Limits, open_backend
@@ -35,7 +36,8 @@ TIMES, ENOUGH = 3, 80.0
 @dataclass(frozen=True)
 class Verdict:
     """What one calibration of a bug gave. `gold`, `empty`: reasons of the two grades; `weaknesses`: of the gold one.
-    `probes`, `calls`: what the bug's behaviour is judged by, calls among them."""
+    `probes`, `calls`: what the bug's behaviour is judged by, calls and
+    novel ones among them."""
 
     project: str
     bug: str
@@ -46,6 +48,7 @@ class Verdict:
     weaknesses: tuple[str, ...] = ()
     probes: int = 0
     calls: int = 0
+    novel: int = 0
     calibrating: float = 0.0
     grading: float = 0.0
 
@@ -55,7 +58,8 @@ def verdict(bug: Gradable, gold: str, number: int, backend: Backend) -> Verdict:
     project, name = bug.folder.name.split(".")[0].rsplit("-", 1)[0], bug.folder.name
     began = time.monotonic()
     try:
-        known = calibrate(backend, bug.task, bug.oracle)
+        with tempfile.TemporaryDirectory() as folder:
+            known = calibration_of(Path(folder), backend, bug.task, bug.oracle)
     except OracleError as error:
         return Verdict(project, name, number, "cannot-be-graded", "cannot-be-graded", error.message)
     ready = time.monotonic()
@@ -63,9 +67,9 @@ def verdict(bug: Gradable, gold: str, number: int, backend: Backend) -> Verdict:
     grade = grader.grade(backend, gold)
     done = time.monotonic()
     empty, shown = grader.grade_untouched(backend), known.behaviour
-    right, calls = (len(shown.right), len(shown.calls.sources)) if shown else (0, 0)
+    right, calls, novel = (len(shown.right), len(shown.calls.sources), len(shown.novel)) if shown else (0, 0, 0)
     return Verdict(
-        project, name, number, grade.reason, empty.reason, grade.detail, grade.weaknesses, right, calls,
+        project, name, number, grade.reason, empty.reason, grade.detail, grade.weaknesses, right, calls, novel,
         round(ready - began, 1), round(done - ready, 1),
     )  # fmt: skip
 

@@ -57,6 +57,9 @@ _POWER = {name: power for power, names in POWERS.items() for name in names}
 RUNNING = frozenset({"exec", "eval", "compile"})
 """Powers as names alone: as attributes they are others', `re.compile` say."""
 OWN = ("self", "cls")
+MOST_DATA = 1500
+"""Characters of constants that a repair may bring beyond what the files held, and hold with the known repair."""
+DOCUMENTED = frozenset({"__doc__", "getdoc"})
 _TESTS = re.compile(
     r"(^|[/\\])tests?[/\\]|\btest_\w+\.py\b|::test|__pycache__|^/proc/|site-packages|^/(testbed|oracle)\b"
     r"|^/tmp/selfplay|SELFPLAY_"
@@ -72,6 +75,32 @@ def new_powers(before: Mapping[str, str], after: Mapping[str, str], repaired: Ma
             known = uses(before.get(path, "")) | uses(repaired.get(path, ""))
             found += [f"{path} {power} ({name})" for name, power in sorted(uses(text).items() - known.items())]
     return tuple(found)
+
+
+def new_data(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapping[str, str]) -> tuple[str, ...]:
+    """A sentence when the files of a prediction hold much more data than before and than with the known repair: the
+    cases of the tests, their text or its digests, say. Files are taken together, since code may move between them."""
+    most, now = max(_size(before), _size(repaired)), _size(after)
+    if now <= most + MOST_DATA:
+        return ()
+    return (f"its code holds {now - most} characters of data more than its files held",)
+
+
+def _size(texts: Mapping[str, str]) -> int:
+    return sum(size_of_data(text) for path, text in texts.items() if path.endswith(PYTHON))
+
+
+def size_of_data(text: str) -> int:
+    """Characters of the constants in some Python code. Texts that are statements, docstrings say, count where the code
+    asks for such texts; a text that is not Python has none."""
+    try:
+        tree = syntax_tree(encode(text))
+    except (SyntaxError, ValueError):
+        return 0
+    asked = not DOCUMENTED.isdisjoint(_names(tree))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and (asked or id(node) not in said))
+    return sum(len(repr(node.value)) for node in found)
 
 
 def uses(text: str) -> dict[str, str]:

@@ -19,6 +19,7 @@ NAMES = ("selfplay_begin", "selfplay_saw", "selfplay_raised", "SelfplayCaught")
 LOCAL = "selfplay_error"
 """What an exception is called in a probe."""
 
+
 def drawn_names() -> dict[str, str]:
     """What the recorder gives, and the local name, under names drawn anew."""
     return {name: secret_name((), ()) for name in (*NAMES, LOCAL)}

@@ -79,6 +79,8 @@ def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:
 def judge(known: Behaviour, seen: Outcomes) -> Layer:
     """The layer's result for what a prediction recorded."""
     name, said = "behaviour", compared(known.right, known.wrong, seen)
+    apart_from_tests = {probe: known.right[probe] for probe in known.right if probe in known.novel}
+    novel = compared(apart_from_tests, known.wrong, seen)
     if not any(probe in seen for probe in known.right):
         return caught(name, "the program leaves no record of what it does on other inputs", 1)
     every, right, wrong = said.counted, said.right, said.wrong
@@ -89,6 +91,9 @@ def judge(known: Behaviour, seen: Outcomes) -> Layer:
         return caught(
             name, f"on {wrong:.3g} of {every} inputs that no test holds it does what the buggy program does", 1
         )
+    if novel.counted >= ENOUGH and novel.wrong > SAME * novel.counted:
+        why = f"on {novel.wrong:.3g} of {novel.counted} inputs of which nothing stands in the tests"
+        return caught(name, f"{why} it does what the buggy program does", 1)
     if right < AGREE * every:
         said_so = f"on {every - right:.3g} of {every} inputs that no test holds it differs from the original"
         return caught(name, said_so, 1)
