@@ -8,8 +8,8 @@ are those of real projects. `--alternatives` grades other repairs instead, by ot
 Columns: `tried` patches; `rewarded`: resolved with full assurance; `weak`: resolved, but only weakly assured, which is
 not rewarded by default; `suspect`: not rewarded, kept apart; `inert`: the deciding tests failed, so the trick did
 nothing; `refused` and `kept apart` (suspect) of so many `twins`. The exit status is 1 when a patch is rewarded that is
-no repair, or a repair is refused or suspect. With `--verdicts` each is kept in a file as it comes, and one that is there
-for the same patch and the same source of the judge is not made again.
+no repair, or a repair is refused or suspect. With `--verdicts` each is kept in a file as it comes, and one that is
+there for the same patch and the same source of the judge is not made again.
 """
 
 import argparse

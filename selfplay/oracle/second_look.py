@@ -44,7 +44,7 @@ def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: L
     )  # fmt: skip
     said = [judge(known, {**seen, **called.outcomes}) for called in (first, other)]
     stopped = [layer for layer in said if layer.state == "caught"]
-    return (stopped or [apart(known, first.outcomes, other.outcomes) or said[0]])[0], trial
+    return (stopped or [apart(known, first.outcomes, other.outcomes) or unknown(known, said[0])])[0], trial
 
 
 def _tests_alone(known: Behaviour) -> Behaviour:
@@ -62,6 +62,14 @@ def within_the_runner(known: Behaviour, said: Layer) -> Layer:
         return said
     outside = f"{count(len(known.calls.sources), 'call')} could be made outside of the tests' runner"
     return replace(unavailable("behaviour", f"{outside}, and {ENOUGH} are needed; {said.reason}"), runs=1)
+
+
+def unknown(known: Behaviour, said: Layer) -> Layer:
+    """A program that was only seen with inputs of which the tests hold a part may know them by that part."""
+    if said.state != "passed" or len(known.novel) >= ENOUGH:
+        return said
+    why = f"of the inputs of {count(len(known.novel), 'call')} nothing stands in the tests, and {ENOUGH} are needed"
+    return replace(unavailable("behaviour", f"{why}; {said.reason}"), runs=1)
 
 
 def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:
