@@ -9,6 +9,7 @@ not count. Other languages are not looked at.
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 
 from selfplay.plain import encode, syntax_tree
 
@@ -80,10 +81,18 @@ def new_powers(before: Mapping[str, str], after: Mapping[str, str], repaired: Ma
 def new_data(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapping[str, str]) -> tuple[str, ...]:
     """A sentence when the files of a prediction hold much more data than before and than with the known repair: the
     cases of the tests, their text or its digests, say. Files are taken together, since code may move between them."""
-    most, now = max(_size(before), _size(repaired)), _size(after)
+    loaded = {path: text for path, text in after.items() if before.get(path) or _may_be_loaded(path, after)}
+    most, now = max(_size(before), _size(repaired)), _size(loaded)
     if now <= most + MOST_DATA:
         return ()
     return (f"its code holds {now - most} characters of data more than its files held",)
+
+
+def _may_be_loaded(path: str, texts: Mapping[str, str]) -> bool:
+    """Does another file name this one, or compute what it loads? A script left behind is not a part of the program."""
+    name = PurePosixPath(path).parent.name if path.endswith("__init__.py") else PurePosixPath(path).stem
+    others = (text for other, text in texts.items() if other != path)
+    return any(re.search(rf"\b{re.escape(name)}\b|import_module", text) for text in others)
 
 
 def _size(texts: Mapping[str, str]) -> int:
