@@ -19,14 +19,15 @@ from selfplay.oracle.entered import Entered
 from selfplay.oracle.instrument import deciding
 from selfplay.oracle.observed_calls import Scenario, behaviour_of, observed_calls
 from selfplay.oracle.originals import Original, original_texts, read_originals
-from selfplay.oracle.scenarios import scenario
+from selfplay.oracle.scenarios import Files
 from selfplay.oracle.world import Task
 from selfplay.plain import decode
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 
-TRIED, CONSIDERED = 64, 24
-"""Probes that are tried on the original and on the buggy program, and those that the original runs again."""
+TRIED, LEAST_TRIED, CONSIDERED = 64, 16, 24
+"""Probes that are tried on the original and on the buggy program, of all files and of one at least, and those that the
+original runs again."""
 
 
 def observe(
@@ -69,7 +70,9 @@ def _probes(bench: Bench, originals: Mapping[str, str], shown: Entered) -> _Prob
     """A probe whose inputs do not reach the program, or do so in a test, too, shows nothing that was not shown."""
     seed, wanted = secrets.randbits(64), sorted(bench.oracle.fail_to_pass)
     every = "\n".join(originals.values())
-    made = {path: python_probes.probed(path, text, wanted, TRIED, seed, every) for path, text in originals.items()}
+    asked = {path: text for path, text in originals.items() if python_probes.has_any(path, text, wanted)}
+    most = max(LEAST_TRIED, TRIED // max(1, len(asked)))
+    made = {path: python_probes.probed(path, text, wanted, most, seed, every) for path, text in asked.items()}
     found = {path: probes for path, probes in made.items() if probes is not None and probes.names}
     if not found or not shown.digests:
         return _Probes()
@@ -84,11 +87,10 @@ def _probes(bench: Bench, originals: Mapping[str, str], shown: Entered) -> _Prob
 
 def _scenarios(bench: Bench, probes: _Probes, every: Mapping[str, str]) -> dict[str, Scenario]:
     """Name of a helper -> the scenario in it, of each probe that needs no runner. `every`: all test files."""
-    found = dict[str, Scenario]()
+    found, files = dict[str, Scenario](), Files({**every, **{path: one.text for path, one in probes.files.items()}})
     for path, one in probes.files.items():
         for probe in (probe for probe in one.names if probe in probes.groups):
-            texts = {**every, path: python_probes.only(one.text, {probe})}
-            made = scenario(path, texts, probe)
+            made = files.scenario(path, probe)
             if made is not None:
                 name = f"selfplay_s{len(found)}"
                 test = f"{path} {probes.groups[probe]}"

@@ -54,6 +54,12 @@ def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed:
         return None
 
 
+def has_any(path: str, text: str, tests: Collection[str]) -> bool:
+    """Is one of these tests written in this file?"""
+    tree, asked = parsed(text), Asked(path, tests)
+    return tree is not None and any(asked.has(*test) for test in find(tree))
+
+
 def only(text: str, probes: Collection[str]) -> str:
     """A file of probes with these alone."""
     tree = parsed(text)

@@ -5,14 +5,14 @@ and nothing of a test runner. It is made like a call, wherever the program is to
 """
 
 import ast
+import copy
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from selfplay.oracle.helpers import bound, of_a_runner, renamed
-from selfplay.oracle.python_probes import Records
-from selfplay.oracle.python_trees import Function, Owner, find, parsed, unparsed
-from selfplay.oracle.recording import PLACEHOLDER
+from selfplay.oracle.plain_tests import Plain
+from selfplay.oracle.python_trees import Function, Owner, Test, find, parsed, unparsed
 from selfplay.oracle.secret_names import secret_name
 
 _BEFORE, _AFTER = ("setUp", "setup_method"), ("tearDown",)
@@ -23,57 +23,67 @@ class _NoScenario(Exception):
     """The test needs what only a test runner gives."""
 
 
-def scenario(path: str, texts: Mapping[str, str], probe: str) -> tuple[str, str] | None:
-    """(source, the name of the function in it that plays the scenario) of a probe; None for one that needs a runner.
-
-    `texts`: the test files by path, that of `path` with the probe in place of its tests."""
-    tree = parsed(texts[path])
-    found = next((one for one in find(tree) if one[0].name == probe), None) if tree is not None else None
-    if tree is None or found is None:
-        return None
-    try:
-        needed = _Needed({**texts})
-        entry = _entry(*found, needed.file(path))
-        needed.add(path, _names((entry,)))
-        text, names = renamed(unparsed(ast.Module([*needed.statements(), entry], [])))
-        return text.replace(probe, secret_name((), (text,))), names[_ENTRY]
-    except (_NoScenario, RecursionError, SyntaxError):
-        return None
-
-
 @dataclass
 class _File:
-    """A test file without what a runner does for it. `tops`: name -> the statement that gives it."""
+    """A test file without what a runner does for it. `tops`: name -> the statement that gives it; `probes`: the test
+    functions in it, with their classes."""
 
     tree: ast.Module
     tops: dict[str, ast.stmt]
-    wanted: set[ast.stmt] = field(default_factory=set)
+    probes: dict[str, Test]
+
+
+@dataclass
+class Files:
+    """Test files, each read once. `texts`: by path, those of probed files with their probes."""
+
+    texts: Mapping[str, str]
+    read: dict[str, _File] = field(default_factory=dict)
+
+    def file(self, path: str) -> _File:
+        if path not in self.read:
+            tree, plain = parsed(self.texts[path]), parsed(self.texts[path])
+            if tree is None or plain is None:
+                raise _NoScenario
+            plain = Plain(plain).visit(plain)
+            probes = {one[0].name: one for one in find(tree)}
+            self.read[path] = _File(plain, {name: node for node in plain.body for name in bound(node)}, probes)
+        return self.read[path]
+
+    def scenario(self, path: str, probe: str) -> tuple[str, str] | None:
+        """(source, the name of the function in it that plays the scenario) of a probe; None for one that needs a
+        runner."""
+        try:
+            file = self.file(path)
+            if probe not in file.probes:
+                return None
+            needed = _Needed(self, probe)
+            entry = _entry(*file.probes[probe], file)
+            needed.add(path, _names((entry,)))
+            text, names = renamed(unparsed(ast.Module([*needed.statements(), entry], [])))
+            return text.replace(probe, secret_name((), (text,))), names[_ENTRY]
+        except (_NoScenario, RecursionError, SyntaxError):
+            return None
 
 
 @dataclass
 class _Needed:
-    """What is needed of the test files, gathered name by name."""
+    """What one scenario needs of the test files, gathered name by name."""
 
-    texts: Mapping[str, str]
-    files: dict[str, _File] = field(default_factory=dict)
-
-    def file(self, path: str) -> _File:
-        if path not in self.files:
-            tree = parsed(self.texts[path])
-            if tree is None:
-                raise _NoScenario
-            tree = _Plain(tree).visit(tree)
-            self.files[path] = _File(tree, {name: node for node in tree.body for name in bound(node)})
-        return self.files[path]
+    files: Files
+    probe: str
+    wanted: dict[str, dict[ast.stmt, ast.stmt]] = field(default_factory=dict)
+    """Path -> its statements that are needed, each as it is in the scenario."""
 
     def add(self, path: str, names: Iterable[str]) -> None:
         """These names of a file, with all that they need."""
-        file, left = self.file(path), [*names]
+        file, left = self.files.file(path), [*names]
+        wanted = self.wanted.setdefault(path, {})
         for name in left:
-            node = file.tops.get(name)
-            if node is None or node in file.wanted:
+            top = file.tops.get(name)
+            if top is None or top in wanted:
                 continue
-            file.wanted.add(node)
+            node = wanted[top] = self._alone(top)
             other = self._other(path, node)
             if other is not None:
                 self.add(other, [one.name for one in node.names])  # type: ignore[attr-defined]
@@ -82,11 +92,23 @@ class _Needed:
             else:
                 left += _names((node,))
 
+    def _alone(self, node: ast.stmt) -> ast.stmt:
+        """A class with no other test than the probe."""
+        if not isinstance(node, ast.ClassDef):
+            return node
+        made = copy.copy(node)
+        body = [self._alone(one) for one in node.body if not isinstance(one, Function)
+                or not one.name.startswith("test") or one.name == self.probe]  # fmt: skip
+        made.body = body or [ast.Pass()]
+        return made
+
     def _forbidden(self, node: ast.AST) -> bool:
         """Does it load a test runner, or a test file as a whole?"""
         if isinstance(node, ast.Import):
             paths = [one.name.replace(".", "/") for one in node.names]
-            return of_a_runner(node) or any({f"{one}.py", f"{one}/__init__.py"} & self.texts.keys() for one in paths)
+            return of_a_runner(node) or any(
+                {f"{one}.py", f"{one}/__init__.py"} & self.files.texts.keys() for one in paths
+            )
         return isinstance(node, ast.ImportFrom) and of_a_runner(node)
 
     def _other(self, path: str, node: ast.stmt) -> str | None:
@@ -98,18 +120,21 @@ class _Needed:
             folder = posixpath.dirname(folder)
         module = (node.module or "").replace(".", "/")
         base = posixpath.join(folder, module) if node.level else module
-        found = [one for one in (f"{base.rstrip('/')}.py", posixpath.join(base, "__init__.py")) if one in self.texts]
+        found = [
+            one for one in (f"{base.rstrip('/')}.py", posixpath.join(base, "__init__.py")) if one in self.files.texts
+        ]
         if not found:
             return None
-        if any(one.asname or one.name not in self.file(found[0]).tops for one in node.names):
+        if any(one.asname or one.name not in self.files.file(found[0]).tops for one in node.names):
             raise _NoScenario
         return found[0]
 
     def statements(self) -> list[ast.stmt]:
         """What is needed, each file's before that of the files that import it."""
         made, given = list[ast.stmt](), set[str]()
-        for path, file in reversed(self.files.items()):
-            kept = [node for node in file.tree.body if node in file.wanted and self._other(path, node) is None]
+        for path, wanted in reversed(self.wanted.items()):
+            body = self.files.file(path).tree.body
+            kept = [wanted[node] for node in body if node in wanted and self._other(path, node) is None]
             names = {name for node in kept if not isinstance(node, ast.Import | ast.ImportFrom) for name in bound(node)}
             if names & given:
                 raise _NoScenario
@@ -197,40 +222,3 @@ def _function(body: list[ast.stmt]) -> Function:
 
 def _name(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
-
-
-class _Plain(Records):
-    """Takes out what a runner does: its bases, decorators and blocks; claims anywhere become records."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self._runners = {name for node in tree.body if of_a_runner(node) and not getattr(node, "level", 0)
-                         for name in bound(node)} | {"unittest", "pytest"}  # fmt: skip
-
-    def _runs(self, node: ast.expr) -> bool:
-        return any(isinstance(one, ast.Name) and one.id in self._runners for one in ast.walk(node))
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | None:
-        return None if node.module == PLACEHOLDER else node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
-        node.bases = [base for base in node.bases if not self._runs(base)]
-        node.decorator_list = [one for one in node.decorator_list if not self._runs(one)]
-        node.body = [one for one in node.body if not isinstance(one, ast.Pass)] or [ast.Pass()]
-        return self.generic_visit(node)  # type: ignore[return-value]
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        node.decorator_list = [one for one in node.decorator_list if not self._runs(one)]
-        return self.generic_visit(node)  # type: ignore[return-value]
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
-        node.decorator_list = [one for one in node.decorator_list if not self._runs(one)]
-        return self.generic_visit(node)  # type: ignore[return-value]
-
-    def visit_With(self, node: ast.With) -> ast.stmt | list[ast.stmt]:
-        """The cases of `subTest` are a block."""
-        node.items = [item for item in node.items if getattr(getattr(item.context_expr, "func", 0), "attr", "")
-                      != "subTest"]  # fmt: skip
-        if node.items:
-            return super().visit_With(node)
-        self.generic_visit(node)
-        return node.body

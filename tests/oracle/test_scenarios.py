@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from selfplay.oracle.python_probes import only, probed
-from selfplay.oracle.scenarios import scenario
+from selfplay.oracle.python_probes import probed
+from selfplay.oracle.scenarios import Files
 
 CASES = """
 import unittest
@@ -38,7 +38,7 @@ def made(path: str, text: str, test: str, more: dict[str, str]) -> str | None:
     probes = probed(path, text, [f"{path}::{test}"], 4, 1)
     assert probes is not None and probes.names
     name = next(iter(probes.names))
-    found = scenario(path, {**more, path: only(probes.text, {name})}, name)
+    found = Files({**more, path: probes.text}).scenario(path, name)
     return found and found[0]
 
 
@@ -50,9 +50,8 @@ def test_a_method_is_played_with_all_it_needs_and_no_runner() -> None:
     probes = probed("tests/test_a.py", CASES, ["tests/test_a.py::Checks::test_first"], 1, 1)
     assert probes is not None
     name = next(iter(probes.names))
-    source, entry = scenario(
-        "tests/test_a.py", {"tests/__init__.py": INIT, "tests/test_a.py": only(probes.text, {name})}, name
-    ) or ("", "")
+    files = Files({"tests/__init__.py": INIT, "tests/test_a.py": probes.text})
+    source, entry = files.scenario("tests/test_a.py", name) or ("", "")
     seen = list[object]()
 
     class Caught:
