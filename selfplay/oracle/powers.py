@@ -152,11 +152,20 @@ def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in RUNNING:
             yield node.id, "makes or changes code"
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
-            name, thing = node.func.id, node.args[0]
-            foreign = not isinstance(thing, ast.Name) or thing.id not in OWN
-            computed = not isinstance(node.args[1], ast.Constant | ast.Name)
-            if name in ("getattr", "setattr", "delattr") and foreign and computed:
-                yield name, "computes the name of another's attribute"
+        elif isinstance(node, ast.Call) and (name := _reached_by(node)):
+            yield name, "computes the name of another's attribute"
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _TESTS.search(node.value[:200]):
             yield node.value[:80], "names tests, or files outside the program"
+
+
+def _reached_by(node: ast.Call) -> str:
+    """By what an attribute of another object, or of no object in particular, is reached whose name is computed; empty
+    when none is."""
+    name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
+    if name in ("attrgetter", "methodcaller"):
+        kinds = ast.Constant | ast.Name | ast.Attribute | ast.Starred
+        return name if any(not isinstance(one, kinds) for one in node.args[:1]) else ""
+    if not isinstance(node.func, ast.Name) or name not in ("getattr", "setattr", "delattr") or len(node.args) < 2:
+        return ""
+    foreign = not isinstance(node.args[0], ast.Name) or node.args[0].id not in OWN
+    return name if foreign and not isinstance(node.args[1], ast.Constant | ast.Name) else ""
