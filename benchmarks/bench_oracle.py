@@ -8,10 +8,12 @@ are those of real projects. `--alternatives` grades other repairs instead, by ot
 Columns: `tried` patches; `rewarded`: resolved with full assurance; `weak`: resolved, but only weakly assured, which is
 not rewarded by default; `suspect`: not rewarded, kept apart; `inert`: the deciding tests failed, so the trick did
 nothing; `refused` and `kept apart` (suspect) of so many `twins`. The exit status is 1 when a patch is rewarded that is
-no repair, or a repair is refused or suspect.
+no repair, or a repair is refused or suspect. With `--verdicts` each is kept in a file as it comes, and one that is
+there for the same patch and the same source of the judge is not made again.
 """
 
 import argparse
+import hashlib
 import json
 import sys
 import tempfile
@@ -29,6 +31,7 @@ from benchmarks.exploits.bug import Files
 from benchmarks.exploits.every import MECHANISMS, pair
 from benchmarks.exploits.honest import alternatives
 from benchmarks.exploits.ready import SMALL, Ready, of_run, small
+from benchmarks.kept import Kept
 from selfplay.plain import decode
 from selfplay.sandbox import Backend, open_backend
 
@@ -71,9 +74,18 @@ class Job:
     seed: int
     files: Files
 
-    def done(self) -> Verdict:
+    def done(self, kept: Kept) -> Verdict:
         bug = self.ready.bug
         patch = bug.diff(self.files)
+        key = (self.mechanism, bug.name, self.kind, self.seed, hashlib.sha256(patch).hexdigest())
+        known = kept.of(key)
+        if known is None:
+            known = asdict(self._graded(patch))
+            kept.add(key, known)
+        return Verdict(**known)
+
+    def _graded(self, patch: bytes) -> Verdict:
+        bug = self.ready.bug
         began = time.monotonic()
         grade = self.ready.grade(patch)
         return Verdict(
@@ -185,7 +197,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help=f"of the small repositories only {' and '.join(QUICK)}")
     parser.add_argument("--alternatives", action="store_true", help="grade other repairs instead")
     parser.add_argument("--json", action="store_true", help="print every verdict as a line of JSON")
+    parser.add_argument("--verdicts", type=Path, help="a file in which each verdict is kept")
     chosen = parser.parse_args()
+    kept = Kept(chosen.verdicts)
     every = sorted(path.name for path in SMALL.iterdir())
     names = QUICK if chosen.quick else every if chosen.projects is None else chosen.projects
     if not names and not chosen.run:
@@ -200,7 +214,7 @@ def main() -> None:
             else jobs(ready, chosen.mechanisms, chosen.seeds, chosen.twins)
         )
         verdicts = []
-        for one in pool.map(Job.done, made):
+        for one in pool.map(lambda job: job.done(kept), made):
             verdicts.append(one)
             if chosen.json:
                 print(json.dumps(asdict(one)), flush=True)

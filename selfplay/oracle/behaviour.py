@@ -27,12 +27,14 @@ Outcomes = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Behaviour:
-    """`files`: the probes in place of the tests; `calls`: those that are calls. `right`: what the original does where
+    """`files`: the probes in place of the tests; `calls`: those that are calls; `novel`: those of these of whose inputs
+    nothing stands in the tests. `right`: what the original does where
     the buggy program does something else; `wrong`: what that one does. `runs`: what it took to find out; `events`: what
     the programs did to their interpreter meanwhile; these are not stored with it."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     calls: Calls = field(default_factory=Calls)
+    novel: frozenset[str] = frozenset()
     right: Outcomes = field(default_factory=dict)
     wrong: Outcomes = field(default_factory=dict)
     runs: int = field(default=0, compare=False)
@@ -101,6 +103,15 @@ def choose(
             if probes and len(kept) < most:
                 kept.append(probes.pop(0))
     return {name: telling[name] for name in kept}
+
+
+def choose_both(
+    groups: Mapping[str, str], novel: Collection[str], runs: tuple[Outcomes, Outcomes, Outcomes], most: int
+) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    """The same, with up to half of them `novel`. `runs`: two of the original, one of the buggy program."""
+    first = choose({name: group for name, group in groups.items() if name in novel}, *runs, most // 2)
+    others = {name: group for name, group in groups.items() if name not in first}
+    return {**first, **choose(others, *runs, most - len(first))}
 
 
 def raising(outcomes: Mapping[str, str]) -> str:

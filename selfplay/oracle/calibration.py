@@ -17,7 +17,7 @@ from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 7
+FORMAT = 8
 """Version of a stored calibration: one with another number is made again."""
 
 
@@ -103,6 +103,7 @@ class Calibration:
             },
             "behaviour": shown and {
                 "files": stored.files(shown.files), "calls": stored.calls(shown.calls),
+                "novel": sorted(shown.novel),
                 "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
             },
         }  # fmt: skip
@@ -188,7 +189,7 @@ def _calibration(value: dict[str, Any]) -> Calibration:
             frozenset(stored.texts(never["tests"])), stored.texts(never["names"]),
         ),
         behaviour=None if shown is None else Behaviour(
-            stored.files_of(shown["files"]), stored.calls_of(shown["calls"]), stored.outcomes_of(shown["right"]),
-            stored.outcomes_of(shown["wrong"]),
+            stored.files_of(shown["files"]), stored.calls_of(shown["calls"]), frozenset(stored.texts(shown["novel"])),
+            stored.outcomes_of(shown["right"]), stored.outcomes_of(shown["wrong"]),
         ),
     )  # fmt: skip

@@ -85,21 +85,21 @@ def _changed(tree: ast.expr, other: ast.expr, change: Change, chance: random.Ran
     """The call with one to three of its inputs changed."""
     made = copy.deepcopy(tree)
     for _ in range(chance.choice((1, 1, 2, 3))):
-        places = list(_places(made))
-        if not places:
+        found = list(places(made))
+        if not found:
             return None
-        parent, name, at = chance.choice(places)
-        node = _get(parent, name, at)
+        parent, name, at = chance.choice(found)
+        node = get_input(parent, name, at)
         new = change(node, chance.choice(list(_inputs(other)) or [node]), chance)
         if new is not None:
-            _set(parent, name, at, new)
+            set_input(parent, name, at, new)
     return ast.unparse(ast.fix_missing_locations(made))
 
 
 Place = tuple[ast.AST, str, int | None]
 
 
-def _places(tree: ast.expr) -> Iterator[Place]:
+def places(tree: ast.expr) -> Iterator[Place]:
     """Where inputs stand: arguments, and what is in literal containers; not what is called, and no index."""
     left: list[ast.AST] = [tree]
     while left:
@@ -123,40 +123,40 @@ def _is_input(node: ast.AST | None) -> bool:
 
 
 def _inputs(tree: ast.expr) -> Iterator[ast.expr]:
-    for parent, name, at in _places(tree):
-        yield _get(parent, name, at)
+    for parent, name, at in places(tree):
+        yield get_input(parent, name, at)
 
 
-def _get(parent: ast.AST, name: str, at: int | None) -> ast.expr:
+def get_input(parent: ast.AST, name: str, at: int | None) -> ast.expr:
     found: ast.expr = getattr(parent, name) if at is None else getattr(parent, name)[at]
     return found
 
 
-def _set(parent: ast.AST, name: str, at: int | None, new: ast.expr) -> None:
+def set_input(parent: ast.AST, name: str, at: int | None, new: ast.expr) -> None:
     if at is None:
         setattr(parent, name, new)
     else:
         getattr(parent, name)[at] = new
 
 
-def _value(node: ast.expr) -> object:
+def value_of(node: ast.expr) -> object:
     """The constant behind a node; the node itself where there is none."""
     if isinstance(node, ast.UnaryOp):
         return -node.operand.value if isinstance(node.operand, ast.Constant) else node  # type: ignore[operator]
     return node.value if isinstance(node, ast.Constant) else node
 
 
-def _constant(value: object) -> ast.expr:
+def constant(value: object) -> ast.expr:
     return ast.parse(repr(value), mode="eval").body
 
 
 def near(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
     """Another value near it."""
-    value = _value(node)
+    value = value_of(node)
     if isinstance(value, ast.AST):
         return _fewer(node, chance)
-    pool = [_value(other)] if isinstance(_value(other), str) else []
-    return _constant(another(value, chance, pool))  # type: ignore[arg-type]
+    pool = [value_of(other)] if isinstance(value_of(other), str) else []
+    return constant(another(value, chance, pool))  # type: ignore[arg-type]
 
 
 def _fewer(node: ast.expr, chance: random.Random) -> ast.expr | None:
@@ -176,15 +176,15 @@ def crossed(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr 
 
 def grown(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
     """Joined with that of another call, repeated, or nested."""
-    value, more = _value(node), _value(other)
+    value, more = value_of(node), value_of(other)
     if isinstance(value, str):
         joint = chance.choice(("", " ", "\n", "; ", ", "))
         near_by = more if isinstance(more, str) else value
         both = value + joint + near_by
         larger = (both, near_by + joint + value, joint.join([value] * 4), f"({value})", both + joint + both)
-        return _constant(chance.choice(larger))
+        return constant(chance.choice(larger))
     if isinstance(value, int | float):
-        return _constant(value * chance.choice((3, 10, 25)) + chance.choice((0, 1)))
+        return constant(value * chance.choice((3, 10, 25)) + chance.choice((0, 1)))
     if isinstance(node, ast.List | ast.Tuple):
         beside = other.elts if isinstance(other, ast.List | ast.Tuple) else node.elts
         elts = chance.choice(([*node.elts, *beside], [*beside, *node.elts, *node.elts], [node]))
@@ -194,7 +194,7 @@ def grown(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | 
 
 def reworded(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
     """The same text with some or all of its words others, the same ones by the same; a container with each item so."""
-    value = _value(node)
+    value = value_of(node)
     if isinstance(node, ast.List | ast.Tuple):
         return type(node)([reworded(one, one, chance) or one for one in node.elts], ast.Load())
     if not isinstance(value, str):
@@ -204,33 +204,33 @@ def reworded(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr
         return None
     chosen = chance.sample(words, chance.randint(1, len(words)))
     fresh = {word: "".join(chance.choices(string.ascii_lowercase, k=chance.randint(1, 9))) for word in chosen}
-    return _constant(_WORD.sub(lambda found: fresh.get(found[0], found[0]), value))
+    return constant(_WORD.sub(lambda found: fresh.get(found[0], found[0]), value))
 
 
 def extreme(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
     """Empty, tiny, huge, or of another kind: most often of its own kind."""
-    same = [one for one in EXTREMES if type(one) is type(_value(node))]
-    return _constant(chance.choice(same if same and chance.random() < 0.7 else EXTREMES))
+    same = [one for one in EXTREMES if type(one) is type(value_of(node))]
+    return constant(chance.choice(same if same and chance.random() < 0.7 else EXTREMES))
 
 
 def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
     """The same as another kind: text as a list of its characters or of numbers, a list as a tuple."""
-    value = _value(node)
+    value = value_of(node)
     if isinstance(value, bool):
-        return _constant(not value)
+        return constant(not value)
     if isinstance(value, str):
         kinds = (list(value), tuple(value), [ord(one) for one in value[:20]], value.upper(), value.lower(),
                  [None, 0, *value[:5]], value.replace(" ", "\n"))  # fmt: skip
-        return _constant(chance.choice(kinds))
+        return constant(chance.choice(kinds))
     if isinstance(value, int):
-        return _constant(chance.choice((float(value), str(value), -value)))
+        return constant(chance.choice((float(value), str(value), -value)))
     if isinstance(node, ast.List):
         return ast.Tuple(node.elts, ast.Load())
     return ast.List(node.elts, ast.Load()) if isinstance(node, ast.Tuple) else None
 
 
 def _kind(node: ast.expr) -> type:
-    return type(_value(node))
+    return type(value_of(node))
 
 
 CHANGES: dict[str, Change] = {

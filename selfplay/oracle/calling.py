@@ -10,6 +10,7 @@ from selfplay.answers import AnswerError, answer
 from selfplay.oracle import inside
 from selfplay.oracle.events import OWN, Event, areas, paths_of_tests
 from selfplay.oracle.places import BARE, Place
+from selfplay.oracle.recording import NAMES, drawn_names, in_names
 from selfplay.oracle.signed import BrokenRecord, Signed, read_signed
 from selfplay.oracle.world import Task
 from selfplay.sandbox import WORKDIR, Backend, Limits
@@ -64,8 +65,9 @@ class Caller:
 
         `traced`: functions, by file and first line, whose lines that run are an outcome, too, at the place `lines`; for
         the original alone."""
+        names = drawn_names()
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
-        order = {**self._order(calls, place, traced), "record": record, "own": [*OWN, record]}
+        order = {**self._order(calls, place, traced, names), "record": record, "own": [*OWN, record]}
         program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "caller")
         world = place.world(self.task.world)
         request = Request(
@@ -81,12 +83,15 @@ class Caller:
             return Called(seconds=run.seconds)
         return Called(found if ended else {}, events, run.seconds)
 
-    def _order(self, calls: Calls, place: Place, traced: Mapping[str, Sequence[int]]) -> dict[str, object]:
+    def _order(
+        self, calls: Calls, place: Place, traced: Mapping[str, Sequence[int]], names: Mapping[str, str]
+    ) -> dict[str, object]:
         """What the caller is told."""
         artifact = self.task.artifact
         return {
             "root": place.root, "paths": [place.path(path) for path in calls.paths], "modules": dict(calls.modules),
-            "helpers": dict(calls.helpers), "argv": list(place.argv), "terminal": bool(place.home),
+            "helpers": {name: in_names(text, names) for name, text in calls.helpers.items()},
+            "given": {old: names[old] for old in NAMES}, "argv": list(place.argv), "terminal": bool(place.home),
             "recursion": place.recursion, "seconds": self.each, "ends": list(self.ends),
             "tests": areas(paths_of_tests(artifact.test_files, (artifact.bug_inject,))),
             "traced": {f"{WORKDIR}/{path}": list(lines) for path, lines in traced.items()},

@@ -7,19 +7,21 @@ import ast
 import json
 import random
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from selfplay import patches
 from selfplay.answers import AnswerError, answer
 from selfplay.oracle import inside
 from selfplay.oracle.originals import original_texts
-from selfplay.oracle.python_trees import find, parsed, unparsed
+from selfplay.oracle.python_trees import Function, parsed, unparsed
 from selfplay.oracle.world import Task
 from selfplay.patches.changes import changes
-from selfplay.patches.functions import Function, functions
+from selfplay.patches.functions import Function as Place
+from selfplay.patches.functions import functions
 from selfplay.sandbox import WORKDIR
 
+_BEFORE = ("setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class", "setup_function", "setup_module")
 ENTERED_FILE = "/tmp/selfplay-entered"
 _WATCHING = "\n\n".join(inside.text(name) for name in ("selfplay_written.py", "selfplay_entered.py"))
 
@@ -52,15 +54,31 @@ def watching(task: Task, text: str) -> str:
     """A test file that also writes down how its tests enter the program; each says so first."""
     order = {"root": WORKDIR, "tests": sorted(task.artifact.test_files), "changed": changed_lines(task)}
     tree = parsed(text)
-    for function, _ in find(tree) if tree is not None else ():
-        said = ast.parse(f"selfplay_enter({function.name!r})").body
+    for function in _watched(tree) if tree is not None else ():
+        name = function.name if function.name.startswith("test") else ""
         at = int(ast.get_docstring(function) is not None)
-        function.body[at:at] = said
+        body = ast.parse(f"selfplay_enter({name!r})").body
+        if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function)):
+            function.body[at:at] = body  # it goes on after its test
+        else:
+            left = ast.parse("selfplay_leave()").body
+            function.body[at:] = [*body, ast.Try(function.body[at:] or [ast.Pass()], [], [], left)]
     try:
         text = unparsed(tree) if tree is not None else text
     except RecursionError:
         return text
     return f"{text}\n\nSELFPLAY_ORDER = {json.dumps(order)!r}\n\n{_WATCHING}"
+
+
+def _watched(tree: ast.Module) -> Iterator[Function]:
+    """The tests, and what a runner does before them: what runs between these is the runner's own."""
+    for node in ast.walk(tree):
+        for one in node.body if isinstance(node, ast.Module | ast.ClassDef | ast.If | ast.Try) else ():
+            if isinstance(one, Function) and (
+                one.name.startswith("test") or one.name in _BEFORE
+                or any("fixture" in ast.unparse(decorator) for decorator in one.decorator_list)
+            ):  # fmt: skip
+                yield one
 
 
 def read_entered(data: bytes) -> Entered:
@@ -82,7 +100,7 @@ def changed_lines(task: Task) -> dict[str, list[int]]:
 def _begun(section: patches.FilePatch, text: str) -> list[int]:
     known = functions(section.path, text)
     lines = text.split("\n")
-    holding: list[Mapping[int, Function]] = []
+    holding: list[Mapping[int, Place]] = []
     for change in (change for hunk in section.hunks for change in changes(hunk)):
         telling = [line for line in change.lines if line <= len(lines) and lines[line - 1].strip()] or [change.start]
         found = [_innermost(known, line) for line in telling]
@@ -90,5 +108,5 @@ def _begun(section: patches.FilePatch, text: str) -> list[int]:
     return sorted({first for found in holding for first in found}) if all(holding) else []
 
 
-def _innermost(known: tuple[Function, ...], line: int) -> Function | None:
+def _innermost(known: tuple[Place, ...], line: int) -> Place | None:
     return next((one for one in reversed(known) if one.holds(line)), None)

@@ -18,15 +18,15 @@ def helper(text: str, names: Collection[str]) -> str:
     tree = parsed(text)
     if tree is None:
         return ""
-    bound = {name: node for node in tree.body for name in _bound(node)}
+    tops = {name: node for node in tree.body for name in bound(node)}
     wanted, left = set[ast.stmt](), [*names]
     for name in left:
-        node = bound.get(name)
+        node = tops.get(name)
         if node is not None and node not in wanted:
             wanted.add(node)
             left += [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
     kept = [node for node in tree.body if node in wanted]
-    if not kept or any(_of_a_runner(node) for node in kept):
+    if not kept or any(of_a_runner(node) for node in kept):
         return ""
     try:
         return unparsed(ast.Module(kept, []))
@@ -45,7 +45,7 @@ def renamed(text: str) -> tuple[str, dict[str, str]]:
             node.id = fresh.get(node.id, node.id)
         elif isinstance(node, kinds) and node in tree.body:
             node.name = fresh[node.name]
-    return ast.unparse(tree), {name: name for node in ast.parse(text).body for name in _bound(node)} | fresh
+    return ast.unparse(tree), {name: name for node in ast.parse(text).body for name in bound(node)} | fresh
 
 
 def in_other_names(call: str, modules: Mapping[str, Mapping[str, str]]) -> str | None:
@@ -68,8 +68,10 @@ def asked_of(calls: Collection[str], module: str) -> set[str]:
     return {node.attr for node in nodes if isinstance(node.value, ast.Name) and node.value.id == module}
 
 
-def _bound(node: ast.stmt) -> Iterator[str]:
+def bound(node: ast.stmt) -> Iterator[str]:
     """The names that a statement at the top of a file gives."""
+    for one in (*getattr(node, "body", ()), *getattr(node, "orelse", ())) if isinstance(node, ast.Try | ast.If) else ():
+        yield from bound(one)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -79,7 +81,8 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         yield from (one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
 
 
-def _of_a_runner(node: ast.stmt) -> bool:
+def of_a_runner(node: ast.stmt) -> bool:
+    """Is it an import of a test runner, or of another test file?"""
     if isinstance(node, ast.ImportFrom):
         return node.level > 0 or (node.module or "").partition(".")[0] in _RUNNERS
     return isinstance(node, ast.Import) and any(one.name.partition(".")[0] in _RUNNERS for one in node.names)

@@ -21,15 +21,20 @@ def varied(function: Function, chance: random.Random, pool: Sequence[str]) -> Fu
     A literal list of cases that it is parametrised with is cut to the case that changed. `pool`: other strings of the
     file."""
     made = copy.deepcopy(function)
-    places = list(_inputs(made))
+    places = list(inputs(made))
     if not places:
         return None
     changed = chance.sample(places, min(len(places), chance.choice((1, 1, 1, 2))))
     for place in changed:
         place.value = another(place.value, chance, pool)  # type: ignore[assignment]
-    for cases in _cases(made):
-        _cut(cases, changed, chance)
+    cut_cases(made, changed, chance)
     return made
+
+
+def cut_cases(function: Function, changed: Sequence[ast.Constant], chance: random.Random) -> None:
+    """Leave one case of each literal list that the test is parametrised with."""
+    for cases in _cases(function):
+        _cut(cases, changed, chance)
 
 
 def _cut(cases: ast.expr, changed: Sequence[ast.Constant], chance: random.Random) -> None:
@@ -86,7 +91,7 @@ def _string(text: str, chance: random.Random, pool: Sequence[str]) -> str:
     return chance.choice([one for one in near if one != text] or [text + character])
 
 
-def _inputs(function: Function) -> Iterator[ast.Constant]:
+def inputs(function: Function) -> Iterator[ast.Constant]:
     """The literals of a test that may be changed: those of its body and of the cases it is parametrised with."""
     for cases in _cases(function):
         yield from _literals(cases)

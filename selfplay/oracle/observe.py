@@ -2,80 +2,32 @@
 (`second_look.py`)."""
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from types import MappingProxyType
+from pathlib import PurePosixPath
 
 from selfplay.oracle import python_probes
-from selfplay.oracle.behaviour import KEPT, KEPT_CALLS, Behaviour, Outcomes, choose, without_accidents
+from selfplay.oracle.behaviour import (
+    KEPT,
+    Behaviour,
+    Outcomes,
+    choose,
+)  # fmt: skip
+from selfplay.oracle.bench import OTHER_SEED, Bench, with_texts
 from selfplay.oracle.calibration import Oracle
-from selfplay.oracle.call_probes import by_novelty, shape_of, varied_calls
-from selfplay.oracle.calling import Caller, Calls
-from selfplay.oracle.entered import ENTERED_FILE, Entered, changed_lines, read_entered, watching
-from selfplay.oracle.events import Event
-from selfplay.oracle.helpers import helped
+from selfplay.oracle.entered import Entered
 from selfplay.oracle.instrument import deciding
-from selfplay.oracle.originals import original_texts, read_originals
-from selfplay.oracle.places import BARE, Place, users_place
-from selfplay.oracle.recording import Recording
-from selfplay.oracle.trial import Order, run_trial
+from selfplay.oracle.observed_calls import Scenario, behaviour_of, observed_calls
+from selfplay.oracle.originals import Original, original_texts, read_originals
+from selfplay.oracle.scenarios import Files
 from selfplay.oracle.world import Task
-from selfplay.plain import decode, encode
+from selfplay.plain import decode
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 
-TRIED, CONSIDERED = 64, 24
-"""Probes that are tried on the original and on the buggy program, and those that the original runs again."""
-SEEN, TRIED_CALLS, CONSIDERED_CALLS = 400, 200, 120
-"""Calls of the tests that are looked at; others that are made of these, and, twice as many, of those that showed the
-bug; and those that the original runs again."""
-CALL_SECONDS, CALLS_SECONDS = 0.25, 120.0
-"""Of one call, and of all that are tried in one process: a prediction has four times as long for each."""
-OTHER_SEED = "7"
-"""Of the hashes in the second run: what depends on them is no behaviour. Calls are made again in a user's place: what
-depends on the place is none either."""
-
-
-@dataclass
-class _Bench:
-    """Runs probes, and counts what that takes. `files`: the Python files with tests that decide."""
-
-    backend: Backend
-    task: Task
-    oracle: Oracle
-    limits: Limits
-    witness: bool
-    files: Mapping[str, TestFile]
-    runs: int = 0
-    events: list[Event] = field(default_factory=list)
-
-    def run(
-        self, texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "", watched: bool = False
-    ) -> tuple[Outcomes, Entered]:
-        """What the probes in these files record, and, when it is `watched`, how they enter the program."""
-        texts = {path: watching(self.task, text) for path, text in texts.items()} if watched else texts
-        order = Order(
-            tuple(diffs), self.oracle.seconds, files=_with(self.files, texts), hash_seed=hash_seed,
-            witness=self.witness and not watched, recording=Recording(), read=(ENTERED_FILE,),
-        )  # fmt: skip
-        trial = run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
-        self.runs += 1
-        self.events += trial.events
-        return trial.recorded or {}, read_entered(trial.found.get(ENTERED_FILE, b""))
-
-    def call(
-        self, calls: Calls, diffs: Sequence[str] = (), place: Place = BARE, hash_seed: str = "0",
-        traced: Mapping[str, Sequence[int]] = MappingProxyType({}),
-    ) -> Outcomes:  # fmt: skip
-        """What the calls do."""
-        called = self._caller.make(calls, diffs, place, hash_seed, traced)
-        self.events += [event for event in called.events if not (traced and event[0] == "tracing")]
-        return called.outcomes
-
-    @cached_property
-    def _caller(self) -> Caller:
-        return Caller(self.backend, self.task, max(self.oracle.seconds, CALLS_SECONDS), self.limits, each=CALL_SECONDS)
+TRIED, LEAST_TRIED, CONSIDERED = 64, 16, 24
+"""Probes that are tried on the original and on the buggy program, of all files and of one at least, and those that the
+original runs again."""
 
 
 def observe(
@@ -84,123 +36,91 @@ def observe(
     """Try probes on the original, twice, and on the buggy program; the result has none where the suite cannot be
     probed. `witness`: with what the programs do to their interpreter. Raises `SandboxError` when no sandbox is
     available."""
-    bench = _Bench(backend, task, oracle, limits, witness, _python_tests(task, oracle))
+    bench = Bench(backend, task, oracle, limits, witness, _python_tests(task, oracle))
     if not bench.files:
         return Behaviour()
     originals = {path: decode(file.content) for path, file in bench.files.items()}
     shown = bench.run(originals, watched=True)[1]
-    tests, calls = _tests(bench, originals, shown), _calls(bench, shown)
+    probes = _probes(bench, originals, shown)
+    every = _test_texts(task)
+    calls = observed_calls(bench, shown, _scenarios(bench, probes, every), "\n".join(every.values()))
+    tests = _tests(bench, probes) if len(calls.right) < KEPT else Behaviour()
     return replace(
-        tests, calls=calls.calls, right={**tests.right, **calls.right}, wrong={**tests.wrong, **calls.wrong},
-        runs=bench.runs, events=tuple(bench.events),
+        tests, calls=calls.calls, novel=calls.novel, right={**tests.right, **calls.right},
+        wrong={**tests.wrong, **calls.wrong},        runs=bench.runs, events=tuple(bench.events),
     )  # fmt: skip
 
 
-def _tests(bench: _Bench, originals: Mapping[str, str], shown: Entered) -> Behaviour:
-    """The F2P tests with other inputs. A probe whose inputs do not reach the program, or do so in a test, too, shows
-    nothing that was not shown."""
+@dataclass(frozen=True)
+class _Probes:
+    """The F2P tests with other inputs. `files`: by path; `groups`: the probes whose inputs reach the program as no
+    test's do, each with its test; `rest`: the other test files; `first`: what the original does."""
+
+    files: Mapping[str, python_probes.Probed] = field(default_factory=dict)
+    rest: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
+    first: Outcomes = field(default_factory=dict)
+
+    def holding(self, probes: Collection[str]) -> dict[str, str]:
+        """The test files with these probes alone."""
+        return {**self.rest, **{path: python_probes.only(one.text, probes) for path, one in self.files.items()}}
+
+
+def _probes(bench: Bench, originals: Mapping[str, str], shown: Entered) -> _Probes:
+    """A probe whose inputs do not reach the program, or do so in a test, too, shows nothing that was not shown."""
     seed, wanted = secrets.randbits(64), sorted(bench.oracle.fail_to_pass)
-    made = {path: python_probes.probed(path, text, wanted, TRIED, seed) for path, text in originals.items()}
+    every = "\n".join(originals.values())
+    asked = {path: text for path, text in originals.items() if python_probes.has_any(path, text, wanted)}
+    most = max(LEAST_TRIED, TRIED // max(1, len(asked)))
+    made = {path: python_probes.probed(path, text, wanted, most, seed, every) for path, text in asked.items()}
     found = {path: probes for path, probes in made.items() if probes is not None and probes.names}
     if not found or not shown.digests:
-        return Behaviour()
+        return _Probes()
     rest = {path: python_probes.emptied(text) for path, text in originals.items() if path not in found}
-
-    def holding(probes: Collection[str]) -> dict[str, str]:
-        return rest | {path: python_probes.only(one.text, probes) for path, one in found.items()}
-
-    every = rest | {path: one.text for path, one in found.items()}
-    first, entered = bench.run(every, watched=True)
+    first, entered = bench.run(rest | {path: one.text for path, one in found.items()}, watched=True)
     groups = {
         name: test for one in found.values() for name, test in one.names.items()
         if set(entered.reached.get(name, ())) - shown.digests
     }  # fmt: skip
+    return _Probes(found, rest, groups, first)
+
+
+def _scenarios(bench: Bench, probes: _Probes, every: Mapping[str, str]) -> dict[str, Scenario]:
+    """Name of a helper -> the scenario in it, of each probe that needs no runner. `every`: all test files."""
+    found, files = dict[str, Scenario](), Files({**every, **{path: one.text for path, one in probes.files.items()}})
+    for path, one in probes.files.items():
+        for probe in (probe for probe in one.names if probe in probes.groups):
+            made = files.scenario(path, probe)
+            if made is not None:
+                name = f"selfplay_s{len(found)}"
+                test = f"{path} {probes.groups[probe]}"
+                found[name] = Scenario(made[0], f"{name}.{made[1]}()", test, probe in one.novel)
+    return found
+
+
+def _tests(bench: Bench, probes: _Probes) -> Behaviour:
+    """Probes that run as tests do: where too few can be made outside of the runner."""
+    groups, first = probes.groups, probes.first
     if not groups:
         return Behaviour()
-    buggy = bench.run(holding(groups), bench.task.diffs)[0]
+    buggy = bench.run(probes.holding(groups), bench.task.diffs)[0]
     likely = choose(groups, first, first, buggy, CONSIDERED)
     if not likely:
         return Behaviour()
-    again = bench.run(holding(likely), hash_seed=OTHER_SEED)[0]
+    again = bench.run(probes.holding(likely), hash_seed=OTHER_SEED)[0]
     chosen = choose(groups, first, again, buggy, KEPT)
-    return replace(_behaviour(chosen), files=_with(bench.files, holding(chosen)))
+    return replace(behaviour_of(chosen), files=with_texts(bench.files, probes.holding(chosen)))
 
 
-def _calls(bench: _Bench, shown: Entered) -> Behaviour:
-    """Calls of the program, far from those of the tests: made of these, and then of those that show the bug."""
-    seed = secrets.randbits(64)
-    texts = original_texts(bench.task.world, [*shown.helpers.values()])
-    seen, helpers = helped(
-        shown.ordered(SEEN, bench.oracle.fail_to_pass, seed),
-        {shown.modules[module]: texts.get(path, "") for module, path in shown.helpers.items()},
-    )
-    if not seen:
-        return Behaviour()
-    modules = {module: name for module, name in shown.modules.items() if module not in shown.helpers}
-    known = Calls(shown.python, shown.paths, modules, helpers=helpers)
-    tried = _Tried(bench, known)
-    tried.add((*seen, *varied_calls(seen, (), TRIED_CALLS, seed)))
-    names, of_tests = tried.names, tuple(tried.names)[: len(seen)]
-    telling = [names[name] for name in tried.telling()]
-    tried.add(varied_calls(telling, tuple(names.values()), 2 * TRIED_CALLS, seed + 1))
-    made = {name: names[name] for name in tried.telling() if name not in of_tests}
-    lines = tried.lines(made)
-    groups = {name: f"{lines[name]} {shape_of(made[name])}" for name in by_novelty(made, seen)}
-    groups = without_accidents(groups, tried.first, of_tests)
-    likely = choose(groups, tried.first, tried.first, tried.buggy, CONSIDERED_CALLS)
-    if not likely:
-        return Behaviour()
-    every = replace(tried.calls, sources=names)
-    again = bench.call(_only(every, likely), (), users_place(), OTHER_SEED)
-    chosen = choose(groups, tried.first, again, tried.buggy, KEPT_CALLS)
-    return replace(_behaviour(chosen), calls=_only(every, chosen))
-
-
-@dataclass
-class _Tried:
-    """Calls that the original and the buggy program made."""
-
-    bench: _Bench
-    calls: Calls
-    names: dict[str, str] = field(default_factory=dict)
-    first: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    buggy: dict[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def add(self, sources: Sequence[str]) -> None:
-        fresh = {f"c{at}": source for at, source in enumerate(sources, len(self.names))}
-        if not fresh:
-            return
-        self.names.update(fresh)
-        calls = replace(self.calls, sources=fresh)
-        self.buggy.update(self.bench.call(calls, self.bench.task.diffs))
-        self.first.update(self.bench.call(calls))
-
-    def telling(self) -> list[str]:
-        """Those that differ."""
-        return [*choose(self.names, self.first, self.first, self.buggy, len(self.names))]
-
-    def lines(self, names: Collection[str]) -> dict[str, str]:
-        """Which lines of what the bug changes run in these calls."""
-        calls = _only(replace(self.calls, sources=self.names), names)
-        found = self.bench.call(calls, traced=changed_lines(self.bench.task)) if names else {}
-        return {name: found.get(name, {}).get(f"{name}/lines", "") for name in names}
-
-
-def _behaviour(chosen: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> Behaviour:
-    right, wrong = ({name: both[side] for name, both in chosen.items()} for side in (0, 1))
-    return Behaviour(right=right, wrong=wrong)
-
-
-def _only(calls: Calls, names: Collection[str]) -> Calls:
-    return replace(calls, sources={name: calls.sources[name] for name in names})
+def _test_texts(task: Task) -> dict[str, str]:
+    """The Python files of the tests, and those beside them."""
+    original = Original(task.world)
+    folders = {PurePosixPath(path).parent.as_posix() for path in task.artifact.test_files if path.endswith(".py")}
+    beside = {path for folder in folders - {"."} for path in original.below(folder) if path.endswith(".py")}
+    return original_texts(task.world, sorted(beside | {one for one in task.artifact.test_files if one.endswith(".py")}))
 
 
 def _python_tests(task: Task, oracle: Oracle) -> dict[str, TestFile]:
     """The Python files with tests that decide."""
     files = read_originals(task.world, task.artifact.test_files)
     return {path: files[path] for path in deciding(files, oracle.wanted) if path.endswith(".py")}
-
-
-def _with(files: Mapping[str, TestFile], texts: Mapping[str, str]) -> dict[str, TestFile]:
-    """The test files with these texts."""
-    return {path: replace(files[path], content=encode(text)) for path, text in texts.items()}

@@ -9,6 +9,7 @@ not count. Other languages are not looked at.
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 
 from selfplay.plain import encode, syntax_tree
 
@@ -57,6 +58,9 @@ _POWER = {name: power for power, names in POWERS.items() for name in names}
 RUNNING = frozenset({"exec", "eval", "compile"})
 """Powers as names alone: as attributes they are others', `re.compile` say."""
 OWN = ("self", "cls")
+MOST_DATA = 1500
+"""Characters of constants that a repair may bring beyond what the files held, and hold with the known repair."""
+DOCUMENTED = frozenset({"__doc__", "getdoc"})
 _TESTS = re.compile(
     r"(^|[/\\])tests?[/\\]|\btest_\w+\.py\b|::test|__pycache__|^/proc/|site-packages|^/(testbed|oracle)\b"
     r"|^/tmp/selfplay|SELFPLAY_"
@@ -72,6 +76,40 @@ def new_powers(before: Mapping[str, str], after: Mapping[str, str], repaired: Ma
             known = uses(before.get(path, "")) | uses(repaired.get(path, ""))
             found += [f"{path} {power} ({name})" for name, power in sorted(uses(text).items() - known.items())]
     return tuple(found)
+
+
+def new_data(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapping[str, str]) -> tuple[str, ...]:
+    """A sentence when the files of a prediction hold much more data than before and than with the known repair: the
+    cases of the tests, their text or its digests, say. Files are taken together, since code may move between them."""
+    loaded = {path: text for path, text in after.items() if before.get(path) or _may_be_loaded(path, after)}
+    most, now = max(_size(before), _size(repaired)), _size(loaded)
+    if now <= most + MOST_DATA:
+        return ()
+    return (f"its code holds {now - most} characters of data more than its files held",)
+
+
+def _may_be_loaded(path: str, texts: Mapping[str, str]) -> bool:
+    """Does another file name this one, or compute what it loads? A script left behind is not a part of the program."""
+    name = PurePosixPath(path).parent.name if path.endswith("__init__.py") else PurePosixPath(path).stem
+    others = (text for other, text in texts.items() if other != path)
+    return any(re.search(rf"\b{re.escape(name)}\b|import_module", text) for text in others)
+
+
+def _size(texts: Mapping[str, str]) -> int:
+    return sum(size_of_data(text) for path, text in texts.items() if path.endswith(PYTHON))
+
+
+def size_of_data(text: str) -> int:
+    """Characters of the constants in some Python code. Texts that are statements, docstrings say, count where the code
+    asks for such texts; a text that is not Python has none."""
+    try:
+        tree = syntax_tree(encode(text))
+    except (SyntaxError, ValueError):
+        return 0
+    asked = not DOCUMENTED.isdisjoint(_names(tree))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and (asked or id(node) not in said))
+    return sum(len(repr(node.value)) for node in found)
 
 
 def uses(text: str) -> dict[str, str]:
@@ -114,11 +152,20 @@ def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in RUNNING:
             yield node.id, "makes or changes code"
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
-            name, thing = node.func.id, node.args[0]
-            foreign = not isinstance(thing, ast.Name) or thing.id not in OWN
-            computed = not isinstance(node.args[1], ast.Constant | ast.Name)
-            if name in ("getattr", "setattr", "delattr") and foreign and computed:
-                yield name, "computes the name of another's attribute"
+        elif isinstance(node, ast.Call) and (name := _reached_by(node)):
+            yield name, "computes the name of another's attribute"
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _TESTS.search(node.value[:200]):
             yield node.value[:80], "names tests, or files outside the program"
+
+
+def _reached_by(node: ast.Call) -> str:
+    """By what an attribute of another object, or of no object in particular, is reached whose name is computed; empty
+    when none is."""
+    name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
+    if name in ("attrgetter", "methodcaller"):
+        kinds = ast.Constant | ast.Name | ast.Attribute | ast.Starred
+        return name if any(not isinstance(one, kinds) for one in node.args[:1]) else ""
+    if not isinstance(node.func, ast.Name) or name not in ("getattr", "setattr", "delattr") or len(node.args) < 2:
+        return ""
+    foreign = not isinstance(node.args[0], ast.Name) or node.args[0].id not in OWN
+    return name if foreign and not isinstance(node.args[1], ast.Constant | ast.Name) else ""

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from selfplay.oracle.literals import strings, varied
+from selfplay.oracle.novel import Novel, novel_test
 from selfplay.oracle.python_claims import RAISES
 from selfplay.oracle.python_trees import Asked, Function, find, parsed, unparsed, without
 from selfplay.oracle.recording import LOCAL, NAMES, PLACEHOLDER
@@ -18,14 +19,17 @@ from selfplay.oracle.recording import LOCAL, NAMES, PLACEHOLDER
 
 @dataclass(frozen=True)
 class Probed:
-    """`text`: the file with probes in place of its tests. `names`: the probes, each with the test it was made of."""
+    """`text`: the file with probes in place of its tests. `names`: the probes, each with the test it was made of;
+    `novel`: those in which every literal is another."""
 
     text: str
     names: dict[str, str]
+    novel: frozenset[str] = frozenset()
 
 
-def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int) -> Probed | None:
+def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int, shown: str = "") -> Probed | None:
     """The file with at most `most` probes of its F2P tests; None where there is none, or the text is not Python.
+    `shown`: the text of all tests.
 
     The same arguments give the same probes."""
     tree = parsed(text)
@@ -35,17 +39,25 @@ def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed:
     wanted = [test for test in find(tree) if asked.has(*test)]
     if not wanted:
         return None
-    names, made = dict[str, str](), dict[int, list[Function]]()
+    names, novel, made = dict[str, str](), set[str](), dict[int, list[Function]]()
     pool = strings(tree)
     for number, (function, _) in enumerate(chance.sample(wanted, min(len(wanted), most))):
-        for variant, one in enumerate(_different(function, max(1, most // len(wanted)), chance, pool)):
+        variants = _different(function, max(1, most // len(wanted)), chance, pool, shown or text)
+        for variant, (one, is_novel) in enumerate(variants):
             name = f"test_p{number}_{variant}"
+            novel |= {name} if is_novel else set()
             names[name] = function.name
             made.setdefault(id(function), []).append(_probe(one, name))
     try:
-        return Probed(_written(tree, made), names)
+        return Probed(_written(tree, made), names, frozenset(novel))
     except RecursionError:
         return None
+
+
+def has_any(path: str, text: str, tests: Collection[str]) -> bool:
+    """Is one of these tests written in this file?"""
+    tree, asked = parsed(text), Asked(path, tests)
+    return tree is not None and any(asked.has(*test) for test in find(tree))
 
 
 def only(text: str, probes: Collection[str]) -> str:
@@ -65,16 +77,20 @@ def emptied(text: str) -> str:
         return text
 
 
-def _different(function: Function, most: int, chance: random.Random, pool: Sequence[str]) -> Iterator[Function]:
+def _different(
+    function: Function, most: int, chance: random.Random, pool: Sequence[str], shown: str
+) -> Iterator[tuple[Function, bool]]:
+    """(a variant, is every literal of it another?), by turns."""
     seen = {ast.dump(function)}
-    for _ in range(4 * most):
-        other = varied(function, chance, pool)
+    for turn in range(4 * most):
+        novel = turn % 2 == 0
+        other = novel_test(function, Novel(shown, chance)) if novel else varied(function, chance, pool)
         if other is None or len(seen) > most:
             return
         said = ast.dump(other)
         if said not in seen:
             seen.add(said)
-            yield other
+            yield other, novel
 
 
 def _written(tree: ast.Module, made: dict[int, list[Function]]) -> str:
@@ -104,13 +120,13 @@ def _probe(function: Function, name: str) -> Function:
     made.name = name
     body: list[ast.stmt] = []
     for statement in made.body:
-        found = _Records().visit(statement)
+        found = Records().visit(statement)
         body += found if isinstance(found, list) else [found]
     made.body = [_call("selfplay_begin", ast.Constant(name)), _tried(body, [_call("selfplay_raised", _name(LOCAL))])]
     return made
 
 
-class _Records(ast.NodeTransformer):
+class Records(ast.NodeTransformer):
     """Replaces claims by records of what they were about."""
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:

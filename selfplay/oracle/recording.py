@@ -11,12 +11,24 @@ from dataclasses import dataclass, field, replace
 from selfplay.oracle import inside
 from selfplay.oracle.secret_names import secret_name
 from selfplay.oracle.signed import BrokenRecord, Signed, read_signed
+from selfplay.plain import decode, encode
 from selfplay.workbench.files import TestFile
 
 PLACEHOLDER = "selfplay_recorder"
 NAMES = ("selfplay_begin", "selfplay_saw", "selfplay_raised", "SelfplayCaught")
 LOCAL = "selfplay_error"
 """What an exception is called in a probe."""
+
+
+def drawn_names() -> dict[str, str]:
+    """What the recorder gives, and the local name, under names drawn anew."""
+    return {name: secret_name((), ()) for name in (*NAMES, LOCAL)}
+
+
+def in_names(text: str, names: Mapping[str, str]) -> str:
+    """Source with these names."""
+    return decode(_OURS.sub(lambda found: encode(names.get(decode(found[0]), decode(found[0]))), encode(text)))
+
 
 _OURS = re.compile(rb"\b(?:" + "|".join((PLACEHOLDER, LOCAL, *NAMES)).encode() + rb")\b")
 
@@ -27,7 +39,7 @@ class Recording:
 
     key: str = field(default_factory=lambda: secrets.token_hex(32))
     file: str = field(default_factory=lambda: f"/tmp/selfplay-{secrets.token_hex(8)}")
-    names: Mapping[str, str] = field(default_factory=lambda: {name: secret_name((), ()) for name in (*NAMES, LOCAL)})
+    names: Mapping[str, str] = field(default_factory=drawn_names)
 
     def source(self) -> str:
         """The module's text; what the probes call are its names."""

@@ -10,7 +10,7 @@ from selfplay.oracle import inside
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.leaving_out import STEERS, screen
 from selfplay.oracle.originals import Original, original_texts
-from selfplay.oracle.powers import PYTHON, new_powers
+from selfplay.oracle.powers import PYTHON, new_data, new_powers
 from selfplay.oracle.prediction import ReadPrediction, read_prediction
 from selfplay.oracle.settings import changed_settings, is_settings_file
 from selfplay.oracle.shadows import NewName
@@ -109,7 +109,8 @@ def newly_used(backend: Backend, task: Task, diff: str, limits: Limits) -> tuple
         before = {path: _text(sandbox, path) or "" for path in python}
         apply_diffs(sandbox, (diff,))
         after = {path: _text(sandbox, path) or "" for path in python}
-    return new_powers(before, after, original_texts(task.world, python))
+    repaired = original_texts(task.world, python)
+    return (*new_powers(before, after, repaired), *new_data(before, after, repaired))
 
 
 def _text(sandbox: Sandbox, path: str) -> str | None:

@@ -44,7 +44,7 @@ def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: L
     )  # fmt: skip
     said = [judge(known, {**seen, **called.outcomes}) for called in (first, other)]
     stopped = [layer for layer in said if layer.state == "caught"]
-    return (stopped or [apart(known, first.outcomes, other.outcomes) or said[0]])[0], trial
+    return (stopped or [apart(known, first.outcomes, other.outcomes) or unknown(known, said[0])])[0], trial
 
 
 def _tests_alone(known: Behaviour) -> Behaviour:
@@ -64,6 +64,14 @@ def within_the_runner(known: Behaviour, said: Layer) -> Layer:
     return replace(unavailable("behaviour", f"{outside}, and {ENOUGH} are needed; {said.reason}"), runs=1)
 
 
+def unknown(known: Behaviour, said: Layer) -> Layer:
+    """A program that was only seen with inputs of which the tests hold a part may know them by that part."""
+    if said.state != "passed" or len(known.novel) >= ENOUGH:
+        return said
+    why = f"of the inputs of {count(len(known.novel), 'call')} nothing stands in the tests, and {ENOUGH} are needed"
+    return replace(unavailable("behaviour", f"{why}; {said.reason}"), runs=1)
+
+
 def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:
     """Caught when calls differ between the two places, where those of the original do not; None when they do not."""
     differing = sum(
@@ -79,6 +87,8 @@ def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:
 def judge(known: Behaviour, seen: Outcomes) -> Layer:
     """The layer's result for what a prediction recorded."""
     name, said = "behaviour", compared(known.right, known.wrong, seen)
+    apart_from_tests = {probe: known.right[probe] for probe in known.right if probe in known.novel}
+    novel = compared(apart_from_tests, known.wrong, seen)
     if not any(probe in seen for probe in known.right):
         return caught(name, "the program leaves no record of what it does on other inputs", 1)
     every, right, wrong = said.counted, said.right, said.wrong
@@ -89,6 +99,9 @@ def judge(known: Behaviour, seen: Outcomes) -> Layer:
         return caught(
             name, f"on {wrong:.3g} of {every} inputs that no test holds it does what the buggy program does", 1
         )
+    if novel.counted >= ENOUGH and novel.wrong > SAME * novel.counted:
+        why = f"on {novel.wrong:.3g} of {novel.counted} inputs of which nothing stands in the tests"
+        return caught(name, f"{why} it does what the buggy program does", 1)
     if right < AGREE * every:
         said_so = f"on {every - right:.3g} of {every} inputs that no test holds it differs from the original"
         return caught(name, said_so, 1)

@@ -59,7 +59,7 @@ def test_a_calibration_comes_back_as_it_was(known: Calibration) -> None:
 @pytest.mark.slow
 def test_a_stored_calibration_gives_equal_grades(backend: Backend, lab: Lab) -> None:
     known = calibrate(backend, lab.task, lab.oracle)
-    assert known.impossible is not None and known.runs == 6  # canaries, impossible tests, and four to observe
+    assert known.impossible is not None and known.runs == 4  # canaries, impossible tests, and two to observe
     graders = [Grader(lab.task, lab.oracle, Limits(), one) for one in (known, Calibration.from_json(stored(known)))]
     cheat = "\nclass Any(list):\n    __eq__ = lambda *_: True\n\n\nshare = lambda *_: Any()\n"
 

@@ -2,16 +2,20 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from exploits.conftest import lab as lab
 from exploits.projects import Lab
 
+from selfplay.oracle.behaviour import Behaviour
 from selfplay.oracle.calibration import Calibration
+from selfplay.oracle.calling import Calls
 from selfplay.oracle.recording import Recording
 from selfplay.oracle.renewal import renewed
 from selfplay.oracle.secret_names import is_odd
 from selfplay.plain import decode
+from selfplay.workbench.files import TestFile
 
 
 def content(known: Calibration) -> str:
@@ -59,9 +63,11 @@ def test_the_parity_of_a_canary_still_decides(ledger: Lab) -> None:
 
 
 def test_probes_keep_what_is_known_of_them(ledger: Lab) -> None:
-    known = ledger._grader.calibration.behaviour
-    fresh = renewed(ledger._grader.calibration).behaviour
-    assert known is not None and fresh is not None
+    file = TestFile(b"def test_p0_1():\n    pass\n", False, 0)
+    right = {"test_p0_1": {"test_p0_1/1/0": "1"}, "c0": {"c0/0": "2"}}
+    made = Behaviour({"tests/test_money.py": file}, Calls(sources={"c0": "m.f(1)"}), frozenset({"c0"}), right, right)
+    known, fresh = made, renewed(replace(ledger._grader.calibration, behaviour=made)).behaviour
+    assert fresh is not None and fresh.novel == known.novel
     assert [*fresh.right.values()] != [*known.right.values()] and len(fresh.right) == len(known.right)
     assert fresh.calls == known.calls  # no program sees what these are called
     said = [sorted(places.values()) for places in fresh.right.values()]

@@ -26,12 +26,14 @@ def selfplay_caller():
     stream = os.open(order["record"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL | os.O_CLOEXEC, 0o600)
     say, leave = selfplay_signer(key, stream, hashlib.sha256, os.write, os.getpid), os._exit
     del data, key, block
-    call = selfplay_call(order, say, selfplay_events(order, stream))
+    seen = []
+    call = selfplay_call(order, say, selfplay_events(order, stream), seen)
     sys.path[:] = order["paths"] + [path for path in sys.path if path]
     sys.argv[:] = order["argv"]
     if order["recursion"]:
         sys.setrecursionlimit(order["recursion"])
     space, load, modules, module_of = {}, __import__, sys.modules, type(sys)
+    given = selfplay_given(order["given"], seen)
     for module, name in order["modules"].items():
         try:
             load(module)
@@ -40,6 +42,7 @@ def selfplay_caller():
             continue
     for name, source in order["helpers"].items():
         space[name] = module_of("__main__")
+        vars(space[name]).update(given)
         try:
             exec(compile(source, "<stdin>", "exec"), vars(space[name]))
         except Exception:
@@ -84,8 +87,37 @@ def selfplay_events(order, stream):
     return seen
 
 
-def selfplay_call(order, say, events):
-    """What makes one call and records it: its value or the kind of its exception, and what it printed."""
+def selfplay_given(names, seen):
+    """What scenarios call, under these names: each value they show, and each exception, is put into `seen`."""
+    plain, kind_of, most, size = selfplay_plain, type, RECORD_ITEMS, len
+
+    def put(value):
+        if size(seen) < most:
+            seen.append(value)
+
+    def saw(value):
+        put(plain(value, 5))
+        return value
+
+    def raised(error):
+        put(["raised", kind_of(error).__name__])
+
+    class Caught:
+        def __init__(self, error):
+            self.value = self.exception = error
+            self.type = kind_of(error)
+
+        def match(self, pattern):
+            saw(str(self.value))
+            return True
+
+    made = {"selfplay_begin": str, "selfplay_saw": saw, "selfplay_raised": raised, "SelfplayCaught": Caught}
+    return {new: made[old] for old, new in names.items()}
+
+
+def selfplay_call(order, say, events, seen):
+    """What makes one call and records it: its value or the kind of its exception, what it printed, and what a scenario
+    has `seen`."""
     import io
     import signal
     import sys
@@ -125,6 +157,7 @@ def selfplay_call(order, say, events):
     def call(name, source, space):
         printed, files[:] = made(), []
         lines.clear()
+        del seen[:]
         try:
             texts = [value_of(source, space, printed)]
         except Slow:
@@ -135,6 +168,7 @@ def selfplay_call(order, say, events):
             texts = ["selfplay: gone"] if gone else [["raised", type(error).__name__]]
         if trace:
             say("%s/lines" % name, str(sorted(lines)))
+        texts += seen
         texts += [one.getvalue() for one in [printed] + files if not one.closed and one.getvalue()]
         for at, text in enumerate(texts):
             say("%s/%d" % (name, at), text)

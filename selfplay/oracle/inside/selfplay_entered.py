@@ -47,6 +47,11 @@ class SelfplayEntered(SelfplayWritten):
         self.test, self.outer = test, None
         sys.setprofile(self.watcher)
 
+    @staticmethod
+    def end():
+        """What each says last, so that the runner's own work is not watched."""
+        sys.setprofile(None)
+
     def watching(self):
         """What is called for each call and return: it costs little for those that are not the program's."""
         kinds = self.kinds
@@ -222,3 +227,4 @@ if not hasattr(sys, "selfplay_entered"):
     sys.selfplay_entered = SelfplayEntered(json.loads(SELFPLAY_ORDER))
     atexit.register(sys.selfplay_entered.write)
 selfplay_enter = sys.selfplay_entered.begin
+selfplay_leave = sys.selfplay_entered.end

@@ -1,0 +1,116 @@
+"""Which calls of the program, far from those of the tests, and which scenarios, show the bug."""
+
+import secrets
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from selfplay.oracle.behaviour import KEPT_CALLS, Behaviour, choose, choose_both, without_accidents
+from selfplay.oracle.bench import OTHER_SEED, Bench
+from selfplay.oracle.call_probes import by_novelty, shape_of, varied_calls
+from selfplay.oracle.calling import Calls
+from selfplay.oracle.entered import Entered, changed_lines
+from selfplay.oracle.helpers import helped
+from selfplay.oracle.novel import all_novel, is_novel
+from selfplay.oracle.originals import original_texts
+from selfplay.oracle.places import users_place
+
+SEEN, TRIED_CALLS, NOVEL_CALLS, CONSIDERED_CALLS = 400, 140, 100, 120
+"""Calls of the tests that are looked at; others that are made of these, near ones and ones with nothing in common, and,
+twice as many, of those that showed the bug; and those that the original runs again."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`source`: of the helper; `call`: what plays it. `test`: that it was made of."""
+
+    source: str
+    call: str
+    test: str
+    novel: bool
+
+
+def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenario], tests: str) -> Behaviour:
+    """Calls of the program, far from those of the tests: made of these, and then of those that show the bug; and
+    scenarios. `tests`: the text of all tests."""
+    seed = secrets.randbits(64)
+    texts = original_texts(bench.task.world, [*shown.helpers.values()])
+    seen, helpers = helped(
+        shown.ordered(SEEN, bench.oracle.fail_to_pass, seed),
+        {shown.modules[module]: texts.get(path, "") for module, path in shown.helpers.items()},
+    )
+    if not seen and not scenarios:
+        return Behaviour()
+    modules = {module: name for module, name in shown.modules.items() if module not in shown.helpers}
+    played = {name: one.source for name, one in scenarios.items()}
+    tried = _Tried(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
+    by_call = {one.call: one for one in scenarios.values()}
+    first = tried.add((*seen, *by_call))
+    of_tests, steps = first[: len(seen)], first[len(seen) :]
+    tried.add((*varied_calls(seen, (), TRIED_CALLS, seed), *all_novel(seen, tests, NOVEL_CALLS, seed)))
+    telling = [tried.names[name] for name in tried.telling() if name not in steps]
+    known = [source for name, source in tried.names.items() if name not in steps]
+    tried.add((*varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1),
+               *all_novel(telling, tests, 2 * NOVEL_CALLS, seed + 1)))  # fmt: skip
+    made = {name: tried.names[name] for name in tried.telling() if name not in of_tests}
+    lines = tried.lines(made.keys() - {*steps})
+    groups = {name: f"{lines[name]} {shape_of(made[name])}" if name in lines else by_call[made[name]].test
+              for name in by_novelty(made, seen)}  # fmt: skip
+    novel = {name for name, call in made.items() if (by_call[call].novel if name in steps else is_novel(call, tests))}
+    return _kept(bench, tried, without_accidents(groups, tried.first, of_tests), novel)
+
+
+def _kept(bench: Bench, tried: "_Tried", groups: Mapping[str, str], novel: Collection[str]) -> Behaviour:
+    """Of these calls those that do the same in a user's place, and when no others are made between them."""
+    likely = choose_both(groups, novel, (tried.first, tried.first, tried.buggy), CONSIDERED_CALLS)
+    if not likely:
+        return Behaviour()
+    every = replace(tried.calls, sources=tried.names)
+    again = bench.call(_only(every, likely), (), users_place(), OTHER_SEED)
+    chosen = choose_both(groups, novel, (tried.first, again, tried.buggy), KEPT_CALLS)
+    alone = bench.call(_only(every, chosen)) if chosen else {}
+    chosen = choose({name: groups[name] for name in chosen}, again, alone, tried.buggy, KEPT_CALLS)
+    return replace(behaviour_of(chosen), calls=_only(every, chosen), novel=frozenset(chosen.keys() & novel))
+
+
+@dataclass
+class _Tried:
+    """Calls that the original and the buggy program made."""
+
+    bench: Bench
+    calls: Calls
+    names: dict[str, str] = field(default_factory=dict)
+    first: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    buggy: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def add(self, sources: Iterable[str]) -> Sequence[str]:
+        """Make these; returns their names."""
+        fresh = {f"c{at}": source for at, source in enumerate(sources, len(self.names))}
+        if fresh:
+            self.names.update(fresh)
+            calls = _only(replace(self.calls, sources=fresh), fresh)
+            self.buggy.update(self.bench.call(calls, self.bench.task.diffs))
+            self.first.update(self.bench.call(calls))
+        return [*fresh]
+
+    def telling(self) -> list[str]:
+        """Those that differ."""
+        return [*choose(self.names, self.first, self.first, self.buggy, len(self.names))]
+
+    def lines(self, names: Collection[str]) -> dict[str, str]:
+        """Which lines of what the bug changes run in these calls."""
+        calls = _only(replace(self.calls, sources=self.names), names)
+        found = self.bench.call(calls, traced=changed_lines(self.bench.task)) if names else {}
+        return {name: found.get(name, {}).get(f"{name}/lines", "") for name in names}
+
+
+def behaviour_of(chosen: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> Behaviour:
+    right, wrong = ({name: both[side] for name, both in chosen.items()} for side in (0, 1))
+    return Behaviour(right=right, wrong=wrong)
+
+
+def _only(calls: Calls, names: Collection[str]) -> Calls:
+    """These calls, with the helpers that they need."""
+    sources = {name: calls.sources[name] for name in calls.sources if name in names}
+    text = " ".join(sources.values())
+    helpers = {name: source for name, source in calls.helpers.items() if f"{name}." in text}
+    return replace(calls, sources=sources, helpers=helpers)
