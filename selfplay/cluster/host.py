@@ -40,16 +40,20 @@ class Runs:
     scratch: Path
 
 
+class NotOpened(SelfplayError):
+    """An actor that Ray has restarted got an episode before it was opened."""
+
+
 OpenRuns = Callable[[], Awaitable[Runs]]
 
 
 class HostActor:
-    """One host. Errors that a rule of the run is about are returned: they are answers, not failures of the actor. Its
-    episodes wait until it is opened, as it must be again when Ray has restarted it."""
+    """One host. Errors that a rule of the run is about are returned: they are answers, not failures of the actor. One
+    that Ray has restarted must be opened again, and says so to whoever does not know yet."""
 
     def __init__(self) -> None:
         self._runs: Runs | None = None
-        self._opened, self._opening = asyncio.Event(), asyncio.Lock()
+        self._opening = asyncio.Lock()
         self._ready: dict[str, ReadyBug] = {}
 
     async def open(self, open_runs: OpenRuns) -> SelfplayError | None:
@@ -59,7 +63,6 @@ class HostActor:
                 self._runs = self._runs or await open_runs()
             except SelfplayError as error:
                 return error
-        self._opened.set()
         return None
 
     async def close(self) -> None:
@@ -71,7 +74,7 @@ class HostActor:
     async def inject(self, number: int, known: frozenset[str]) -> InjectorRollout | SelfplayError:
         """Play an injector episode. `known`: the tree keys of the pool's bugs."""
         try:
-            runs = await self._whole()
+            runs = self._opened()
             return await runs.inject(replace(runs.injecting, is_known=known.__contains__), number)
         except SelfplayError as error:
             return error
@@ -79,7 +82,7 @@ class HostActor:
     async def solve(self, bug: BugFiles, number: int) -> SolverRollout | SelfplayError:
         """Make an attempt at a bug and grade it."""
         try:
-            runs = await self._whole()
+            runs = self._opened()
             ready = self._ready.get(bug.id)
             if ready is None:
                 folder = await asyncio.to_thread(_placed, bug, runs.scratch)
@@ -91,10 +94,10 @@ class HostActor:
             log.exception("attempt %d at %s failed", number, bug.id)
             return ClusterError(f"{type(error).__name__}: {error}")
 
-    async def _whole(self) -> Runs:
-        """What its episodes share, once it is opened."""
-        await self._opened.wait()
-        assert self._runs is not None
+    def _opened(self) -> Runs:
+        """What its episodes share. Raises `NotOpened`."""
+        if self._runs is None:
+            raise NotOpened("the host was started again, and is not open")
         return self._runs
 
 

@@ -14,7 +14,7 @@ import ray
 from selfplay.artifact.reading import read_below
 from selfplay.cluster.answers import ActorAway, ActorLost, answered
 from selfplay.cluster.errors import ClusterError
-from selfplay.cluster.host import BugFiles, OpenRuns
+from selfplay.cluster.host import BugFiles, NotOpened, OpenRuns
 from selfplay.cluster.seats import Seats
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
 from selfplay.errors import SelfplayError
@@ -123,6 +123,8 @@ class Hosts:
         """What a host returned. Raises the error that it returned, and `SandboxLost` when it died."""
         try:
             found = await answered(call, self.seconds)
+            if isinstance(found, NotOpened):
+                raise ActorLost(found.message)
         except ActorLost as error:
             self.lost += 1
             self._reopen(host)

@@ -57,6 +57,8 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
     refuse_out_in_source(wanted)
     for module in ("torch", "transformers", "safetensors"):
         imported(module, "train")
+    if config.cluster is not None:
+        imported("ray", "cluster")
     player, chat = player_named(config.played_by, config.options), ChatFormat(load_tokenizer(config.model))
     assert isinstance(player, ModelPlayer)
     with ExitStack() as stack:

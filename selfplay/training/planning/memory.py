@@ -45,7 +45,7 @@ class Memory:
 
     @property
     def fits(self) -> bool:
-        return self.room is None or self.total <= self.room
+        return self.room is None or self.total <= self.room * (1 + 1e-9)  # a cache that fills the rest, rounded
 
 
 @dataclass(frozen=True)

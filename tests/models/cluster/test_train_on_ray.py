@@ -12,7 +12,7 @@ import psutil
 import pytest
 from coached import coached_by_seed
 from recorded import messages
-from safetensors.torch import load_file
+from weights_apart import apart
 
 from selfplay.commands.train import run_training
 from selfplay.commands.train_order import TrainOrder
@@ -86,17 +86,6 @@ def what_came(out: Path) -> dict[str, Any]:
 
 def steps_of(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-
-
-def apart(one: Path, other: Path, before: Path) -> float:
-    """How far the weights of two runs are apart, as a share of how far they moved: means over all parameters. Adam
-    moves a parameter whose gradient is nothing but rounding by as much as any other, either way, so no bound holds for
-    each single one."""
-    (name,) = {path.name for path in (one / "weights").iterdir()}
-    mine, theirs = (load_file(folder / "weights" / name / "model.safetensors") for folder in (one, other))
-    start = load_file(before / "model.safetensors")
-    between = sum(float((mine[key] - theirs[key]).abs().sum()) for key in mine)
-    return between / sum(float((mine[key] - start[key].float()).abs().sum()) for key in mine)
 
 
 @pytest.mark.slow

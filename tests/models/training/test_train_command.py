@@ -11,6 +11,7 @@ from coached import coached_player
 from models.learning.conftest import tiny_folder
 from recorded import messages
 from safetensors.torch import load_file
+from weights_apart import apart
 
 from selfplay.commands.train import run_training
 from selfplay.commands.train_order import TrainOrder
@@ -105,8 +106,7 @@ def test_a_run_killed_after_an_update_does_not_take_it_again(
     assert [path.name for path in (out / "checkpoints").iterdir()] == ["step-1"]
     found = run_training(order, backend, SILENT)
     assert [one["version"] for one in steps_of(out)] == [0, 1] and len(found["steps"]) == 2
-    mine, theirs = (load_file(folder / "weights/000002/model.safetensors") for folder in (out, trained))
-    assert max(float((mine[name] - theirs[name]).abs().max()) for name in mine) < 1e-6
+    assert apart(out, trained, tiny) < 1e-3
     with pytest.raises(TrainingError, match="begun with recipe"):
         other = config(shop, tiny, recipe={"lr": 1e-6, "budget": 4096, "precision": "fp32"})
         run_training(TrainOrder(other, out), backend, SILENT)
@@ -117,7 +117,7 @@ def killed(*_: object) -> None:
 
 
 WRONG = [
-    '<tool: edit>\ntinyshop/prices.py\n<<<<<<< SEARCH\n    sign = ""\n=======\n    sign = "+"\n>>>>>>> REPLACE\n</tool>',
+    MENDED[0].replace('    sign = "-" if cents < 0 else ""', '    sign = "+"'),
     "<tool: submit>\n</tool>",
 ]
 
