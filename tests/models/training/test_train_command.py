@@ -118,7 +118,7 @@ def killed(*_: object) -> None:
 
 WRONG = [
     MENDED[0].replace('    sign = "-" if cents < 0 else ""', '    sign = "+"'),
-    "<tool: submit>\n</tool>",
+    *MENDED[1:],
 ]
 
 
