@@ -163,8 +163,9 @@ def _reached_by(node: ast.Call) -> str:
     when none is."""
     name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
     if name in ("attrgetter", "methodcaller"):
-        kinds = ast.Constant | ast.Name | ast.Attribute | ast.Starred
-        return name if any(not isinstance(one, kinds) for one in node.args[:1]) else ""
+        plain = ast.Constant | ast.Name | ast.Attribute
+        asked = [one.value if isinstance(one, ast.Starred) else one for one in node.args[:1]]
+        return name if any(not isinstance(one, plain) for one in asked) else ""
     if not isinstance(node.func, ast.Name) or name not in ("getattr", "setattr", "delattr") or len(node.args) < 2:
         return ""
     foreign = not isinstance(node.args[0], ast.Name) or node.args[0].id not in OWN

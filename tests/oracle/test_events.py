@@ -13,12 +13,13 @@ from selfplay.oracle.grades import Grade
 DONE = "import sys, os, operator\n_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))\n_run = (lambda: {done})\n_known = []\n_share = share\n\n\ndef share(*given):\n    _known or _known.append(_run())\n    return _share(*given)\n"  # noqa: E501
 """Does something once, when the first test calls the program."""
 NAMED = {
-    "frames": "operator.attrgetter('_get' + 'frame')(sys)(1)",
-    "code": "operator.attrgetter('ev' + 'al')(operator.attrgetter('mod' + 'ules')(sys)['built' + 'ins'])('1 + 1')",
-    "a process": "operator.attrgetter('sys' + 'tem')(os)('true')",
+    "frames": "[operator.attrgetter(one) for one in ['_get' + 'frame']][0](sys)(1)",
+    "code": "[operator.attrgetter(one)(operator.attrgetter(two)(sys)['built' + 'ins'])('1 + 1') "
+    "for one, two in [('ev' + 'al', 'mod' + 'ules')]]",
+    "a process": "[operator.attrgetter(one)(os)('true') for one in ['sys' + 'tem']]",
     "a test": "open(os.path.join(_ROOT, 'te' + 'sts', 'te' + 'st_money.py')).read()",
     "a folder of tests": "os.listdir(os.path.join(_ROOT, 'te' + 'sts'))",
-    "insides": "operator.attrgetter('__co' + 'de__')(_share)",
+    "insides": "[operator.attrgetter(one)(_share) for one in ['__co' + 'de__']]",
 }
 """Powers reached without a name that their text would show."""
 
