@@ -9,7 +9,7 @@ MODELS := .venv-models/bin
 # Tests start hundreds of processes of Python: their bytecode is kept, also where the environment says not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test test-fast test-core test-attacks test-others test-sandboxes test-models models lint bench bench-models clean
+.PHONY: setup demo test test-fast test-core test-attacks test-sandboxes test-models models lint bench bench-models clean
 
 setup: .venv/.ready
 
@@ -40,14 +40,9 @@ models: .venv-models/.ready
 	$(BIN)/uv pip uninstall --quiet --python $(MODELS)/python torchvision torchaudio torchcodec
 	@touch $@
 
-# Tests of sandboxes look at what is left on the machine: not beside the core, whose sandboxes come and go by hundreds.
-# They mostly wait, and models compute with one thread: these two run side by side, and each shows its output at its end.
+# Sandboxes are tested alone: those tests look at what is left on the machine, where others' sandboxes come and go.
 # `make --keep-going test` runs the later ones after one that fails.
-test: lint test-core test-others
-
-test-others: setup models
-	@echo "tests of sandboxes and of models, side by side: some minutes"
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-sandboxes test-models
+test: lint test-core test-sandboxes test-models
 
 test-core: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not attacks' --ignore tests/sandbox --ignore tests/models
