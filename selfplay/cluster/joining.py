@@ -7,17 +7,18 @@ takes orders only with a token, which is made for it.
 import logging
 import os
 import secrets
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import ray
+from ray.exceptions import RayError
 
 from selfplay.cluster.errors import ClusterError
 from selfplay.training.config import Cluster
 
-log = logging.getLogger(__name__)
-QUIET = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
+CONNECT_SECONDS = 20.0
 TOKEN = "RAY_AUTH_TOKEN"
 
 
@@ -27,8 +28,8 @@ def joined(wanted: Cluster, address: str | None) -> Iterator[None]:
 
     Raises `ClusterError` when it cannot be reached, is of another Ray or Python, or is too small."""
     try:
-        _here() if address is None else ray.init(address, **_without(QUIET, "include_dashboard"))
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        _here() if address is None else _there(address)
+    except (RayError, RuntimeError, ValueError, OSError) as error:
         where = "on this machine" if address is None else f"at {address}"
         raise ClusterError(
             f"no Ray cluster can be used {where}: {' '.join(str(error).split())[:400]}",
@@ -41,12 +42,20 @@ def joined(wanted: Cluster, address: str | None) -> Iterator[None]:
         ray.shutdown()
 
 
+def _there(address: str) -> None:
+    """Join the cluster at this address. Ray itself looks for minutes for one that is not there."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
+    ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+
+
 def _here() -> None:
     """Start Ray on this machine. It takes token authentication by itself when there is a token and no other choice was
     made in the environment."""
     os.environ.setdefault(TOKEN, secrets.token_hex(32))
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    ray.init(**QUIET)
+    ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
 
 
 def _refuse_too_small(wanted: Cluster, found: dict[str, Any]) -> None:
@@ -60,7 +69,3 @@ def _refuse_too_small(wanted: Cluster, found: dict[str, Any]) -> None:
                 f"the run needs {needed} {what}, and the cluster has {there:g}",
                 "Ask for fewer under `cluster`, or join a larger one with --ray-address.",
             )
-
-
-def _without(values: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key != name}
