@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterator
 
-from benchmarks import bench_bugs, bench_grade, bench_peer, bench_sandbox, bench_start
+from benchmarks import bench_bugs, bench_grade, bench_overlap, bench_peer, bench_sandbox, bench_start
 from benchmarks.figures import Sheet, report_each
 
 
@@ -19,6 +19,7 @@ def sheets() -> Iterator[Sheet]:
     yield from bench_bugs.sheets()
     yield from bench_grade.sheets()
     yield from bench_peer.sheets()
+    yield bench_overlap.sheet()
 
 
 if __name__ == "__main__":
