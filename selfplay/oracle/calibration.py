@@ -124,28 +124,32 @@ class Calibration:
 @dataclass(frozen=True)
 class CalibrationFailure:
     """Why a bug cannot be graded: the error of `calibrate`, kept so that it can be raised again without running
-    anything."""
+    anything. `tries`: how often it was seen; None for one that another try cannot change."""
 
     message: str
     hint: str = ""
+    tries: int | None = None
 
     @classmethod
-    def of(cls, error: OracleError) -> "CalibrationFailure":
-        return cls(error.message, error.hint)
+    def of(cls, error: OracleError, tries: int | None = None) -> "CalibrationFailure":
+        return cls(error.message, error.hint, tries)
 
     def error(self) -> OracleError:
         """The error as `calibrate` raised it."""
         return OracleError(self.message, self.hint)
 
     def to_json(self) -> dict[str, Any]:
-        return {"format": FORMAT, "failure": {"message": self.message, "hint": self.hint}}
+        return {"format": FORMAT, "failure": {"message": self.message, "hint": self.hint, "tries": self.tries}}
 
     @classmethod
     def from_json(cls, value: Any) -> "CalibrationFailure":
         """Raises `UnreadableCalibration` for anything that `to_json` of this version does not give."""
         try:
             said = _checked(value)["failure"]
-            return cls(stored.text(said["message"]), stored.text(said["hint"]))
+            tries = said.get("tries")
+            return cls(
+                stored.text(said["message"]), stored.text(said["hint"]), None if tries is None else stored.count(tries)
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise _unreadable(f"{type(error).__name__}: {error}") from error
 
