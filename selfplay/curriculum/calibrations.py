@@ -63,8 +63,8 @@ def _made(
     backend: Backend, task: Task, oracle: Oracle, limits: Limits, counterfactual: bool, failed: int
 ) -> Calibration | CalibrationFailure:
     """A calibration, or why there is none. `failed`: the tries of calls before. A failure ends this call when it comes
-    twice, and is final when it came to three calls: on a busy machine the tests of a sound bug may be too slow, and what
-    is believed stays."""
+    twice, and is final when it came to three calls: on a busy machine the tests of a sound bug may be too slow, and
+    what is believed stays."""
     failure = CalibrationFailure("")
     for number in range(1, TRIES + 1):
         try:
