@@ -51,11 +51,11 @@ def _there(address: str) -> None:
 
 
 def _here() -> None:
-    """Start Ray on this machine. It takes token authentication by itself when there is a token and no other choice was
-    made in the environment."""
+    """Start Ray on this machine, also where another one runs. It takes token authentication by itself when there is a
+    token and no other choice was made in the environment."""
     os.environ.setdefault(TOKEN, secrets.token_hex(32))
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+    ray.init("local", log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
 
 
 def _refuse_too_small(wanted: Cluster, found: dict[str, Any]) -> None:

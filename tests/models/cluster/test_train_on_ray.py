@@ -3,6 +3,7 @@
 The run is that of one process, also when engines, hosts and trainers are killed; and it is as stale as was allowed.
 """
 
+import contextlib
 import json
 from collections import Counter
 from pathlib import Path
@@ -149,9 +150,10 @@ def test_steps_overlap_as_far_as_staleness_allows(shop: Path, tiny: Path, backen
 def actors(kind: str) -> list[psutil.Process]:
     """The processes of Ray's actors of this class, started by this one."""
     found = []
-    for process in psutil.process_iter(["cmdline"]):
-        if any(kind in part for part in process.info["cmdline"] or ()):
-            found.append(process)
+    for process in psutil.Process().children(recursive=True):  # other tests have actors, too
+        with contextlib.suppress(psutil.Error):
+            if any(kind in part for part in process.cmdline()):
+                found.append(process)
     return found
 
 
