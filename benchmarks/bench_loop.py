@@ -53,7 +53,10 @@ class HostOfNothing:
     async def open(self, rollout: InjectorRollout) -> None:
         self._rollout = rollout
 
-    async def inject(self, number: int, known: frozenset[str]) -> InjectorRollout:
+    async def there(self) -> bool:
+        return True
+
+    async def inject(self, number: int, known: frozenset[str], least: int) -> InjectorRollout:
         assert self._rollout is not None
         await asyncio.sleep(SECONDS)
         return replace(self._rollout, task=replace(self._rollout.task, number=number))
@@ -130,11 +133,12 @@ async def played(folder: Path, count: int) -> tuple[float, float]:
             config=asked(count), pool=pool, ledger=ledger, injecting=shared, solving=shared, plays=hosts,
             engines=engines, learner=LearnsNothing(), chat=CHAT, vocabulary=None, first=0, watcher=SILENT,
         )  # fmt: skip
-        watch = asyncio.create_task(engines._watched())
+        watches = [asyncio.create_task(engines._watched(number)) for number in range(ENGINES)]
         cpu, wall = time.process_time(), time.monotonic()
         await training.run()
         cpu, wall = time.process_time() - cpu, time.monotonic() - wall
-        watch.cancel()
+        for watch in watches:
+            watch.cancel()
         await hosts.close()
     return cpu, wall
 

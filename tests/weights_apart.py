@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 def apart(one: Path, other: Path, before: Path) -> float:
     """`one` and `other`: folders of runs, each with weights of the same version; `before`: that of the first model."""
-    (name,) = {path.name for path in (one / "weights").iterdir()}
+    name = max(path.name for path in (one / "weights").iterdir())
     mine, theirs = (load_file(folder / "weights" / name / "model.safetensors") for folder in (one, other))
     start = load_file(before / "model.safetensors")
     between = sum(float((mine[key] - theirs[key]).abs().sum()) for key in mine)

@@ -1,7 +1,7 @@
 """An engine as a Ray actor: a model in a process of its own, which samples for episodes on any machine.
 
 An actor that Ray restarted holds the weights that the model was opened with. Until it is told which weights are the
-present ones its requests wait, so that nothing is sampled by weights of another version than it says.
+present ones it refuses requests, and so it does when it missed an update: no token is staler than was allowed.
 """
 
 import asyncio
@@ -21,6 +21,11 @@ class Facts:
     seeded: bool
 
 
+@dataclass(frozen=True)
+class NotReady:
+    """The engine does not have the weights that were asked for."""
+
+
 class EngineActor:
     """One engine. Errors of the model are returned, since they are answers, not failures of the actor."""
 
@@ -29,7 +34,7 @@ class EngineActor:
         self._engine: TokenEngine | None = None
         self._facts: Facts | None = None
         self._version: int | None = None
-        self._ready, self._opening = asyncio.Event(), asyncio.Lock()
+        self._opening = asyncio.Lock()
 
     async def open(self) -> Facts | ModelError:
         """Open the model, if it is not."""
@@ -45,10 +50,12 @@ class EngineActor:
                 self._facts = Facts(opened.engine.name, opened.engine.context, opened.seeded)
             return self._facts
 
-    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample | ModelError:
-        """As `TokenModel.sample`, under the weights of the run."""
-        await self._ready.wait()
-        assert self._engine is not None
+    async def sample(
+        self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], least: int
+    ) -> Sample | ModelError | NotReady:
+        """As `TokenModel.sample`, by weights of version `least` or a later one."""
+        if self._engine is None or self._version is None or self._version < least:
+            return NotReady()
         try:
             return await self._engine.sample(prompt, sampling, stop)
         except ModelError as error:
@@ -64,7 +71,6 @@ class EngineActor:
             except ModelError as error:
                 return error
         self._version = version
-        self._ready.set()
         return None
 
     async def version(self) -> int | None:

@@ -5,126 +5,151 @@ model as an episode sees it, whichever engine samples for it.
 import asyncio
 import logging
 import zlib
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import ray
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.cluster.answers import ActorAway, ActorLost, answered
-from selfplay.cluster.engine import Facts
+from selfplay.cluster.answers import ActorAway, ActorLost, all_of, answered
+from selfplay.cluster.engine import Facts, NotReady
 from selfplay.cluster.errors import ClusterError
+from selfplay.errors import SelfplayError
 
 log = logging.getLogger(__name__)
 OPEN_SECONDS, SYNC_SECONDS, ALIVE_SECONDS = 1800.0, 600.0, 60.0
 """How long an engine may take to open, to take new weights, and to say that it lives."""
 AWAY_SECONDS = 3600.0
-"""How long no engine at all may be there."""
+"""How long an engine may take to be placed at first, and how long no engine at all may be there."""
+SAMPLE_SECONDS = 3600.0
+"""How long an answer may take."""
 LOOK_EVERY = 1.0
-"""Seconds between two looks at every engine."""
+"""Seconds between two looks at an engine."""
 FAILURES = 5
 """Failures of one engine in a row that end the run."""
-NO_ENGINE = 600.0
-"""Seconds for which an episode looks for an engine that answers."""
+NO_ENGINE = 900.0
+"""Seconds for which an episode looks for an engine that is ready."""
+RESUMES = "The same command resumes the run."
 
 
 @dataclass
 class Engines:
     """The engines, on the driver. `actors`: Ray handles. An engine that does not take the weights is killed, and Ray
-    starts it anew: one that is paused for ever would keep its requests."""
+    starts it anew: one that is paused for ever would keep its requests. `failed`: told of an error that ends the run
+    while nothing is synced. `synced`: the version that every engine has, or is away; `facts`:
+    what is known of them once they are open."""
 
     actors: Sequence[Any]
+    failed: Callable[[Exception], None] = lambda error: None
     folder: str | None = None
     version: int = 0
+    synced: int = 0
     restarted: int = 0
-    _failed: dict[int, int] = field(default_factory=dict)
+    facts: Facts | None = None
+    _failures: dict[int, int] = field(default_factory=dict)
+    _answered: set[int] = field(default_factory=set)
     _locks: dict[int, asyncio.Lock] = field(default_factory=dict)
-    _watch: asyncio.Task[None] | None = None
+    _watches: list[asyncio.Task[None]] = field(default_factory=list)
 
-    async def open(self) -> Facts:
-        """Open every engine; what is known of them. Raises `ModelError`, and `ClusterError` when one keeps dying."""
+    async def open(self) -> None:
+        """Open every engine. Raises `ModelError`, and `ClusterError` when one keeps dying."""
         await self._some_synced(everyone=True)
-        self._watch = asyncio.create_task(self._watched())
-        facts = await answered(self.actors[0].open.remote(), OPEN_SECONDS)
-        assert isinstance(facts, Facts)
-        return facts
+        try:
+            facts = await answered(self.actors[0].open.remote(), OPEN_SECONDS)
+        except ActorLost as error:
+            raise ClusterError(f"engine 0 was lost as it began: {error}", RESUMES) from error
+        if isinstance(facts, ModelError):
+            raise facts
+        self._watches = [asyncio.create_task(self._watched(number)) for number in range(len(self.actors))]
+        self.facts = cast(Facts, facts)
 
     async def reload(self, folder: Path, version: int) -> None:
         """Let every engine sample with these weights. One that Ray is starting again gets them when it is there; until
         then it samples nothing. Raises `ClusterError` when one keeps failing, or all stay away."""
         self.folder, self.version = str(folder), version
-        if self._watch is not None and self._watch.done():
-            self._watch.result()
         await self._some_synced()
+        self.synced = version
 
     async def close(self) -> None:
-        if self._watch is not None:
-            self._watch.cancel()
-            with suppress(asyncio.CancelledError, ClusterError):
-                await self._watch
+        """End the engines, whatever became of them."""
+        for watch in self._watches:
+            watch.cancel()
+        await asyncio.gather(*self._watches, return_exceptions=True)
+        await asyncio.gather(
+            *(answered(actor.close.remote(), ALIVE_SECONDS) for actor in self.actors), return_exceptions=True
+        )
         for actor in self.actors:
-            with suppress(ActorLost):
-                await answered(actor.close.remote(), ALIVE_SECONDS)
             ray.kill(actor)
 
-    async def _watched(self) -> None:
+    async def _watched(self, number: int) -> None:
+        """Look after one engine for as long as the run takes."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
-            for number, actor in enumerate(self.actors):
-                try:
-                    found = await answered(actor.version.remote(), ALIVE_SECONDS)
-                except ActorLost:
-                    found = None
-                if found != self.version:
-                    await self._synced(number)
+            try:
+                await self._synced(number)
+            except SelfplayError as error:
+                self.failed(error)
+                return
 
     async def _some_synced(self, everyone: bool = False) -> None:
         """Wait until one engine, or every one, samples with the present weights."""
         until = asyncio.get_running_loop().time() + AWAY_SECONDS
         while True:
-            found = await asyncio.gather(*(self._synced(number) for number in range(len(self.actors))))
+            found = await all_of([self._synced(number) for number in range(len(self.actors))])
             if all(found) if everyone else any(found):
                 return
             if asyncio.get_running_loop().time() > until:
                 raise ClusterError(
                     f"{found.count(False)} engines have not come back for {AWAY_SECONDS:.0f} s",
-                    "Has the cluster a node with room for them? The same command resumes the run.",
+                    f"Has the cluster a node with room for them? {RESUMES}",
                 )
             await asyncio.sleep(LOOK_EVERY)
 
     async def _synced(self, number: int) -> bool:
         """Give one engine the present weights, however often it has to be started for that; False for one that is
-        away."""
+        away. One that dies while it is opened or takes weights has failed."""
         async with self._locks.setdefault(number, asyncio.Lock()):
             while True:
                 version, actor = self.version, self.actors[number]
                 try:
-                    if await answered(actor.version.remote(), ALIVE_SECONDS) == version:
-                        self._failed[number] = 0
+                    if await answered(actor.version.remote(), self._patience(number)) == version:
+                        self._failures[number] = 0
                         return True
-                    await _told(actor, self.folder, version)
                 except ActorAway:
                     return False
+                except ActorLost as error:
+                    await self._anew(number, error)
+                    continue
+                finally:
+                    self._answered.add(number)
+                try:
+                    await _told(actor, self.folder, version)
+                except ModelError as error:
+                    if not self._watches:
+                        raise  # it cannot be opened at all
+                    await self._anew(number, error)
                 except (ActorLost, _Refused) as error:
-                    self._count(number, error)
-                    ray.kill(actor, no_restart=False)
-                    await asyncio.sleep(LOOK_EVERY)
+                    await self._anew(number, error)
 
-    def _count(self, number: int, error: Exception) -> None:
+    def _patience(self, number: int) -> float:
+        """How long an engine may be silent. The first answer comes when Ray has found a place for it."""
+        return ALIVE_SECONDS if number in self._answered else AWAY_SECONDS
+
+    async def _anew(self, number: int, error: Exception) -> None:
+        """Start an engine anew that failed. Raises `ClusterError` when it is one time too many."""
         self.restarted += 1
-        self._failed[number] = self._failed.get(number, 0) + 1
+        self._failures[number] = self._failures.get(number, 0) + 1
         log.warning("engine %d: %s; it is started anew", number, error)
-        if self._failed[number] >= FAILURES:
-            raise ClusterError(
-                f"engine {number} failed {FAILURES} times in a row: {error}", "The same command resumes the run."
-            ) from error
+        if self._failures[number] >= FAILURES:
+            raise ClusterError(f"engine {number} failed {FAILURES} times in a row: {error}", RESUMES) from error
+        ray.kill(self.actors[number], no_restart=False)
+        await asyncio.sleep(LOOK_EVERY)
 
 
 class _Refused(Exception):
-    """An engine that did not take the weights: which ones it has now is not known."""
+    """An engine refused new weights; whether it holds the old ones or part of the new ones is not known."""
 
 
 async def _told(actor: Any, folder: str | None, version: int) -> None:
@@ -145,28 +170,34 @@ class RemoteEngine:
     actors: Sequence[Any]
     name: str
     context: int
+    least: int = 0
 
     def session(self, name: str) -> TokenModel:
         """The model for the episode of this name."""
         return _Session(self, self.name, self.context, zlib.crc32(name.encode()))
 
+    def at_least(self, version: int) -> None:
+        """From now on no engine answers that missed the update to this version."""
+        self.least = max(self.least, version)
+
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], first: int = 0) -> Sample:
-        """Tokens after `prompt`, by engine `first` or the next one that answers. Raises `ModelError`."""
+        """Tokens after `prompt`, by engine `first` or the next one that is ready. Raises `ModelError`."""
         until, turn = asyncio.get_running_loop().time() + NO_ENGINE, first
         while True:
-            actor = self.actors[turn % len(self.actors)]
+            actor, why = self.actors[turn % len(self.actors)], "it does not have the present weights"
             try:
-                found = await answered(actor.sample.remote(tuple(prompt), sampling, tuple(stop)), None)
+                call = actor.sample.remote(tuple(prompt), sampling, tuple(stop), self.least)
+                found = await answered(call, SAMPLE_SECONDS)
             except ActorLost as error:
-                turn += 1
-                if asyncio.get_running_loop().time() > until:
-                    raise ModelError(f"no engine has answered for {NO_ENGINE:.0f} s: {error}") from error
-                await asyncio.sleep(LOOK_EVERY)
-                continue
+                found, why = NotReady(), str(error)
             if isinstance(found, ModelError):
                 raise found
-            assert isinstance(found, Sample)
-            return found
+            if not isinstance(found, NotReady):
+                return cast(Sample, found)
+            turn += 1
+            if asyncio.get_running_loop().time() > until:
+                raise ModelError(f"no engine was ready for {NO_ENGINE:.0f} s: {why}")
+            await asyncio.sleep(LOOK_EVERY)
 
     async def close(self) -> None:
         """The driver closes the engines."""

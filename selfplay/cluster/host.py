@@ -7,6 +7,7 @@ run's own folder can be seen from here, it is used, so that a calibration is mad
 import asyncio
 import logging
 import shutil
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,8 @@ from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.solver import ReadyBug, SolverRun, make_ready, solver_rollout
 
+MOST_BUGS = 64
+"""Bugs whose files, and whose caches on a host, are kept."""
 log = logging.getLogger(__name__)
 
 
@@ -32,12 +35,13 @@ class BugFiles:
 @dataclass(frozen=True)
 class Runs:
     """What the episodes of both roles share on one host. `inject` plays one of the injector. `scratch`: a folder of
-    this process."""
+    this process. `at_least`: told of the version that tokens have at least."""
 
     injecting: InjectorRun
     solving: SolverRun
     inject: Callable[[InjectorRun, int], Awaitable[InjectorRollout]]
     scratch: Path
+    at_least: Callable[[int], None] = lambda version: None
 
 
 class NotOpened(SelfplayError):
@@ -54,7 +58,7 @@ class HostActor:
     def __init__(self) -> None:
         self._runs: Runs | None = None
         self._opening = asyncio.Lock()
-        self._ready: dict[str, ReadyBug] = {}
+        self._ready: OrderedDict[str, ReadyBug] = OrderedDict()
 
     async def open(self, open_runs: OpenRuns) -> SelfplayError | None:
         """Prepare the repository, if it is not."""
@@ -71,22 +75,29 @@ class HostActor:
             await self._runs.injecting.player.close()
             shutil.rmtree(self._runs.scratch, ignore_errors=True)
 
-    async def inject(self, number: int, known: frozenset[str]) -> InjectorRollout | SelfplayError:
+    async def there(self) -> bool:
+        """Whether it lives."""
+        return True
+
+    async def inject(self, number: int, known: frozenset[str], least: int) -> InjectorRollout | SelfplayError:
         """Play an injector episode. `known`: the tree keys of the pool's bugs."""
         try:
-            runs = self._opened()
+            runs = self._opened(least)
             return await runs.inject(replace(runs.injecting, is_known=known.__contains__), number)
         except SelfplayError as error:
             return error
 
-    async def solve(self, bug: BugFiles, number: int) -> SolverRollout | SelfplayError:
+    async def solve(self, bug: BugFiles, number: int, least: int) -> SolverRollout | SelfplayError:
         """Make an attempt at a bug and grade it."""
         try:
-            runs = self._opened()
+            runs = self._opened(least)
             ready = self._ready.get(bug.id)
             if ready is None:
                 folder = await asyncio.to_thread(_placed, bug, runs.scratch)
                 ready = self._ready[bug.id] = await asyncio.to_thread(make_ready, folder, runs.solving.prepared)
+            self._ready.move_to_end(bug.id)
+            while len(self._ready) > MOST_BUGS:
+                self._ready.popitem(last=False)
             return await solver_rollout(runs.solving, ready, number)
         except SelfplayError as error:
             return error
@@ -94,10 +105,11 @@ class HostActor:
             log.exception("attempt %d at %s failed", number, bug.id)
             return ClusterError(f"{type(error).__name__}: {error}")
 
-    def _opened(self) -> Runs:
+    def _opened(self, least: int) -> Runs:
         """What its episodes share. Raises `NotOpened`."""
         if self._runs is None:
             raise NotOpened("the host was started again, and is not open")
+        self._runs.at_least(least)
         return self._runs
 
 

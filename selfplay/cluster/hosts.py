@@ -3,8 +3,8 @@ since that has calibrated it.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 import ray
 
 from selfplay.artifact.reading import read_below
-from selfplay.cluster.answers import ActorAway, ActorLost, answered
+from selfplay.cluster.answers import ActorAway, ActorLost, all_of, answered
 from selfplay.cluster.errors import ClusterError
-from selfplay.cluster.host import BugFiles, NotOpened, OpenRuns
+from selfplay.cluster.host import MOST_BUGS, BugFiles, NotOpened, OpenRuns
 from selfplay.cluster.seats import Seats
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
 from selfplay.errors import SelfplayError
+from selfplay.rollout.losses import RolloutError
 from selfplay.rollout.rollout import InjectorRollout, Rollout, SolverRollout
 from selfplay.rollout.solver import ReadyBug
 from selfplay.sandbox import Cause, SandboxLost
@@ -35,7 +36,8 @@ RESUMES = "The same command resumes the run."
 @dataclass
 class Hosts:
     """The hosts. `actors`: Ray handles; `open_runs`: what each is opened with; `known`: the tree keys of the pool's
-    bugs; `seconds`: how long an episode may take with everything around it. The death of a host is a lost sandbox,
+    bugs; `seconds`: how long an episode may take with everything around it; `least`: the version of the weights that an
+    episode's tokens have at least. The death of a host is a lost sandbox,
     which its user plays again."""
 
     actors: Sequence[Any]
@@ -43,9 +45,11 @@ class Hosts:
     each: int
     known: Callable[[], frozenset[str]]
     seconds: float
+    least: Callable[[], int] = lambda: 0
+    elsewhere: bool = True
     lost: int = 0
     _homes: dict[str, int] = field(default_factory=dict)
-    _files: dict[str, Any] = field(default_factory=dict)
+    _files: OrderedDict[str, Any] = field(default_factory=OrderedDict)
     _reopening: dict[int, asyncio.Task[None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -59,17 +63,21 @@ class Hosts:
 
     async def open(self) -> None:
         """Prepare every host. Raises what that raises, and `ClusterError` when one keeps dying."""
-        await asyncio.gather(*(self._opened(number) for number in range(len(self.actors))))
+        await all_of([self._opened(number) for number in range(len(self.actors))])
 
     async def _opened(self, number: int) -> None:
-        """Open a host, as often as it dies meanwhile."""
+        """Open a host, as often as it dies meanwhile. While others play, one may be away for as long as Ray finds no
+        place for it."""
         until, died = asyncio.get_running_loop().time() + OPEN_SECONDS, 0
         while True:
+            there = False
             try:
+                there = await answered(self.actors[number].there.remote(), OPEN_SECONDS)
                 found = await answered(self.actors[number].open.remote(self._opens), OPEN_SECONDS)
             except ActorLost as error:
-                died += not isinstance(error, ActorAway)
-                if died >= TRIES or asyncio.get_running_loop().time() > until:
+                died += there or not isinstance(error, ActorAway)
+                alone = len(self._seats.away) in (0, len(self.actors))
+                if died >= TRIES or (alone and asyncio.get_running_loop().time() > until):
                     raise ClusterError(f"host {number} cannot be opened: {error}", RESUMES) from error
                 await asyncio.sleep(LOOK_EVERY)
                 continue
@@ -80,18 +88,17 @@ class Hosts:
     async def inject(self, number: int, step: int) -> InjectorRollout:
         """Play an injector episode."""
         async with self._seats.taken(step) as host:
-            found = await self._answer(host, self.actors[host].inject.remote(number, self.known()))
+            found = await self._answer(host, self.actors[host].inject.remote(number, self.known(), self.least()))
         assert isinstance(found, Rollout)
         return found
 
     async def solve(self, ready: ReadyBug, number: int, step: int) -> SolverRollout:
         """Make an attempt at a bug."""
         bug = ready.bug.id
-        async with self._seats.taken(step, self._homes.get(bug)) as host:
+        async with self._seats.taken(step, lambda: self._homes.get(bug)) as host:
             self._homes.setdefault(bug, host)
-            if bug not in self._files:
-                self._files[bug] = ray.put(await asyncio.to_thread(_files_of, ready))
-            found = await self._answer(host, self.actors[host].solve.remote(self._files[bug], number))
+            files = await self._files_of(ready)
+            found = await self._answer(host, self.actors[host].solve.remote(files, number, self.least()))
         assert isinstance(found, Rollout)
         return found
 
@@ -104,19 +111,33 @@ class Hosts:
     async def _back(self, host: int) -> None:
         try:
             await self._opened(host)
-        except SelfplayError as error:
-            self._seats.fail(error)
+        except Exception as error:  # nobody else would hear of it
+            self.fail(error)
             return
         self._seats.back(host)
+
+    def fail(self, error: Exception) -> None:
+        """End the run: every episode that waits or will wait gets this error."""
+        said = error.message if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
+        self._seats.fail(RolloutError(said, RESUMES))
+
+    async def _files_of(self, ready: ReadyBug) -> Any:
+        """A bug's files, where every host can get them; those of the newest bugs are kept."""
+        bug = ready.bug.id
+        if bug not in self._files:
+            self._files[bug] = ray.put(await asyncio.to_thread(_files_of, ready))
+        self._files.move_to_end(bug)
+        while len(self._files) > MOST_BUGS:
+            self._files.popitem(last=False)
+        return self._files[bug]
 
     async def close(self) -> None:
         """End the hosts and what they play."""
         for task in self._reopening.values():
             task.cancel()
         await asyncio.gather(*self._reopening.values(), return_exceptions=True)
+        await asyncio.gather(*(answered(actor.close.remote(), 60.0) for actor in self.actors), return_exceptions=True)
         for actor in self.actors:
-            with suppress(ActorLost):
-                await answered(actor.close.remote(), 60.0)
             ray.kill(actor)
 
     async def _answer(self, host: int, call: Any) -> Any:

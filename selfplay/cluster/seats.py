@@ -3,7 +3,7 @@
 import asyncio
 import heapq
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 
@@ -19,9 +19,9 @@ class Seats:
         self._arrival = itertools.count()
 
     @asynccontextmanager
-    async def taken(self, step: int, home: int | None = None) -> AsyncIterator[int]:
-        """The number of a host with a place, which is taken inside the context. `home`: the host that is preferred.
-        Raises what `fail` was given."""
+    async def taken(self, step: int, home: Callable[[], int | None] = lambda: None) -> AsyncIterator[int]:
+        """The number of a host with a place, which is taken inside the context. `home`: asked for the host that is
+        preferred, when there is a place. Raises what `fail` was given."""
         while not self._open():
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             heapq.heappush(self._waiting, (step, next(self._arrival), turn))
@@ -33,7 +33,8 @@ class Seats:
         if self._broken is not None:
             raise self._broken
         found = self._open()
-        host = home if home in found else max(found, key=self.free.__getitem__)
+        wanted = home()
+        host = wanted if wanted in found else max(found, key=self.free.__getitem__)
         self.free[host] -= 1
         try:
             yield host

@@ -1,6 +1,5 @@
 """The trainer as Ray actors: one for every rank. What is trained is the caller's; this room starts ranks and waits."""
 
-import asyncio
 import logging
 import os
 import socket
@@ -11,13 +10,14 @@ from typing import Any, Protocol
 
 import ray
 
-from selfplay.cluster.answers import ActorLost, answered
+from selfplay.cluster.answers import ActorLost, all_of, answered
 from selfplay.cluster.errors import ClusterError
 from selfplay.errors import SelfplayError
 from selfplay.learning.crediting import Credited
 
 log = logging.getLogger(__name__)
 OPEN_SECONDS, LEARN_SECONDS = 3600.0, 6 * 3600.0
+MEMORY = "Is there memory enough for it? `--plan` says what it needs. The same command resumes."
 TRIES = 3
 """How often in a row the trainer may die in one step."""
 
@@ -92,10 +92,19 @@ class RemoteLearner:
     _actors: list[Any] = field(default_factory=list)
 
     async def open(self) -> None:
-        """Start the ranks. Raises what the learner raises, and `ActorLost`."""
-        self._actors = [self.start(rank) for rank in range(self.ranks)]
-        meeting = await answered(self._actors[0].meeting_place.remote(), OPEN_SECONDS)
-        self.version = await self._all("open", self.make, meeting, seconds=OPEN_SECONDS)
+        """Start the ranks. Raises what the learner raises, and `ClusterError`."""
+        try:
+            self._actors = [self.start(rank) for rank in range(self.ranks)]
+            meeting = await answered(self._actors[0].meeting_place.remote(), OPEN_SECONDS)
+            versions = await self._all("open", self.make, meeting, seconds=OPEN_SECONDS)
+        except ActorLost as error:
+            raise ClusterError(f"the trainer cannot be started: {error}", MEMORY) from error
+        if len(set(versions)) > 1:
+            raise ClusterError(
+                f"the trainer's ranks found checkpoints of different steps: {versions}",
+                "Do all nodes see the same --out? The same command resumes.",
+            )
+        self.version = versions[0]
 
     async def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
         """Take the update of a step, whatever dies meanwhile; its figures."""
@@ -117,32 +126,29 @@ class RemoteLearner:
         """A call on all ranks; those that died are started anew before it is made again. Raises `ClusterError`."""
         for left in range(TRIES - 1, -1, -1):
             try:
-                return await self._all(what, *given, seconds=LEARN_SECONDS)
+                return (await self._all(what, *given, seconds=LEARN_SECONDS))[0]
             except ActorLost as error:
                 log.warning("the trainer was lost: %s; it is started anew", error)
                 if not left:
-                    raise ClusterError(
-                        f"the trainer died {TRIES} times in a row: {error}",
-                        "Is there memory enough for it? `--plan` says what it needs. The same command resumes.",
-                    ) from error
+                    raise ClusterError(f"the trainer died {TRIES} times in a row: {error}", MEMORY) from error
             await self._restarted()
 
     async def _restarted(self) -> None:
         self.restarted += 1
         await self.close()
-        try:
-            await self.open()
-        except ActorLost as error:
-            raise ClusterError(f"the trainer cannot be started again: {error}") from error
+        await self.open()
 
-    async def _all(self, what: str, *given: Any, seconds: float) -> Any:
-        """What the first rank returns; every rank is called. Raises the error that one returns, and `ActorLost`."""
-        calls = [answered(getattr(actor, what).remote(*given), seconds) for actor in self._actors]
-        found = await asyncio.gather(*calls)
-        for one in found:
-            if isinstance(one, SelfplayError):
-                raise one
-        return found[0]
+    async def _all(self, what: str, *given: Any, seconds: float) -> list[Any]:
+        """What every rank returns. Raises the first error that one returns, while the others may still wait for it in a
+        collective, and `ActorLost`."""
+        return await all_of([_asked(getattr(actor, what).remote(*given), seconds) for actor in self._actors])
+
+
+async def _asked(call: Any, seconds: float) -> Any:
+    found = await answered(call, seconds)
+    if isinstance(found, SelfplayError):
+        raise found
+    return found
 
 
 def threads_of(ranks: int) -> int:

@@ -62,8 +62,10 @@ async def play_attempts(
     told: Callable[[Attempt], None],
     say: Callable[[str], None],
     solve: Solve | None = None,
+    elsewhere: bool = False,
 ) -> None:
-    """Play the attempts and store each one. `solve`: where they are not made in this process.
+    """Play the attempts and store each one. `solve`: who makes them. `elsewhere`: on other machines, of
+    which an idle sandbox on this one tells nothing.
 
     An attempt that could not be played (a full disk, a bug whose original fails its tests) is reported and not counted:
     running the same command again plays it, unless it is set aside.
@@ -74,7 +76,7 @@ async def play_attempts(
     async def play(job: Job) -> Played:
         try:
             return await (_played(run, control, *job) if solve is None else solve(*job))
-        except (SandboxError, ModelDown):
+        except (SandboxError, ModelDown, RolloutError):
             raise
         except Exception as error:
             log.warning("attempt %d at %s could not be played", job[1], job[0].bug.id, exc_info=True)
@@ -84,7 +86,8 @@ async def play_attempts(
         return _unplayed(run, *job, error)
 
     failed: dict[str, str] = {}
-    losses = Losses(unplayed, control_in(run.pool, run.workers), pool.lost.count_again)
+    control_here = None if elsewhere else control_in(run.pool, run.workers)
+    losses = Losses(unplayed, control_here, pool.lost.count_again)
     async with aclosing(many(_passing_over(jobs, failed), play, places, losses)) as attempts:
         async for (ready, number), found in attempts:
             if isinstance(found, SetAside):

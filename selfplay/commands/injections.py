@@ -32,13 +32,15 @@ async def stored_injections(
     next_number: Callable[[int], int | None],
     places: int,
     inject: Inject | None = None,
+    elsewhere: bool = False,
 ) -> AsyncGenerator[EpisodeRecord, None]:
     """The episodes as they finish, each stored; one that is set aside is named. `next_number`: as `many` takes it.
-    `inject`: where they are not played in this process.
+    `inject`: who plays them. `elsewhere`: on other machines, of which an idle sandbox on this one tells nothing.
 
     Raises `RolloutError` when sandboxes or the model keep failing."""
     play = inject or partial(play_injection, run)
-    losses = Losses(partial(unplayed_injection, run), control_in(run.pool, run.workers), pool.lost.count_again)
+    control = None if elsewhere else control_in(run.pool, run.workers)
+    losses = Losses(partial(unplayed_injection, run), control, pool.lost.count_again)
     async with aclosing(many(next_number, play, places, losses)) as rollouts:
         async for _, rollout in rollouts:
             record = store_episode(pool, rollout)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.agent.chat_format import ChatFormat
+from selfplay.cluster.answers import all_of
 from selfplay.cluster.engine import Facts
 from selfplay.cluster.engines import Engines, RemoteEngine
 from selfplay.cluster.errors import ClusterError
@@ -52,11 +53,14 @@ async def on_cluster(
         make = partial(Learner, config, order.out.absolute())
         learner = RemoteLearner(partial(rank_actor, wanted), make, wanted.trainers)
         stack.push_async_callback(learner.close)
-        facts, _ = await asyncio.gather(engines.open(), learner.open())
+        await all_of([engines.open(), learner.open()])
         watcher.say(f"preparing {config.source}: hosts {wanted.hosts}")
-        setup = HostSetup.of(order, injecting, player.elsewhere(partial(_remote, engines.actors, facts, config.model)))
+        setup = HostSetup.of(order, injecting, player, engines)
         seconds = player.limits.seconds + AROUND
-        hosts = Hosts(host_actors(wanted), partial(_opened, setup), wanted.host_episodes, known, seconds)
+        hosts = Hosts(
+            host_actors(wanted), partial(_opened, setup), wanted.host_episodes, known, seconds, lambda: engines.synced
+        )
+        engines.failed = hosts.fail
         stack.push_async_callback(hosts.close)
         await hosts.open()
         yield hosts, engines, learner
@@ -71,26 +75,23 @@ class HostSetup:
     environment: tuple[Any, ...]
     suite: Suite
     player: ModelPlayer
+    engines: Sequence[Any]
+    facts: Facts
     threads: int
 
     @classmethod
-    def of(cls, order: TrainOrder, injecting: InjectorRun, player: ModelPlayer) -> "HostSetup":
+    def of(cls, order: TrainOrder, injecting: InjectorRun, player: ModelPlayer, engines: Engines) -> "HostSetup":
         """With what the driver has measured; every host has as many threads for tools as cores were asked for."""
-        assert order.config.cluster is not None
+        assert order.config.cluster is not None and engines.facts is not None
         prepared = injecting.origin.prepared
         threads = order.config.workers or order.config.cluster.host_cpus
         found = _environment(prepared)
-        return cls(order, prepared.tree_hash, found, injecting.suite, player, threads)
+        return cls(order, prepared.tree_hash, found, injecting.suite, player, engines.actors, engines.facts, threads)
 
 
 def _environment(prepared: Prepared) -> tuple[Any, ...]:
     """The versions of what runs a repository's tests."""
     return tuple(prepared.recorded.get(name) for name in ("python", "setup", "lock"))
-
-
-async def _remote(actors: Sequence[Any], facts: Facts, model: str) -> TokenSide:
-    """The engines as a host's player sees them."""
-    return TokenSide(RemoteEngine(actors, facts.name, facts.context), ChatFormat(load_tokenizer(model)), facts.seeded)
 
 
 async def _opened(setup: HostSetup) -> Runs:
@@ -108,9 +109,16 @@ async def _opened(setup: HostSetup) -> Runs:
             f"{wanted.source} is not the same on every machine: here it is {prepared.revision}",
             "Name a revision, or clear the cache of the machine on which it is old.",
         )
-    await setup.player.open()
+    engine = RemoteEngine(setup.engines, setup.facts.name, setup.facts.context)
+
+    async def opened() -> TokenSide:
+        chat = ChatFormat(await asyncio.to_thread(load_tokenizer, setup.order.config.model))
+        return TokenSide(engine, chat, setup.facts.seeded)
+
+    player = setup.player.elsewhere(opened)
+    await player.open()
     rare_collections().__enter__()  # until the process ends
     workers = Workers(setup.threads).__enter__()
-    injecting = injector_run(wanted, prepared, setup.suite, setup.player, Pool(backend), workers)
+    injecting = injector_run(wanted, prepared, setup.suite, player, Pool(backend), workers)
     scratch = Path(tempfile.mkdtemp(prefix="selfplay-host-"))
-    return Runs(injecting, solver_run(injecting, TRAINING), play_injection, scratch)
+    return Runs(injecting, solver_run(injecting, TRAINING), play_injection, scratch, engine.at_least)

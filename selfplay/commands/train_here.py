@@ -21,6 +21,7 @@ class PlayedHere:
     injecting: InjectorRun
     solving: SolverRun
     places: int
+    elsewhere: bool = False
 
     async def inject(self, number: int, step: int) -> InjectorRollout:
         return await play_injection(self.injecting, number)

@@ -101,10 +101,10 @@ class Training:
 
     async def _inject(self, step: int, numbers: Sequence[int]) -> None:
         """Play the injector episodes of these numbers that are not stored, and take their bugs as they come."""
-        run, stored = self.injecting, self.pool.episodes.finished(self.config.source)
+        run, plays, stored = self.injecting, self.plays, self.pool.episodes.finished(self.config.source)
         jobs = each_of([number for number in numbers if number not in stored])
-        play = partial(self.plays.inject, step=step)
-        async with aclosing(stored_injections(run, self.pool, jobs, self.plays.places, play)) as records:
+        play = partial(plays.inject, step=step)
+        async with aclosing(stored_injections(run, self.pool, jobs, plays.places, play, plays.elsewhere)) as records:
             async for record in records:
                 self._take()
                 said = f": {record.reason}" if record.reason else ""
@@ -148,8 +148,9 @@ class Training:
         def tell(attempt: Attempt) -> None:
             self.watcher.say(f"solver {attempt.bug} {attempt.number}: {attempt.reason}")
 
-        solve = partial(self.plays.solve, step=step)
-        await play_attempts(self.solving, None, self.pool, jobs, self.plays.places, tell, self.watcher.say, solve)
+        plays, say = self.plays, self.watcher.say
+        solve = partial(plays.solve, step=step)
+        await play_attempts(self.solving, None, self.pool, jobs, plays.places, tell, say, solve, plays.elsewhere)
 
     async def _promote(self, bugs: Set[str]) -> None:
         """Make second-order bugs of the failed attempts at these, for later steps. They train the solver, and leave the

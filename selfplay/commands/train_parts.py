@@ -25,10 +25,14 @@ class Learns(Protocol):
 
 
 class Plays(Protocol):
-    """Where episodes are played. `places`: how many at once; those of the lowest step come first."""
+    """Where episodes are played. `places`: how many at once; those of the lowest step come first. `elsewhere`: whether
+    on other machines."""
 
     @property
     def places(self) -> int: ...
+
+    @property
+    def elsewhere(self) -> bool: ...
 
     async def inject(self, number: int, step: int) -> InjectorRollout: ...
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch.distributed as dist
+
 from selfplay.commands.results import whole_folder
 from selfplay.learning.crediting import Credited
 from selfplay.learning.errors import NothingToLearn
@@ -16,6 +18,9 @@ from selfplay.train.step import Trainer
 from selfplay.training.config import TrainConfig
 from selfplay.training.errors import TrainingError
 
+KEPT = 2
+"""Folders of weights: an engine may still read the one before."""
+
 
 class Learner:
     """The model in training. `version`: how many updates it has taken, the version of its weights."""
@@ -26,7 +31,7 @@ class Learner:
         options = step_options(config.recipe, refused=out / "refused")
         self._trainer = Trainer(load_scorer(config.model, model_options(config.recipe)), options)
         self._position: dict[str, Any] = resume(self._trainer, out / "checkpoints") or {}
-        self.weights: Path | None = None
+        self._written: int | None = None
 
     @property
     def version(self) -> int:
@@ -48,17 +53,21 @@ class Learner:
         return figures
 
     def write(self) -> Path | None:
-        """The folder with the present weights, written if it is not there; None before the first update. Older ones are
-        removed. Raises `TrainingError` when it cannot be written."""
+        """The folder with the present weights; None before the first update. Written once by a process, and anew by the
+        next: after a power cut a folder may have its name and not its bytes. Every rank calls it, the first one writes.
+        Raises `TrainingError` when it cannot be written."""
         if not self.version:
             return None
         target = self.out / "weights" / f"{self.version:06d}"
-        if not target.is_dir():
-            with whole_folder(target, TrainingError, "The same command resumes.") as made:
-                dtype = written_dtype(self.config.model, "fp32")
-                write_model(self._trainer.scorer, made, Path(self.config.model), dtype)
-        for old in target.parent.iterdir():
-            if old != target:
-                shutil.rmtree(old)
-        self.weights = target
+        if self._written != self.version:
+            source, dtype = Path(self.config.model), written_dtype(self.config.model, "fp32")
+            if dist.is_initialized() and dist.get_rank():
+                write_model(self._trainer.scorer, target, source, dtype)  # takes part, and writes nothing
+            else:
+                shutil.rmtree(target, ignore_errors=True)
+                with whole_folder(target, TrainingError, "The same command resumes.") as made:
+                    write_model(self._trainer.scorer, made, source, dtype)
+                for old in sorted(target.parent.glob("[0-9]*"))[:-KEPT]:
+                    shutil.rmtree(old, ignore_errors=True)
+            self._written = self.version
         return target

@@ -26,7 +26,7 @@ def test_the_lowest_step_comes_first() -> None:
 def test_a_bug_goes_home_while_there_is_a_place() -> None:
     async def played() -> list[int]:
         seats = Seats(2, 1)
-        async with seats.taken(0, home=1) as first, seats.taken(0, home=1) as second:
+        async with seats.taken(0, home=lambda: 1) as first, seats.taken(0, home=lambda: 1) as second:
             return [first, second]
 
     assert asyncio.run(played()) == [1, 0]
@@ -70,7 +70,7 @@ def test_nobody_sits_down_at_a_host_that_is_away() -> None:
         seats.away = {0, 1}
 
         async def episode() -> None:
-            async with seats.taken(0, home=0) as host:
+            async with seats.taken(0, home=lambda: 0) as host:
                 found.append(host)
 
         waiting = [asyncio.create_task(episode()) for _ in range(2)]

@@ -72,8 +72,8 @@ def test_engines_of_a_lost_node_come_back_with_the_present_weights(nodes: Nodes,
 
     async def played() -> None:
         engines = Engines(engine_actors(WANTED, opened))
-        facts = await engines.open()
-        assert (facts.name, facts.context) == ("echo", 100)
+        await engines.open()
+        assert engines.facts is not None and (engines.facts.name, engines.facts.context) == ("echo", 100)
         await engines.reload(tmp_path / "1", 1)
         remote = RemoteEngine(engines.actors, "echo", 100)
         sessions = [remote.session(f"episode {n}") for n in range(8)]
@@ -83,6 +83,7 @@ def test_engines_of_a_lost_node_come_back_with_the_present_weights(nodes: Nodes,
         assert {one.versions for one in found} == {(1, 1)}, "no token of the weights that the model was opened with"
         nodes.add_node(num_cpus=1, num_gpus=1)
         await engines.reload(tmp_path / "2", 2)
+        remote.at_least(2)
         found = await asyncio.gather(*(s.sample([1], Sampling(), ()) for s in sessions))
         assert {one.versions for one in found} == {(2, 2)}
         with pytest.raises(ModelError, match="no negative ids"):
