@@ -24,6 +24,9 @@ from selfplay.training.config import TrainConfig
 
 LINES = {"plant a realistic bug": messages("shop_injector.txt"), "is broken": messages("shop_solver.txt")}
 STEPS = 3
+SAME = 0.01
+"""How far apart the same weights are at most, as a share of how far they moved: rounding. An update that was taken twice
+or left out, of three, would be about a third."""
 
 
 def config(shop: Path, model: Path, **more: Any) -> TrainConfig:
@@ -97,7 +100,20 @@ def test_without_staleness_it_is_the_run_of_one_process(
     run_training(TrainOrder(config(shop, tiny, **CLUSTER), out), backend, Watcher())
     assert what_came(out) == what_came(in_one_process)
     assert any("nothing" not in one for one in steps_of(out)), "there was something to learn"
-    assert apart(out, in_one_process, tiny) < 1e-3
+    assert apart(out, in_one_process, tiny) < SAME
+
+
+@pytest.mark.slow
+def test_two_ranks_of_a_trainer_learn_as_one(
+    in_one_process: Path, shop: Path, tiny: Path, backend: Backend, tmp_path: Path
+) -> None:
+    """Over gloo, with the model shared by FSDP2: one folder of weights is written, by both."""
+    out = tmp_path / "run"
+    cluster = {"cluster": {**CLUSTER["cluster"], "engines": 1, "trainers": 2}}
+    run_training(TrainOrder(config(shop, tiny, **cluster), out), backend, Watcher())
+    assert what_came(out) == what_came(in_one_process)
+    assert sorted(path.name for path in (out / "weights").iterdir()) == ["000002", "000003"]
+    assert apart(out, in_one_process, tiny) < SAME
 
 
 KILLED = {"injector 0": "EngineActor", "injector 2": "HostActor", "step 1": "RankActor", "injector 5": "HostActor"}
@@ -130,19 +146,19 @@ def test_whoever_is_killed_the_run_is_the_same(
     assert len(struck) == 5
     assert what_came(out) == what_came(in_one_process)
     assert [one["rollouts"] for one in steps_of(out)] == [one["rollouts"] for one in steps_of(in_one_process)]
-    assert apart(out, in_one_process, tiny) < 1e-3
+    assert apart(out, in_one_process, tiny) < SAME
 
 
 @pytest.mark.slow
 def test_steps_overlap_as_far_as_staleness_allows(shop: Path, tiny: Path, backend: Backend, tmp_path: Path) -> None:
-    """With staleness 1 step 1 is played by the weights that step 0 is played by, step 2 by those after step 0's update
-    at least; no token is staler than 1, and each step is trained on once."""
+    """With staleness 1 step 1 begins to be played with the weights that step 0 is played by, step 2 with those after
+    step 0's update; no token is staler than 1, and each step is trained on once."""
     out = tmp_path / "run"
     run_training(TrainOrder(config(shop, tiny, staleness=1, **CLUSTER), out), backend, Watcher())
     steps = steps_of(out)
-    assert [one["number"] for one in steps] == [0, 1, 2] and [one["version"] for one in steps][:2] == [0, 0]
+    assert [one["number"] for one in steps] == [0, 1, 2] and [one["version"] for one in steps] == [0, 0, 1]
     behind = [int(old) for one in steps for role in one["rollouts"].values() for old in role["versions_behind"]]
-    assert max(behind) == 1
+    assert max(behind) <= 1
     with read_pool(out) as pool:
         assert Counter(one.number for one in pool.episodes.records()) == Counter(range(12))
 

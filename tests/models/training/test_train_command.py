@@ -106,7 +106,7 @@ def test_a_run_killed_after_an_update_does_not_take_it_again(
     assert [path.name for path in (out / "checkpoints").iterdir()] == ["step-1"]
     found = run_training(order, backend, SILENT)
     assert [one["version"] for one in steps_of(out)] == [0, 1] and len(found["steps"]) == 2
-    assert apart(out, trained, tiny) < 1e-3
+    assert apart(out, trained, tiny) < 0.01
     with pytest.raises(TrainingError, match="begun with recipe"):
         other = config(shop, tiny, recipe={"lr": 1e-6, "budget": 4096, "precision": "fp32"})
         run_training(TrainOrder(other, out), backend, SILENT)
