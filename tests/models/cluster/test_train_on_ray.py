@@ -25,8 +25,8 @@ from selfplay.training.config import TrainConfig
 LINES = {"plant a realistic bug": messages("shop_injector.txt"), "is broken": messages("shop_solver.txt")}
 STEPS = 3
 SAME = 0.01
-"""How far apart the same weights are at most, as a share of how far they moved: rounding. An update that was taken twice
-or left out, of three, would be about a third."""
+"""How far apart the same weights are at most, as a share of how far they moved: rounding. An update that was taken
+twice or left out, of three, would be about a third."""
 
 
 def config(shop: Path, model: Path, **more: Any) -> TrainConfig:
