@@ -39,7 +39,7 @@ from selfplay.sandbox.workers import Workers
 from selfplay.training.config import Cluster, TrainConfig
 from selfplay.training.ledger import open_ledger
 
-AT_ONCE, ENGINES, HOSTS = (512,), 64, 4
+AT_ONCE, ENGINES, HOSTS = (512, 4096), 64, 4
 SECONDS, MINUTES, STEPS = 20.0, 10.0, 2
 MB = 1024
 
