@@ -8,6 +8,7 @@ import typer
 from selfplay.cli.app import app, resumable
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_either, print_json, print_line
+from selfplay.words import count
 
 if TYPE_CHECKING:
     from selfplay.training.config import TrainConfig
@@ -63,7 +64,8 @@ def train(
     else:
         updates = sum("nothing" not in one for one in found["steps"])
         where = f"the weights are in {found['weights']}" if found["weights"] else "no weights were changed"
-        print_line(f"{len(found['steps'])} steps, {updates} updates; {where}; metrics in {order.out}/metrics.jsonl")
+        done = f"{count(len(found['steps']), 'step')}, {count(updates, 'update')}"
+        print_line(f"{done}; {where}; metrics in {order.out}/metrics.jsonl")
 
 
 def _show_plan(config: "TrainConfig", as_json: bool) -> int:
