@@ -1,5 +1,7 @@
 """A training run on Ray: its actors, and what talks to them. Ray places, starts and restarts them.
 
+    starting   what each actor needs of a machine, and how often Ray starts one again
+    answers    waiting for an actor: a deadline, and what it means when none comes
     joining    join a Ray cluster, or start one on this machine
     seats      who waits for a free place: the lowest step first
     engine     an actor with a model that samples

@@ -11,6 +11,9 @@ import ray
 from ray.exceptions import ActorUnavailableError, RayError, RayTaskError
 
 T = TypeVar("T")
+CLOSE_SECONDS = 60.0
+LOOK_EVERY = 1.0
+"""Seconds between two looks at an actor that is awaited or looked after."""
 
 
 class ActorLost(Exception):
@@ -49,6 +52,13 @@ async def all_of(waiting: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def ended(actors: Sequence[Any]) -> None:
+    """Let actors close what they hold, and end them, whatever became of them."""
+    await asyncio.gather(*(answered(one.close.remote(), CLOSE_SECONDS) for one in actors), return_exceptions=True)
+    for one in actors:
+        ray.kill(one)
 
 
 def _last_line(error: Exception) -> str:

@@ -13,9 +13,9 @@ from typing import Any, cast
 import ray
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.cluster.answers import ActorAway, ActorLost, all_of, answered
+from selfplay.cluster.answers import LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
 from selfplay.cluster.engine import Facts, NotReady
-from selfplay.cluster.errors import ClusterError
+from selfplay.cluster.errors import RESUMES, ClusterError
 from selfplay.errors import SelfplayError
 
 log = logging.getLogger(__name__)
@@ -25,21 +25,18 @@ AWAY_SECONDS = 3600.0
 """How long an engine may take to be placed at first, and how long no engine at all may be there."""
 SAMPLE_SECONDS = 3600.0
 """How long an answer may take."""
-LOOK_EVERY = 1.0
-"""Seconds between two looks at an engine."""
 FAILURES = 5
 """Failures of one engine in a row that end the run."""
 NO_ENGINE = 900.0
 """Seconds for which an episode looks for an engine that is ready."""
-RESUMES = "The same command resumes the run."
 
 
 @dataclass
 class Engines:
     """The engines, on the driver. `actors`: Ray handles. An engine that does not take the weights is killed, and Ray
     starts it anew: one that is paused for ever would keep its requests. `failed`: told of an error that ends the run
-    while nothing is synced. `synced`: the version that every engine has, or is away; `facts`:
-    what is known of them once they are open."""
+    while nothing is synced. `synced`: the version that every engine has that is not away; `facts`: what is known of
+    them once they are open."""
 
     actors: Sequence[Any]
     failed: Callable[[Exception], None] = lambda error: None
@@ -56,14 +53,7 @@ class Engines:
     async def open(self) -> None:
         """Open every engine. Raises `ModelError`, and `ClusterError` when one keeps dying."""
         await self._some_synced(everyone=True)
-        try:
-            facts = await answered(self.actors[0].open.remote(), OPEN_SECONDS)
-        except ActorLost as error:
-            raise ClusterError(f"engine 0 was lost as it began: {error}", RESUMES) from error
-        if isinstance(facts, ModelError):
-            raise facts
         self._watches = [asyncio.create_task(self._watched(number)) for number in range(len(self.actors))]
-        self.facts = cast(Facts, facts)
 
     async def reload(self, folder: Path, version: int) -> None:
         """Let every engine sample with these weights. One that Ray is starting again gets them when it is there; until
@@ -77,11 +67,7 @@ class Engines:
         for watch in self._watches:
             watch.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
-        await asyncio.gather(
-            *(answered(actor.close.remote(), ALIVE_SECONDS) for actor in self.actors), return_exceptions=True
-        )
-        for actor in self.actors:
-            ray.kill(actor)
+        await ended(self.actors)
 
     async def _watched(self, number: int) -> None:
         """Look after one engine for as long as the run takes."""
@@ -125,7 +111,7 @@ class Engines:
                 finally:
                     self._answered.add(number)
                 try:
-                    await _told(actor, self.folder, version)
+                    self.facts = await _opened(actor, self.folder, version)
                 except ModelError as error:
                     if not self._watches:
                         raise  # it cannot be opened at all
@@ -152,7 +138,7 @@ class _Refused(Exception):
     """An engine refused new weights; whether it holds the old ones or part of the new ones is not known."""
 
 
-async def _told(actor: Any, folder: str | None, version: int) -> None:
+async def _opened(actor: Any, folder: str | None, version: int) -> Facts:
     """Open an engine and give it the weights. Raises `ModelError` for a model that cannot be opened at all."""
     facts = await answered(actor.open.remote(), OPEN_SECONDS)
     if isinstance(facts, ModelError):
@@ -160,6 +146,7 @@ async def _told(actor: Any, folder: str | None, version: int) -> None:
     refused = await answered(actor.reload.remote(folder, version), SYNC_SECONDS)
     if refused is not None:
         raise _Refused(str(refused))
+    return cast(Facts, facts)
 
 
 @dataclass

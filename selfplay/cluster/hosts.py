@@ -7,13 +7,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import ray
 
 from selfplay.artifact.reading import read_below
-from selfplay.cluster.answers import ActorAway, ActorLost, all_of, answered
-from selfplay.cluster.errors import ClusterError
+from selfplay.cluster.answers import LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
+from selfplay.cluster.errors import RESUMES, ClusterError
 from selfplay.cluster.host import MOST_BUGS, BugFiles, NotOpened, OpenRuns
 from selfplay.cluster.seats import Seats
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
@@ -23,22 +23,18 @@ from selfplay.rollout.rollout import InjectorRollout, Rollout, SolverRollout
 from selfplay.rollout.solver import ReadyBug
 from selfplay.sandbox import Cause, SandboxLost
 
-T = TypeVar("T")
 OPEN_SECONDS = 7200.0
 """How long a host may take to prepare the repository."""
 TRIES = 3
 """How often a host may die as it is opened."""
-LOOK_EVERY = 1.0
 MOST_BYTES = 64 << 20
-RESUMES = "The same command resumes the run."
 
 
 @dataclass
 class Hosts:
     """The hosts. `actors`: Ray handles; `open_runs`: what each is opened with; `known`: the tree keys of the pool's
     bugs; `seconds`: how long an episode may take with everything around it; `least`: the version of the weights that an
-    episode's tokens have at least. The death of a host is a lost sandbox,
-    which its user plays again."""
+    episode's tokens have at least. The death of a host is a lost sandbox, which its user plays again."""
 
     actors: Sequence[Any]
     open_runs: OpenRuns
@@ -136,9 +132,7 @@ class Hosts:
         for task in self._reopening.values():
             task.cancel()
         await asyncio.gather(*self._reopening.values(), return_exceptions=True)
-        await asyncio.gather(*(answered(actor.close.remote(), 60.0) for actor in self.actors), return_exceptions=True)
-        for actor in self.actors:
-            ray.kill(actor)
+        await ended(self.actors)
 
     async def _answer(self, host: int, call: Any) -> Any:
         """What a host returned. Raises the error that it returned, and `SandboxLost` when it died."""

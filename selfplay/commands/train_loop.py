@@ -1,6 +1,7 @@
 """The steps of a training run: play both roles, credit, update, give the engines the new weights.
 
-Which steps are played at once is `training.pipeline`'s."""
+`training.pipeline` says which steps are played at once.
+"""
 
 import asyncio
 import time
