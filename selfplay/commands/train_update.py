@@ -5,15 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import torch.distributed as dist
-
 from selfplay.commands.results import whole_folder
 from selfplay.learning.crediting import Credited
 from selfplay.learning.errors import NothingToLearn
 from selfplay.learning.summary import rollout_figures
 from selfplay.learning.update import model_options, step_options, update
 from selfplay.train.checkpoint import resume, save
-from selfplay.train.model import load_scorer, write_model, written_dtype
+from selfplay.train.model import first_rank, load_scorer, write_model, written_dtype
 from selfplay.train.step import Trainer
 from selfplay.training.config import TrainConfig
 from selfplay.training.errors import TrainingError
@@ -61,7 +59,7 @@ class Learner:
         target = self.out / "weights" / f"{self.version:06d}"
         if self._written != self.version:
             source, dtype = Path(self.config.model), written_dtype(self.config.model, "fp32")
-            if dist.is_initialized() and dist.get_rank():
+            if not first_rank():
                 write_model(self._trainer.scorer, target, source, dtype)  # takes part, and writes nothing
             else:
                 shutil.rmtree(target, ignore_errors=True)

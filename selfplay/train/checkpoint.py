@@ -20,6 +20,7 @@ from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_
 
 from selfplay.train.errors import TrainError
 from selfplay.train.lora import PART
+from selfplay.train.model import first_rank
 from selfplay.train.step import Trainer
 
 FORMAT = 1
@@ -160,7 +161,7 @@ def _check_model(trainer: Trainer, theirs: Mapping[str, list[int]], path: Path) 
 def _on_first(act: Callable[[], Any]) -> None:
     """Do it on the first rank while the others wait. An `OSError` there is raised on all of them."""
     failed: list[OSError | None] = [None]
-    if not dist.is_initialized() or dist.get_rank() == 0:
+    if first_rank():
         try:
             act()
         except OSError as error:

@@ -110,6 +110,11 @@ def sharded() -> bool:
     return bool(dist.is_initialized()) and dist.get_world_size() > 1
 
 
+def first_rank() -> bool:
+    """Whether this process writes what all ranks made: the first of them, or the only one."""
+    return not (dist.is_initialized() and dist.get_rank())
+
+
 def load_scorer(path: str | Path, options: ModelOptions = ModelOptions()) -> Scorer:
     """Load a model in float32, check that it can be trained here, and shard it where there is more than one rank.
 
@@ -186,7 +191,7 @@ def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16
         for name, value in whole.items()
         if name not in adapters
     }
-    if dist.is_initialized() and dist.get_rank():
+    if not first_rank():
         return
     scorer.model.save_pretrained(folder, state_dict=weights)
     config = AutoConfig.from_pretrained(folder)
@@ -204,7 +209,7 @@ def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.d
     """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens; adapters once more in
     `adapter/`. The settings come last, so that a folder in which a kill left half of the model is not taken for one.
     Raises `OSError` when it cannot be written."""
-    made, first = folder / ".new-model", not (dist.is_initialized() and dist.get_rank())
+    made, first = folder / ".new-model", first_rank()
     adapters = adapter(scorer)
     try:
         save_model(scorer, made, dtype)

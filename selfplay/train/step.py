@@ -19,7 +19,7 @@ from torch.distributed.tensor import DTensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from selfplay.train.errors import StepRefused, TrainError
-from selfplay.train.model import Scorer, sharded
+from selfplay.train.model import Scorer, first_rank, sharded
 from selfplay.train.packing import Example
 from selfplay.train.rows import Row, rows
 
@@ -181,7 +181,7 @@ class Trainer:
 
     def _refusal(self, loss: float, norm: float, examples: Sequence[Example]) -> StepRefused:
         path, kept = self.options.refused / f"step-{self.steps + 1}.json", "The batch is in"
-        if not (dist.is_initialized() and dist.get_rank()):
+        if first_rank():
             plain = [{**asdict(e), "ids": list(e.ids), "mask": list(e.mask)} for e in examples]
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
