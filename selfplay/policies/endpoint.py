@@ -106,14 +106,17 @@ class Endpoint:
     ) -> Reply:
         """The next message. Raises `ModelError`, or `ContextFull`."""
         request = self._request(messages, sampling, tools)
+        retries = 0
         async with self._places:
             for odd in range(ODD_ANSWERS):
-                body, retries = await self._ask(request)
-                reply = read_reply(body, retries + odd, self._prices)
+                body, again = await self._ask(request)
+                retries += again
+                reply = read_reply(body, retries, self._prices)
                 if reply is not None:
                     return reply if self._token_ids else replace(reply, sample=None)
                 log.warning("%s: not a chat completion: %.100r", self.name, body)
                 await asyncio.sleep(0.2 * 2**odd)
+                retries += 1
         raise ModelError(
             f"{self._where} does not answer as an OpenAI-compatible endpoint: {str(body)[:120]!r}",
             "--base-url usually ends with /v1.",

@@ -239,6 +239,15 @@ def test_an_endpoint_that_fails_a_fifth_of_its_calls_loses_no_episode() -> None:
     assert 24 * 5 < len(server.requests) <= 24 * 5 + retries
 
 
+def test_retries_of_an_answer_that_was_no_completion_count_too() -> None:
+    """503, a page instead of JSON, 503, an answer: three times asked again."""
+    answers = iter([(503, "text/plain", "busy"), (200, "text/html", "<html>"), (503, "text/plain", "busy"), "Ready."])
+
+    with serving(lambda request: next(answers)) as (url, server):
+        (reply,) = ask(url)
+    assert (reply.text, reply.usage.retries, len(server.requests)) == ("Ready.", 3, 4)
+
+
 def test_no_more_at_once_than_asked_for() -> None:
     running, most, lock, two = [0], [0], threading.Lock(), threading.Barrier(2)
     arrived = itertools.count()
