@@ -6,6 +6,7 @@ positions before trained tokens reach the output head.
 """
 
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -183,20 +184,34 @@ def _shard(scorer: Scorer) -> None:
 
 def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16) -> None:
     """Write the weights, with adapters added, as a Hugging Face folder; every rank calls it, the first one writes."""
-    once = {name for named in (scorer.model.named_parameters(), scorer.model.named_buffers()) for name, _ in named}
-    parts, adapters, options = scorer.model.state_dict(), adapter(scorer), scorer.options.lora
-    whole = {name: _whole(value) for name, value in parts.items() if name in once}  # a tied head is the embedding
-    weights = {
-        lora.plain(name): lora.merged(name, value.cpu(), adapters, options).to(dtype)
-        for name, value in whole.items()
-        if name not in adapters
-    }
-    if not first_rank():
+    first = first_rank()
+    weights = {name: value.cpu() for name, value in engine_weights(scorer, dtype) if first}
+    if not first:
         return
     scorer.model.save_pretrained(folder, state_dict=weights)
     config = AutoConfig.from_pretrained(folder)
     config.dtype = dtype  # engines load with what stands here, and it would be that of the masters
     config.save_pretrained(folder)
+
+
+def engine_weights(scorer: Scorer, dtype: torch.dtype) -> Iterator[tuple[str, Tensor]]:
+    """The weights as an engine loads them, one after another: name and whole tensor, adapters added; every rank goes
+    through all of them."""
+    adapters, options = adapter(scorer), scorer.options.lora
+    for name, value in _stored(scorer).items():
+        if name not in adapters:
+            yield lora.plain(name), lora.merged(name, _whole(value), adapters, options).to(dtype)
+
+
+def engine_shapes(scorer: Scorer) -> dict[str, tuple[int, ...]]:
+    """Name -> shape of what `engine_weights` gives, without giving it."""
+    return {lora.plain(name): tuple(value.shape) for name, value in _stored(scorer).items() if lora.PART not in name}
+
+
+def _stored(scorer: Scorer) -> dict[str, Tensor]:
+    """Parameters and buffers, each once: a tied head is the embedding."""
+    once = {name for named in (scorer.model.named_parameters(), scorer.model.named_buffers()) for name, _ in named}
+    return {name: value for name, value in scorer.model.state_dict().items() if name in once}
 
 
 def adapter(scorer: Scorer) -> dict[str, Tensor]:

@@ -50,7 +50,9 @@ class Solving(Part):
 class Cluster(Part):
     """The Ray actors of a run. `engines` have `engine_gpus` GPUs each (tensor parallel; 0: on CPU). `hosts` play the
     episodes' sandboxes and graders, each with `host_cpus` cores and at most `host_episodes` episodes at once.
-    `trainers` ranks share the model, each with `trainer_gpus` GPUs (0: on CPU)."""
+    `trainers` ranks share the model, each with `trainer_gpus` GPUs (0: on CPU). `weights`: how new ones go to the
+    engines: as `files` in the run's folder, or as a `broadcast` over the network, where they are only written at the
+    end and by checkpoints."""
 
     engines: Some = 1
     engine_gpus: Number = 0
@@ -59,6 +61,7 @@ class Cluster(Part):
     host_episodes: Some = 64
     trainers: Some = 1
     trainer_gpus: Annotated[int, Field(ge=0, le=1)] = 0
+    weights: Literal["files", "broadcast"] = "files"
 
     @property
     def gpus(self) -> int:
