@@ -13,8 +13,9 @@ from selfplay.learning.update import model_options, step_options, update
 from selfplay.policies.broadcast import WeightGroup
 from selfplay.policies.meeting import Fact, Meeting
 from selfplay.train.checkpoint import resume, save
-from selfplay.train.model import engine_shapes, engine_weights, first_rank, load_scorer, write_model, written_dtype
+from selfplay.train.model import first_rank, load_scorer
 from selfplay.train.step import Trainer
+from selfplay.train.weights import engine_shapes, engine_weights, write_model, written_dtype
 from selfplay.training.config import TrainConfig
 from selfplay.training.errors import TrainingError
 
