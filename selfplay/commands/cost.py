@@ -51,13 +51,16 @@ class Meter:
         self._wall, self._cpu = wall, cpu
 
 
-def cost_report(pool: Curriculum, suite: Suite) -> dict[str, Any]:
-    """The seconds of each phase, summed over all resumptions, and those of making bugs expressed in runs of the
-    suite."""
-    phases = {
+def phases(pool: Curriculum) -> dict[str, Any]:
+    """The seconds of each phase, summed over all resumptions."""
+    return {
         phase: {"wall_seconds": round(wall, 3), "core_seconds": round(core, 3)}
         for phase, (wall, core) in pool.costs().items()
     }
+
+
+def cost_report(pool: Curriculum, suite: Suite) -> dict[str, Any]:
+    """The seconds of each phase, and those of making bugs expressed in runs of the suite."""
     made = pool.costs().get("bugs", (0.0, 0.0))[1]
     runs = round(made / suite.cpu_seconds, 2) if suite.cpu_seconds else None
-    return {**phases, "suite_core_seconds": round(suite.cpu_seconds, 3), "suite_runs_worth": runs}
+    return {**phases(pool), "suite_core_seconds": round(suite.cpu_seconds, 3), "suite_runs_worth": runs}

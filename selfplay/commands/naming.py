@@ -5,7 +5,7 @@ from itertools import count
 from pathlib import Path
 
 from selfplay.curriculum import CurriculumError, read_pool
-from selfplay.repository.source import GitSource, ImageSource, PathSource, PypiSource, parse_source
+from selfplay.repository.source import GitSource, ImageSource, PathSource, PypiSource, is_list, parse_source
 
 RUNS = Path("runs")
 LONGEST = 60
@@ -21,7 +21,9 @@ def default_out(source: str) -> Path:
 
 
 def name_of(source: str) -> str:
-    """The last part of a source, as a folder name."""
+    """The last part of a source, or of the name of a list of sources, as a folder name."""
+    if is_list(source):
+        return _plain(Path(source).stem)
     match parse_source(source):
         case PathSource(path):
             last = path.resolve().name
@@ -31,7 +33,11 @@ def name_of(source: str) -> str:
             last = name
         case ImageSource(path_inside):
             last = Path(path_inside or "image").name
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip("-.")[:LONGEST] or "run"
+    return _plain(last)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:LONGEST] or "run"
 
 
 def _may_take(folder: Path, source: str) -> bool:

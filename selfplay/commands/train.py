@@ -71,7 +71,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
         else:
             pool.settle({**settings_of(wanted), **player.settings})
         settle_attempts(pool, TRAINING, player)
-        prepared, suite = prepared_source(wanted, pool, backend, watcher)
+        prepared, suite = prepared_source(wanted, pool, backend, watcher, pool.settle)
         runner = stack.enter_context(asyncio.Runner())
         workers = stack.enter_context(Workers(one_per_core(config.workers)))
         stack.enter_context(rare_collections())

@@ -14,7 +14,7 @@ from typing import Any
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.attempts import play_attempts
-from selfplay.commands.injections import stored_injections
+from selfplay.commands.injections import Injector, stored_injections
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ready import ready_bugs
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
@@ -22,7 +22,8 @@ from selfplay.curriculum import Attempt, Curriculum, crediting
 from selfplay.curriculum.lost import attempt_name
 from selfplay.learning.crediting import Credited, credited
 from selfplay.learning.stored import played_in
-from selfplay.rollout.injector import InjectorRun
+from selfplay.rollout.injector import InjectorRun, injector_key
+from selfplay.rollout.losses import control_in
 from selfplay.rollout.many import each_of
 from selfplay.rollout.solver import ReadyBug, SolverRun
 from selfplay.training.config import TrainConfig
@@ -103,9 +104,12 @@ class Training:
     async def _inject(self, step: int, numbers: Sequence[int]) -> None:
         """Play the injector episodes of these numbers that are not stored, and take their bugs as they come."""
         run, plays, stored = self.injecting, self.plays, self.pool.episodes.finished(self.config.source)
-        jobs = each_of([number for number in numbers if number not in stored])
-        play = partial(plays.inject, step=step)
-        async with aclosing(stored_injections(run, self.pool, jobs, plays.places, play, plays.elsewhere)) as records:
+        injector = Injector(
+            run.repository, run.player.name, partial(plays.inject, step=step), partial(injector_key, run)
+        )
+        jobs = each_of([(injector, number) for number in numbers if number not in stored])
+        control = None if plays.elsewhere else control_in(run.pool, run.workers)
+        async with aclosing(stored_injections(self.pool, jobs, plays.places, control)) as records:
             async for record in records:
                 self._take()
                 said = f": {record.reason}" if record.reason else ""

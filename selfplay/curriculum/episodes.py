@@ -180,6 +180,14 @@ class Episodes:
         place = names.index(repository) if repository in names else len(names)
         return f"-{place + 1}" if place else ""
 
+    def original(self, repository: str) -> Path:
+        """Where the tree lies that the bugs of a repository were planted in."""
+        return self._folder / f"original{self.suffix(repository)}"
+
+    def originals(self) -> dict[str, Path]:
+        """Tree hash -> where that tree lies, for the repositories that have a bug."""
+        return {record.bug.tree_hash: self.original(record.repository) for record in self.with_bugs() if record.bug}
+
     def _staging(self, repository: str, number: int) -> Path:
         return self._folder / "staging" / f"{number:06d}{self.suffix(repository)}"
 

@@ -6,7 +6,7 @@ policy versions, and the cost of the run. One process writes; any number read me
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -56,6 +56,10 @@ class Curriculum:
             raise CurriculumError(f"the setting {name} of {self.folder} is no {kind.__name__}", DAMAGED)
         return default if found is None else found
 
+    def repository_setting(self, repository: str, name: str, kind: type[T], default: T) -> T:
+        """One that `settle_repository` recorded of a repository, else one of the whole run."""
+        return self.setting(f"repository {repository}: {name}", kind, self.setting(name, kind, default))
+
     def settle(self, settings: Mapping[str, Any]) -> None:
         """Record the settings that fix a run's bugs, or check that they equal the recorded ones.
 
@@ -65,6 +69,13 @@ class Curriculum:
         """
         hint = "Resume with the same settings, or give another --out."
         self._settle(settings, {**BEFORE, **self.settings()} if self.episodes.any_stored() else {}, hint)
+
+    def settle_repository(self, name: str, settings: Mapping[str, Any]) -> None:
+        """As `settle`, for what fixes the bugs of one repository of several: it binds once an episode of it is
+        stored."""
+        named = {f"repository {name}: {key}": value for key, value in settings.items()}
+        hint = "Resume with the same settings, or give another --out."
+        self._settle(named, self.settings() if self.episodes.finished(name) else {}, hint)
 
     def settle_attempts(self, name: str, settings: Mapping[str, Any]) -> None:
         """As `settle`, for the settings that fix the attempts filed under `name`: they bind once an attempt is stored.
@@ -86,8 +97,13 @@ class Curriculum:
 
     # -- its repositories --------------------------------------------------------------------------------------
 
+    def add_repositories(self, names: Iterable[str]) -> None:
+        """Give repositories their places in the pool, by which their folders are called. Known ones keep theirs."""
+        with self._db:
+            self._db.executemany("INSERT OR IGNORE INTO repositories VALUES (?, '{}')", [(name,) for name in names])
+
     def record_repository(self, name: str, facts: Mapping[str, Any]) -> None:
-        """Keep the facts about a repository of this pool: its revision, its language, how it is set up."""
+        """Keep the facts about a repository of this pool: its revision, its language, what became of it."""
         with self._db:
             self._db.execute(
                 "INSERT INTO repositories VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET facts = ?2",
