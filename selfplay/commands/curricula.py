@@ -18,7 +18,7 @@ from selfplay.commands.cost import Meter, phases
 from selfplay.commands.curriculum import Watcher, played, player_for, prepared_source
 from selfplay.commands.order import Order, repository_settings, shared_settings
 from selfplay.commands.solve import settle_attempts
-from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
+from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings, open_curriculum
 from selfplay.curriculum.repositories import facts_of
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.errors import SelfplayError
@@ -93,11 +93,12 @@ class _Making:
             try:
                 record_end(self.pool, order, self._one(order, meter))
                 row = 0
-            except (CurriculumError, sqlite3.Error):  # of the pool itself
-                raise
             except Exception as error:
-                self.watcher.say(f"{order.source} is left: {record_failure(self.pool, order, error)}")
-                row = 0 if isinstance(error, RepositoryError) else row + 1
+                if isinstance(error, sqlite3.Error | CurriculumError) and not isinstance(error, OtherSettings):
+                    raise  # of the pool itself
+                why = record_failure(self.pool, order.source, error, order.bugs)
+                self.watcher.say(f"{order.source} is left: {why}")
+                row = 0 if isinstance(error, RepositoryError | OtherSettings) else row + 1
                 if row == IN_A_ROW:
                     raise
             finally:
@@ -106,12 +107,8 @@ class _Making:
     def _one(self, order: Order, meter: Meter) -> str:
         """Why no more bugs were made."""
         pool, backend, watcher = self.pool, self.backend, self.watcher
-
-        def settle(settings: Any) -> None:
-            pool.settle_repository(order.source, settings)
-
-        settle(repository_settings(order))
-        prepared, suite = prepared_source(order, pool, backend, watcher, settle)
+        pool.settle_repository(order.source, repository_settings(order))
+        prepared, suite = prepared_source(order, pool, backend, watcher)
         player, why_not = player_for(order, self.player, prepared, suite, pool, backend, watcher)
         if why_not:
             return why_not
@@ -125,16 +122,15 @@ def record_end(pool: Curriculum, order: Order, stopped: str) -> None:
     pool.record_repository(order.source, {**known, "wanted": order.bugs, "stopped": stopped, "failed": False})
 
 
-def record_failure(pool: Curriculum, order: Order, error: Exception) -> str:
+def record_failure(pool: Curriculum, repository: str, error: Exception, wanted: int = 0) -> str:
     """Keep, and return, why a repository could not be used, and what to do about it."""
     if not isinstance(error, SelfplayError):
-        log.error("%s failed", order.source, exc_info=error)
+        log.error("%s failed", repository, exc_info=error)
     said = error.message if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
     hint = error.hint if isinstance(error, SelfplayError) else "Please report it."
-    why, what = _line(said), _line(hint)
-    known = pool.repositories()[order.source]
-    pool.record_repository(order.source, {**known, "wanted": order.bugs, "stopped": why, "hint": what, "failed": True})
-    return why
+    found = {"wanted": wanted, "stopped": _line(said), "hint": _line(hint), "failed": True}
+    pool.record_repository(repository, {**pool.repositories()[repository], **found})
+    return _line(said)
 
 
 def _line(text: str) -> str:

@@ -1,7 +1,6 @@
 """From a source to a stored curriculum: what `selfplay curriculum` does, as one function over values."""
 
 import asyncio
-from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import Any, Protocol
 
@@ -64,7 +63,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
-        prepared, suite = prepared_source(order, pool, backend, watcher, pool.settle)
+        prepared, suite = prepared_source(order, pool, backend, watcher)
         meter.begin("bugs")
         player, why_not = player_for(order, player, prepared, suite, pool, backend, watcher)
         reason = why_not or "interrupted"
@@ -83,15 +82,9 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     return summary
 
 
-def prepared_source(
-    order: Order,
-    pool: Curriculum,
-    backend: Backend,
-    watcher: Watcher,
-    settle: Callable[[Mapping[str, Any]], None],
-) -> tuple[Prepared, Suite]:
-    """The repository and its measured suite. `settle`: the pool's, of the run or of this repository. Runs in the main
-    thread, outside the event loop, so that Ctrl-C ends it."""
+def prepared_source(order: Order, pool: Curriculum, backend: Backend, watcher: Watcher) -> tuple[Prepared, Suite]:
+    """The repository and its measured suite. Runs in the main thread, outside the event loop, so that Ctrl-C ends
+    it."""
     lost = pool.lost.count_again
     prepared = again(
         lambda: prepare(
@@ -105,7 +98,7 @@ def prepared_source(
         lost,
     )
     refuse_unknown_language(order, prepared)
-    settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
+    pool.settle_repository(order.source, {"revision": prepared.revision, "tree_hash": prepared.tree_hash})
     _allow(order, prepared)
     suite = again(
         lambda: measure_suite(

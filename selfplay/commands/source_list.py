@@ -70,7 +70,7 @@ def read_list(path: Path, base: Order) -> list[Order]:
             if name in lines:
                 raise SourceListError(f"{order.source} is there already, in line {lines[name]}")
         except (SelfplayError, ValueError) as error:
-            faults.append(f"line {number}: {error.message if isinstance(error, SelfplayError) else error}")
+            faults.append(f"line {number}: {' '.join(str(error).split())}")
         else:
             lines[name] = number
             found.append(order)

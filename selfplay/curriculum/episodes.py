@@ -155,6 +155,14 @@ class Episodes:
         """The keys of the buggy trees in the pool."""
         return {row[0] for row in self._db.execute("SELECT tree_key FROM bugs WHERE repository = ?", (repository,))}
 
+    def homes(self) -> dict[str, str]:
+        """Bug -> its repository."""
+        return dict(self._db.execute("SELECT id, repository FROM bugs").fetchall())
+
+    def gave(self) -> set[tuple[str, int]]:
+        """(repository, number) of the episodes that produced the bugs of the pool."""
+        return set(self._db.execute("SELECT repository, episode FROM bugs"))
+
     def bugs(self) -> list[Bug]:
         """The first-order bugs of the pool, in the order in which they were taken."""
         return [record.bug for record in self.with_bugs() if record.bug]

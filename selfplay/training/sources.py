@@ -1,0 +1,40 @@
+"""The repositories of a training run: one source, or a list of them, each with its weight."""
+
+from collections import Counter
+from typing import Annotated
+
+from pydantic import Field
+
+from selfplay.training.part import Part
+
+
+class Repository(Part):
+    """`source`: as of `selfplay curriculum`. `weight`: how often an injector group is drawn for it, beside the other
+    repositories. `setup` and `test`: where detection fails."""
+
+    source: str
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    setup: str | None = None
+    test: str | None = None
+
+
+Sources = str | tuple[str | Repository, ...]
+
+
+def repositories(sources: Sources, setup: str | None, test: str | None) -> tuple[Repository, ...]:
+    """Every repository. `setup`, `test`: of a run on one."""
+    if isinstance(sources, str):
+        return (Repository(source=sources, setup=setup, test=test),)
+    return tuple(Repository(source=one) if isinstance(one, str) else one for one in sources)
+
+
+def strange_sources(sources: Sources, setup: str | None, test: str | None) -> list[tuple[bool, str]]:
+    """(whether it is so, why it cannot work) for each list that cannot be used."""
+    several = not isinstance(sources, str)
+    found = Counter(one.source for one in repositories(sources, setup, test))
+    twice = [name for name, often in found.items() if often > 1]
+    return [
+        (several and not found, "source is an empty list"),
+        (bool(twice), f"source names {twice[0] if twice else ''} twice"),
+        (several and bool(setup or test), "setup and test differ by repository: write them beside its source"),
+    ]
