@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from selfplay.commands import leftovers
@@ -43,7 +44,7 @@ def run_list(base: Order, orders: Sequence[Order], backend: Backend, watcher: Wa
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(base.out))
         leftovers.sweep(base.out)
-        pool.settle({**shared_settings(base), **player.settings})
+        pool.settle({**shared_settings(base), "source": Path(base.source).name, **player.settings})
         if base.order == 2:
             settle_attempts(pool, player.name, player)
         pool.add_repositories(order.source for order in orders)

@@ -17,7 +17,8 @@ def default_out(source: str) -> Path:
     Raises `SourceError` for a string that is not a source."""
     name = name_of(source)
     folders = (RUNS / (name if number == 1 else f"{name}-{number}") for number in count(1))
-    return next(folder for folder in folders if _may_take(folder, source))
+    recorded = Path(source).name if is_list(source) else source
+    return next(folder for folder in folders if _may_take(folder, recorded))
 
 
 def name_of(source: str) -> str:
