@@ -1,9 +1,9 @@
 """The repositories of a training run: one source, or a list of them, each with its weight."""
 
 from collections import Counter
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from selfplay.training.part import Part
 
@@ -18,14 +18,22 @@ class Repository(Part):
     test: str | None = None
 
 
-Sources = str | tuple[str | Repository, ...]
+def _each(value: Any) -> Any:
+    """A source alone, in a list of them, as a repository."""
+    return {"source": value} if isinstance(value, str) else value
+
+
+def _kind(value: Any) -> str:
+    return "one" if isinstance(value, str) else "several"
+
+
+Listed = Annotated[Repository, BeforeValidator(_each)]
+Sources = Annotated[Annotated[str, Tag("one")] | Annotated[tuple[Listed, ...], Tag("several")], Discriminator(_kind)]
 
 
 def repositories(sources: Sources, setup: str | None, test: str | None) -> tuple[Repository, ...]:
     """Every repository. `setup`, `test`: of a run on one."""
-    if isinstance(sources, str):
-        return (Repository(source=sources, setup=setup, test=test),)
-    return tuple(Repository(source=one) if isinstance(one, str) else one for one in sources)
+    return (Repository(source=sources, setup=setup, test=test),) if isinstance(sources, str) else sources
 
 
 def strange_sources(sources: Sources, setup: str | None, test: str | None) -> list[tuple[bool, str]]:
