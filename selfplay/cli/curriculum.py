@@ -12,7 +12,9 @@ from selfplay.cli.output import print_run
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyName, PolicyOption, policy_options
 
 if TYPE_CHECKING:
+    from selfplay.commands.curricula import Make
     from selfplay.commands.order import Order
+    from selfplay.report.progress import LiveWatcher
 
 Out = Annotated[Path | None, typer.Option(help="The run's folder (default: runs/NAME); the same folder again resumes.")]
 Strategy = Annotated[str, typer.Option(help="removal, history, direct, feature, or mix (removal and history).")]
@@ -54,6 +56,10 @@ def curriculum(
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
+    address: Annotated[
+        str | None,
+        typer.Option("--ray-address", help="A list: on all nodes of this Ray cluster (HOST:PORT, or auto)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Make a curriculum of verified bugs from a repository, or from every one in a list of them."""
@@ -66,6 +72,10 @@ def curriculum(
     for name, given in (("--setup", setup), ("--test", test)):
         refuse(listed and given, name, f"differs by repository: write {name[2:]}='...' behind the source in {source}")
     refuse(strategy == "feature" and ":" not in policy, "--strategy", f"the policy {policy} adds no features")
+    refuse(address and not listed, "--ray-address", "needs a list of sources")
+    refuse(address and order == 2, "--order", "attempts on a cluster are not there: `selfplay solve` makes them later")
+    in_process = policy.startswith(("vllm:", "transformers:"))
+    refuse(address and in_process, "--policy", "every host would open the model: serve it, and use openai:MODEL")
     refuse_policy(policy, base_url, api_key_env, option)
     from selfplay.commands.naming import default_out
     from selfplay.commands.order import Order
@@ -80,14 +90,15 @@ def curriculum(
         policy=policy, options=options, patience=patience, allow_hosts=tuple(allow_host or ()), group=group,
     )  # fmt: skip
     said = "" if out else f"the run's folder is {wanted.out} (--out names another)"
-    summary = _made(wanted, listed, (sandbox, image, runtime), said)
+    summary = _made(wanted, listed, (sandbox, image, runtime), address, said)
     print_run(summary, wanted.out, as_json)
     raise typer.Exit(0 if summary["figures"]["bugs"] >= summary["wanted"] else 1)
 
 
-def _made(order: "Order", listed: bool, isolation: tuple[str, str | None, str | None], said: str) -> dict[str, Any]:
+def _made(
+    order: "Order", listed: bool, isolation: tuple[str, str | None, str | None], address: str | None, said: str
+) -> dict[str, Any]:
     """The summary of the run, with progress shown meanwhile; `said` is printed first."""
-    from selfplay.commands.curricula import run_list
     from selfplay.commands.curriculum import run_campaign
     from selfplay.commands.source_list import read_list
     from selfplay.report.progress import LiveWatcher
@@ -97,5 +108,24 @@ def _made(order: "Order", listed: bool, isolation: tuple[str, str | None, str | 
         if said:
             watcher.say(said)
         if listed:
-            return run_list(order, orders, opened(*isolation), watcher)
+            from selfplay.commands.curricula import run_list
+
+            return run_list(order, orders, _maker(order, isolation, address, watcher))
         return run_campaign(order, opened(*isolation), watcher)
+
+
+def _maker(
+    order: "Order", isolation: tuple[str, str | None, str | None], address: str | None, watcher: "LiveWatcher"
+) -> "Make":
+    """Who makes the bugs of a list: this process, or a cluster."""
+    from selfplay.commands.curricula import here
+
+    if address is None:
+        return here(order, opened(*isolation), watcher)
+    from selfplay.policies.tokenizer import imported
+    from selfplay.sandbox import Isolation
+
+    imported("ray", "cluster")
+    from selfplay.commands.curricula_cluster import on_ray
+
+    return on_ray(order, Isolation(*isolation), address, watcher)

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from selfplay.cluster.errors import ClusterError
 from selfplay.errors import SelfplayError
@@ -38,14 +38,15 @@ class BugFiles:
 @dataclass(frozen=True)
 class Runs:
     """What one host plays with. `of`: what the episodes of a repository share, prepared when it is first asked for;
-    `inject` plays one of the injector. `close`: frees what is held. `scratch`: a folder of this process. `at_least`:
-    told of the version that tokens have at least."""
+    `inject` plays one of the injector; `close` frees what is held. `scratch`: a folder of this process. `at_least`:
+    told of the version that tokens have at least. `about`: what the driver is told of a repository."""
 
     of: Callable[[str], Awaitable[RepositoryRuns]]
     inject: Callable[[InjectorRun, int], Awaitable[InjectorRollout]]
     close: Callable[[], Awaitable[None]]
     scratch: Path
     at_least: Callable[[int], None] = lambda version: None
+    about: Callable[[str], Awaitable[Any]] | None = None
 
 
 class NotOpened(SelfplayError):
@@ -82,6 +83,18 @@ class HostActor:
     async def there(self) -> bool:
         """Whether it lives."""
         return True
+
+    async def prepare(self, repository: str) -> Any:
+        """What is told of a repository, which is prepared if it is not."""
+        try:
+            about = self._opened(0).about
+            assert about is not None
+            return await about(repository)
+        except SelfplayError as error:
+            return error
+        except Exception as error:
+            log.exception("%s could not be prepared", repository)
+            return ClusterError(f"{type(error).__name__}: {error}")
 
     async def inject(
         self, repository: str, number: int, known: frozenset[str], least: int

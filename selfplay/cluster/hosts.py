@@ -81,9 +81,16 @@ class Hosts:
                 raise found
             return
 
+    async def prepare(self, repository: str) -> Any:
+        """Prepare a repository on a host, where its episodes are then played while that has a place; what the host
+        tells of it."""
+        async with self._seats.taken(0, lambda: self._homes.get(repository)) as host:
+            self._homes[repository] = host
+            return await self._answer(host, self.actors[host].prepare.remote(repository))
+
     async def inject(self, repository: str, number: int, step: int) -> InjectorRollout:
         """Play an injector episode."""
-        async with self._seats.taken(step) as host:
+        async with self._seats.taken(step, lambda: self._homes.get(repository)) as host:
             call = self.actors[host].inject.remote(repository, number, self.known(repository), self.least())
             found = await self._answer(host, call)
         assert isinstance(found, Rollout)

@@ -8,7 +8,7 @@ that failed are tried again last when the same command goes on.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,25 +35,25 @@ LONGEST = 400
 """Characters of a reason."""
 
 
-def run_list(base: Order, orders: Sequence[Order], backend: Backend, watcher: Watcher) -> dict[str, Any]:
+Make = Callable[[Curriculum, Sequence[Order]], None]
+"""Makes the bugs of repositories."""
+
+
+def run_list(base: Order, orders: Sequence[Order], make: Make) -> dict[str, Any]:
     """Make or resume the bugs of every repository, in `base.out`; `orders` as `read_list` gives them. Returns the
-    summary, also written to `summary.json`.
+    summary, also written to `summary.json`. `make`: `here`, or `curricula_cluster.on_ray`.
 
     Raises `SelfplayError` for what ails the run as a whole; what was stored is kept, and the same command resumes."""
     player = player_named(base.policy, base.options)
-    with ExitStack() as stack:
-        pool = stack.enter_context(open_curriculum(base.out))
+    with open_curriculum(base.out) as pool:
         leftovers.sweep(base.out)
         pool.settle({**shared_settings(base), "source": Path(base.source).name, **player.settings})
         if base.order == 2:
             settle_attempts(pool, player.name, player)
         pool.add_repositories(order.source for order in orders)
-        runner = stack.enter_context(asyncio.Runner())
-        stack.callback(lambda: runner.run(player.close()))
-        runner.run(player.open(watcher.say))
-        making, stopped = _Making(pool, backend, player, runner, watcher), "interrupted"
+        stopped = "interrupted"
         try:
-            making.all_of(waiting(pool, orders))
+            make(pool, waiting(pool, orders))
             stopped = "the list is done"
         except SelfplayError as error:
             stopped = error.message
@@ -78,49 +78,69 @@ def list_summary(base: Order, orders: Sequence[Order], pool: Curriculum, stopped
 
 
 @dataclass
-class _Making:
+class Ends:
+    """Records how each repository ended. `row`: how many in a row failed by something else than their own fault."""
+
     pool: Curriculum
-    backend: Backend
-    player: Player
-    runner: asyncio.Runner
-    watcher: Watcher
+    say: Callable[[str], None]
+    row: int = 0
 
-    def all_of(self, orders: Sequence[Order]) -> None:
-        """Make the bugs of each. Raises the error of the last one when too many in a row could not be played."""
-        row = 0
-        for number, order in enumerate(orders, 1):
-            self.watcher.say(f"{order.source}: {number} of {count(len(orders), 'repository', 'repositories')}")
-            meter = Meter(self.pool, order.source)
-            try:
-                record_end(self.pool, order, self._one(order, meter))
-                row = 0
-            except Exception as error:
-                if isinstance(error, sqlite3.Error | CurriculumError) and not isinstance(error, OtherSettings):
-                    raise  # of the pool itself
-                why = record_failure(self.pool, order.source, error, order.bugs)
-                self.watcher.say(f"{order.source} is left: {why}")
-                row = 0 if isinstance(error, RepositoryError | OtherSettings) else row + 1
-                if row == IN_A_ROW:
-                    raise
-            finally:
-                meter.store()
+    def ended(self, order: Order, stopped: str) -> None:
+        """No more bugs are made of it, for that reason."""
+        known = {name: value for name, value in self.pool.repositories()[order.source].items() if name != "hint"}
+        found = {"wanted": order.bugs, "stopped": stopped, "failed": False}
+        self.pool.record_repository(order.source, {**known, **found})
+        self.row = 0
 
-    def _one(self, order: Order, meter: Meter) -> str:
-        """Why no more bugs were made."""
-        pool, backend, watcher = self.pool, self.backend, self.watcher
-        pool.settle_repository(order.source, repository_settings(order))
-        prepared, suite = prepared_source(order, pool, backend, watcher)
-        player, why_not = player_for(order, self.player, prepared, suite, pool, backend, watcher)
-        if why_not:
-            return why_not
-        watcher.expect(order.bugs, f"making bugs of {order.source}")
-        return self.runner.run(played(order, pool, prepared, suite, backend, player, watcher, meter))
+    def failed(self, order: Order, error: Exception) -> None:
+        """It ended with this error. Raises it when it is the pool's, or one too many in a row."""
+        if isinstance(error, sqlite3.Error | CurriculumError) and not isinstance(error, OtherSettings):
+            raise error
+        self.say(f"{order.source} is left: {record_failure(self.pool, order.source, error, order.bugs)}")
+        self.row = 0 if isinstance(error, RepositoryError | OtherSettings) else self.row + 1
+        if self.row == IN_A_ROW:
+            raise error
 
 
-def record_end(pool: Curriculum, order: Order, stopped: str) -> None:
-    """Keep why no more bugs were made of a repository."""
-    known = {name: value for name, value in pool.repositories()[order.source].items() if name != "hint"}
-    pool.record_repository(order.source, {**known, "wanted": order.bugs, "stopped": stopped, "failed": False})
+def here(base: Order, backend: Backend, watcher: Watcher) -> Make:
+    """Makes the bugs in this process, one repository after the other."""
+
+    def make(pool: Curriculum, orders: Sequence[Order]) -> None:
+        player, ends = player_named(base.policy, base.options), Ends(pool, watcher.say)
+        with ExitStack() as stack:
+            runner = stack.enter_context(asyncio.Runner())
+            stack.callback(lambda: runner.run(player.close()))
+            runner.run(player.open(watcher.say))
+            for number, order in enumerate(orders, 1):
+                watcher.say(f"{order.source}: {number} of {count(len(orders), 'repository', 'repositories')}")
+                meter = Meter(pool, order.source)
+                try:
+                    ends.ended(order, _made(order, pool, backend, player, runner, watcher, meter))
+                except Exception as error:  # whatever ails one repository does not end the others
+                    ends.failed(order, error)
+                finally:
+                    meter.store()
+
+    return make
+
+
+def _made(
+    order: Order,
+    pool: Curriculum,
+    backend: Backend,
+    player: Player,
+    runner: asyncio.Runner,
+    watcher: Watcher,
+    meter: Meter,
+) -> str:
+    """Make the bugs of one repository. Returns why no more were made."""
+    pool.settle_repository(order.source, repository_settings(order))
+    prepared, suite = prepared_source(order, pool, backend, watcher)
+    player, why_not = player_for(order, player, prepared, suite, watcher.say, backend, pool.lost.count_again)
+    if why_not:
+        return why_not
+    watcher.expect(order.bugs, f"making bugs of {order.source}")
+    return runner.run(played(order, pool, prepared, suite, backend, player, watcher, meter))
 
 
 def record_failure(pool: Curriculum, repository: str, error: Exception, wanted: int = 0) -> str:

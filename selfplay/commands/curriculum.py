@@ -1,6 +1,7 @@
 """From a source to a stored curriculum: what `selfplay curriculum` does, as one function over values."""
 
 import asyncio
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import Any, Protocol
 
@@ -22,7 +23,7 @@ from selfplay.curriculum import Curriculum, Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.curriculum.trust import Wish, allow
 from selfplay.errors import SelfplayError
-from selfplay.repository import Prepared, Suite, measure_suite, prepare
+from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.repository.hosts import host_names
 from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun
@@ -65,7 +66,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         runner.run(player.open(watcher.say))
         prepared, suite = prepared_source(order, pool, backend, watcher)
         meter.begin("bugs")
-        player, why_not = player_for(order, player, prepared, suite, pool, backend, watcher)
+        player, why_not = player_for(order, player, prepared, suite, watcher.say, backend, pool.lost.count_again)
         reason = why_not or "interrupted"
         try:
             if not why_not:
@@ -99,7 +100,7 @@ def prepared_source(order: Order, pool: Curriculum, backend: Backend, watcher: W
     )
     refuse_unknown_language(order, prepared)
     pool.settle_repository(order.source, {"revision": prepared.revision, "tree_hash": prepared.tree_hash})
-    _allow(order, prepared)
+    allow_typed(order, prepared.tree_hash, prepared.source, prepared.recorded.get("allow_hosts", ()))
     suite = again(
         lambda: measure_suite(
             prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
@@ -111,7 +112,7 @@ def prepared_source(order: Order, pool: Curriculum, backend: Backend, watcher: W
         {"revision": prepared.revision, "language": prepared.language, "tests": len(suite.seconds)},
     )
     anew, target = not pool.episodes.finished(order.source), pool.episodes.original(order.source)
-    again(lambda: keep_original(prepared, target, anew=anew, backend=backend), lost)
+    again(lambda: keep_original(lambda place: write_original(prepared, place, backend), target, anew), lost)
     return prepared, suite
 
 
@@ -120,23 +121,23 @@ def player_for(
     player: Player,
     prepared: Prepared,
     suite: Suite,
-    pool: Curriculum,
+    say: Callable[[str], None],
     backend: Backend,
-    watcher: Watcher,
+    lost: Callable[[SelfplayError], None] = lambda error: None,
 ) -> tuple[Player, str]:
-    """Who plays in this repository, and why none of its episodes can succeed; empty when one can."""
+    """Who plays in this repository, and why none of its episodes can succeed; empty when one can. `lost`: told of each
+    sandbox that was lost."""
     if order.policy not in SCRIPTED:
         return player, ""
-    survey = again(lambda: survey_of(prepared, suite, backend, say=watcher.say), pool.lost.count_again)
+    survey = again(lambda: survey_of(prepared, suite, backend, say=say), lost)
     return ScriptedPlayer(order.policy, survey), why_impossible(order, suite, survey)
 
 
-def _allow(order: Order, prepared: Prepared) -> None:
+def allow_typed(order: Order, tree_hash: str, source: str, hosts: Iterable[str]) -> None:
     """Remember what the user just asked for, so that this run's bugs can be checked later without asking again."""
-    typed = {"setup": order.setup or "", "hosts": " ".join(prepared.recorded.get("allow_hosts", ()))}
-    for kind, text in {**typed, "source": prepared.source}.items():
+    for kind, text in {"setup": order.setup or "", "hosts": " ".join(hosts), "source": source}.items():
         if text:
-            allow(Wish(kind, text, prepared.tree_hash))
+            allow(Wish(kind, text, tree_hash))
 
 
 async def played(
