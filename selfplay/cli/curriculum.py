@@ -92,7 +92,8 @@ def curriculum(
     said = "" if out else f"the run's folder is {wanted.out} (--out names another)"
     summary = _made(wanted, listed, (sandbox, image, runtime), address, said)
     print_run(summary, wanted.out, as_json)
-    raise typer.Exit(0 if summary["figures"]["bugs"] >= summary["wanted"] else 1)
+    lacking = summary["lacking"] if listed else summary["figures"]["bugs"] < bugs
+    raise typer.Exit(1 if lacking else 0)
 
 
 def _made(

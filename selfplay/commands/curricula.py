@@ -51,6 +51,8 @@ def run_list(base: Order, orders: Sequence[Order], make: Make) -> dict[str, Any]
         if base.order == 2:
             settle_attempts(pool, player.name, player)
         pool.add_repositories(order.source for order in orders)
+        for order in orders:
+            pool.record_repository(order.source, {"wanted": order.bugs})
         stopped = "interrupted"
         try:
             make(pool, waiting(pool, orders))
@@ -72,8 +74,10 @@ def waiting(pool: Curriculum, orders: Sequence[Order]) -> list[Order]:
 
 
 def list_summary(base: Order, orders: Sequence[Order], pool: Curriculum, stopped: str) -> dict[str, Any]:
-    """The figures of the run."""
-    facts = {"source": base.source, "wanted": sum(order.bugs for order in orders), "stopped": stopped}
+    """The figures of the run. `lacking`: the repositories that gave fewer bugs than were asked for."""
+    lacking = [order.source for order in orders if pool.episodes.count(order.source) < order.bugs]
+    wanted = sum(order.bugs for order in orders)
+    facts = {"source": base.source, "wanted": wanted, "stopped": stopped, "lacking": lacking}
     return {**facts, **summarise(pool), "cost": phases(pool)}
 
 
@@ -87,16 +91,14 @@ class Ends:
 
     def ended(self, order: Order, stopped: str) -> None:
         """No more bugs are made of it, for that reason."""
-        known = {name: value for name, value in self.pool.repositories()[order.source].items() if name != "hint"}
-        found = {"wanted": order.bugs, "stopped": stopped, "failed": False}
-        self.pool.record_repository(order.source, {**known, **found})
+        self.pool.record_repository(order.source, {"stopped": stopped, "hint": "", "failed": False})
         self.row = 0
 
     def failed(self, order: Order, error: Exception) -> None:
         """It ended with this error. Raises it when it is the pool's, or one too many in a row."""
         if isinstance(error, sqlite3.Error | CurriculumError) and not isinstance(error, OtherSettings):
             raise error
-        self.say(f"{order.source} is left: {record_failure(self.pool, order.source, error, order.bugs)}")
+        self.say(f"{order.source} is left: {record_failure(self.pool, order.source, error)}")
         self.row = 0 if isinstance(error, RepositoryError | OtherSettings) else self.row + 1
         if self.row == IN_A_ROW:
             raise error
@@ -143,14 +145,13 @@ def _made(
     return runner.run(played(order, pool, prepared, suite, backend, player, watcher, meter))
 
 
-def record_failure(pool: Curriculum, repository: str, error: Exception, wanted: int = 0) -> str:
+def record_failure(pool: Curriculum, repository: str, error: Exception) -> str:
     """Keep, and return, why a repository could not be used, and what to do about it."""
     if not isinstance(error, SelfplayError):
         log.error("%s failed", repository, exc_info=error)
     said = error.message if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
     hint = error.hint if isinstance(error, SelfplayError) else "Please report it."
-    found = {"wanted": wanted, "stopped": _line(said), "hint": _line(hint), "failed": True}
-    pool.record_repository(repository, {**pool.repositories()[repository], **found})
+    pool.record_repository(repository, {"stopped": _line(said), "hint": _line(hint), "failed": True})
     return _line(said)
 
 

@@ -97,8 +97,7 @@ async def _repository(order: Order, hosts: Hosts, places: int, pool: Curriculum,
     about = await _prepared(hosts, name)
     pool.settle_repository(name, {"revision": about.revision, "tree_hash": about.tree_hash})
     allow_typed(order, about.tree_hash, about.source, about.hosts)
-    facts = {"revision": about.revision, "language": about.language, "tests": about.tests}
-    pool.record_repository(name, {**pool.repositories()[name], **facts})
+    pool.record_repository(name, {"revision": about.revision, "language": about.language, "tests": about.tests})
     anew = not pool.episodes.finished(name)
     await asyncio.to_thread(keep_original, about.write, pool.episodes.original(name), anew)
     if about.why_not:

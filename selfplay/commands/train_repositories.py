@@ -94,7 +94,7 @@ class Repositories:
                 until = step + how.bench_steps
                 why = f"its last {vain} groups gave no valid bug; benched from step {step + 1} to {until}"
                 self.ledger.bench(name, step, until, why)
-                self.pool.record_repository(name, {**self.pool.repositories()[name], "stopped": why})
+                self.pool.record_repository(name, {"stopped": why})
                 self.say(f"{name}: {why}")
 
     def figures(self, plan: Planned) -> dict[str, Any]:

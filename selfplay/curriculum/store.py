@@ -106,7 +106,9 @@ class Curriculum:
             self._db.executemany("INSERT OR IGNORE INTO repositories VALUES (?, '{}')", [(name,) for name in names])
 
     def record_repository(self, name: str, facts: Mapping[str, Any]) -> None:
-        """Keep the facts about a repository of this pool: its revision, its language, what became of it."""
+        """Keep facts about a repository of this pool, beside those that are kept already: its revision, its language,
+        what became of it."""
+        facts = {**self.repositories().get(name, {}), **facts}
         with self._db:
             self._db.execute(
                 "INSERT INTO repositories VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET facts = ?2",

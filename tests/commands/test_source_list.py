@@ -151,7 +151,7 @@ def test_the_same_command_makes_nothing_twice_and_a_longer_list_goes_on(
     longer = listed(tmp_path, listing.read_text().replace(other, f"{other} bugs=3"))
     more = selfplay(*asked(longer, out), "--json").json["bugs"]
     assert len(more) == 6 and [bug["id"] for bug in more[:5]] == before
-    refused = selfplay(*asked(listed(tmp_path, f"{other} strategy=direct\n"), out))
+    refused = selfplay(*asked(listed(tmp_path, f"{other} strategy=direct bugs=4\n"), out))
     assert refused.code == 1 and "was made with" in refused.out and "strategy" in refused.out
 
 
