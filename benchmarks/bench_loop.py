@@ -31,10 +31,12 @@ from selfplay.cluster.engines import Engines
 from selfplay.cluster.hosts import Hosts
 from selfplay.cluster.joining import joined
 from selfplay.commands.train_loop import Training
+from selfplay.commands.train_repositories import Repositories
 from selfplay.curriculum import open_curriculum
 from selfplay.learning.crediting import Credited
 from selfplay.rollout.many import rare_collections
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
+from selfplay.rollout.runs import RepositoryRuns
 from selfplay.sandbox.workers import Workers
 from selfplay.training.config import Cluster, TrainConfig
 from selfplay.training.ledger import open_ledger
@@ -56,7 +58,7 @@ class HostOfNothing:
     async def there(self) -> bool:
         return True
 
-    async def inject(self, number: int, known: frozenset[str], least: int) -> InjectorRollout:
+    async def inject(self, repository: str, number: int, known: frozenset[str], least: int) -> InjectorRollout:
         assert self._rollout is not None
         await asyncio.sleep(SECONDS)
         return replace(self._rollout, task=replace(self._rollout.task, number=number))
@@ -126,12 +128,15 @@ async def played(folder: Path, count: int) -> tuple[float, float]:
         pool, ledger = stack.enter_context(open_curriculum(folder)), stack.enter_context(open_ledger(folder))
         workers = stack.enter_context(Workers(os.cpu_count() or 1))
         stack.enter_context(rare_collections())
-        hosts = Hosts(actors, rollout, count // HOSTS, frozenset, 600.0)  # type: ignore[arg-type]
+        hosts = Hosts(actors, rollout, count // HOSTS, lambda name: frozenset(), 600.0)  # type: ignore[arg-type]
         await hosts.open()
-        shared: Any = SimpleNamespace(repository="nowhere", pool=None, workers=workers)
+        player = SimpleNamespace(name="none")
+        shared: Any = SimpleNamespace(repository="nowhere", pool=None, workers=workers, player=player)
+        config, say = asked(count), SILENT.say
         training = Training(
-            config=asked(count), pool=pool, ledger=ledger, injecting=shared, solving=shared, plays=hosts,
-            engines=engines, learner=LearnsNothing(), chat=CHAT, vocabulary=None, first=0, watcher=SILENT,
+            config=config, pool=pool, ledger=ledger, repositories=Repositories.of(config, ledger, pool, say),
+            runs={"nowhere": RepositoryRuns(shared, shared)}, plays=hosts, engines=engines, learner=LearnsNothing(),
+            chat=CHAT, vocabulary=None, watcher=SILENT,
         )  # fmt: skip
         watches = [asyncio.create_task(engines._watched(number)) for number in range(ENGINES)]
         cpu, wall = time.process_time(), time.monotonic()

@@ -12,8 +12,9 @@ from selfplay.cli.output import print_run
 from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyName, PolicyOption, policy_options
 
 if TYPE_CHECKING:
+    from selfplay.commands.curricula import Make
     from selfplay.commands.order import Order
-    from selfplay.sandbox import Backend
+    from selfplay.report.progress import LiveWatcher
 
 Out = Annotated[Path | None, typer.Option(help="The run's folder (default: runs/NAME); the same folder again resumes.")]
 Strategy = Annotated[str, typer.Option(help="removal, history, direct, feature, or mix (removal and history).")]
@@ -28,9 +29,11 @@ PublicShare = Annotated[float, typer.Option(min=0.01, max=1, help="Share of the 
 
 @app.command()
 def curriculum(
-    source: Annotated[str, typer.Argument(help="A path, a git URL[@REV], or pypi:NAME[==VERSION].")],
+    source: Annotated[
+        str, typer.Argument(help="A path, a git URL[@REV], pypi:NAME[==VERSION], or a text file with one on each line.")
+    ],
     out: Out = None,
-    bugs: Annotated[int, typer.Option(min=1, help="How many verified bugs to make.")] = 10,
+    bugs: Annotated[int, typer.Option(min=1, help="How many verified bugs to make of each repository.")] = 10,
     strategy: Strategy = "mix",
     min_files: Annotated[int, typer.Option(min=1, help="Changed files per bug, at least.")] = 1,
     min_passing: Annotated[int, typer.Option(min=1, help="Tests that pass on the original, at least.")] = 5,
@@ -53,12 +56,26 @@ def curriculum(
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
+    address: Annotated[
+        str | None,
+        typer.Option("--ray-address", help="A list: on all nodes of this Ray cluster (HOST:PORT, or auto)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
-    """Make a curriculum of verified bugs from a repository."""
+    """Make a curriculum of verified bugs from a repository, or from every one in a list of them."""
+    from selfplay.repository.source import is_list
+
+    listed = is_list(source)
     refuse(attempts and order == 1, "--attempts", "needs --order 2, which attempts the bugs")
-    refuse(releases is not None and not source.startswith("pypi:"), "--releases", "needs a source pypi:NAME")
+    from_index = listed or source.startswith("pypi:")
+    refuse(releases is not None and not from_index, "--releases", "needs a source pypi:NAME")
+    for name, given in (("--setup", setup), ("--test", test)):
+        refuse(listed and given, name, f"differs by repository: write {name[2:]}='...' behind the source in {source}")
     refuse(strategy == "feature" and ":" not in policy, "--strategy", f"the policy {policy} adds no features")
+    refuse(address and not listed, "--ray-address", "needs a list of sources")
+    refuse(address and order == 2, "--order", "attempts on a cluster are not there: `selfplay solve` makes them later")
+    in_process = policy.startswith(("vllm:", "transformers:"))
+    refuse(address and in_process, "--policy", "every host would open the model: serve it, and use openai:MODEL")
     refuse_policy(policy, base_url, api_key_env, option)
     from selfplay.commands.naming import default_out
     from selfplay.commands.order import Order
@@ -73,17 +90,43 @@ def curriculum(
         policy=policy, options=options, patience=patience, allow_hosts=tuple(allow_host or ()), group=group,
     )  # fmt: skip
     said = "" if out else f"the run's folder is {wanted.out} (--out names another)"
-    summary = _made(wanted, opened(sandbox, image, runtime), said)
+    summary = _made(wanted, listed, (sandbox, image, runtime), address, said)
     print_run(summary, wanted.out, as_json)
-    raise typer.Exit(0 if summary["figures"]["bugs"] >= bugs else 1)
+    lacking = summary["lacking"] if listed else summary["figures"]["bugs"] < bugs
+    raise typer.Exit(1 if lacking else 0)
 
 
-def _made(order: "Order", backend: "Backend", said: str) -> dict[str, Any]:
+def _made(
+    order: "Order", listed: bool, isolation: tuple[str, str | None, str | None], address: str | None, said: str
+) -> dict[str, Any]:
     """The summary of the run, with progress shown meanwhile; `said` is printed first."""
     from selfplay.commands.curriculum import run_campaign
+    from selfplay.commands.source_list import read_list
     from selfplay.report.progress import LiveWatcher
 
+    orders = read_list(Path(order.source), order) if listed else []
     with resumable(), LiveWatcher() as watcher:
         if said:
             watcher.say(said)
-        return run_campaign(order, backend, watcher)
+        if listed:
+            from selfplay.commands.curricula import run_list
+
+            return run_list(order, orders, _maker(order, isolation, address, watcher))
+        return run_campaign(order, opened(*isolation), watcher)
+
+
+def _maker(
+    order: "Order", isolation: tuple[str, str | None, str | None], address: str | None, watcher: "LiveWatcher"
+) -> "Make":
+    """Who makes the bugs of a list: this process, or a cluster."""
+    from selfplay.commands.curricula import here
+
+    if address is None:
+        return here(order, opened(*isolation), watcher)
+    from selfplay.policies.tokenizer import imported
+    from selfplay.sandbox import Isolation
+
+    imported("ray", "cluster")
+    from selfplay.commands.curricula_cluster import on_ray
+
+    return on_ray(order, Isolation(*isolation), address, watcher)

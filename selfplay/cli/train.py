@@ -54,7 +54,7 @@ def train(
     refuse_impossible(wanted)
     if wanted.tensorboard:
         require_tensorboard()
-    named = default_out(wanted.source)
+    named = default_out(wanted.repositories[0].source)
     isolation = Isolation(sandbox, image, runtime)
     order = TrainOrder(wanted, out or named.with_name(f"{named.name}-train"), isolation, address)
     with resumable(), LiveWatcher() as watcher:

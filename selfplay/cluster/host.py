@@ -11,16 +11,19 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from selfplay.cluster.errors import ClusterError
 from selfplay.errors import SelfplayError
 from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
-from selfplay.rollout.solver import ReadyBug, SolverRun, make_ready, solver_rollout
+from selfplay.rollout.runs import RepositoryRuns
+from selfplay.rollout.solver import ReadyBug, make_ready, solver_rollout
 
 MOST_BUGS = 64
 """Bugs whose files, and whose caches on a host, are kept."""
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,16 @@ class BugFiles:
 
 @dataclass(frozen=True)
 class Runs:
-    """What the episodes of both roles share on one host. `inject` plays one of the injector. `scratch`: a folder of
-    this process. `at_least`: told of the version that tokens have at least."""
+    """What one host plays with. `of`: what the episodes of a repository share, prepared when it is first asked for;
+    `inject` plays one of the injector; `close` frees what is held. `scratch`: a folder of this process. `at_least`:
+    told of the version that tokens have at least. `about`: what the driver is told of a repository."""
 
-    injecting: InjectorRun
-    solving: SolverRun
+    of: Callable[[str], Awaitable[RepositoryRuns]]
     inject: Callable[[InjectorRun, int], Awaitable[InjectorRollout]]
+    close: Callable[[], Awaitable[None]]
     scratch: Path
     at_least: Callable[[int], None] = lambda version: None
+    about: Callable[[str], Awaitable[Any]] | None = None
 
 
 class NotOpened(SelfplayError):
@@ -61,7 +66,7 @@ class HostActor:
         self._ready: OrderedDict[str, ReadyBug] = OrderedDict()
 
     async def open(self, open_runs: OpenRuns) -> SelfplayError | None:
-        """Prepare the repository, if it is not."""
+        """Get ready to play, if it is not."""
         async with self._opening:
             try:
                 self._runs = self._runs or await open_runs()
@@ -72,33 +77,49 @@ class HostActor:
     async def close(self) -> None:
         """Remove what it has written."""
         if self._runs is not None:
-            await self._runs.injecting.player.close()
+            await self._runs.close()
             shutil.rmtree(self._runs.scratch, ignore_errors=True)
 
     async def there(self) -> bool:
         """Whether it lives."""
         return True
 
-    async def inject(self, number: int, known: frozenset[str], least: int) -> InjectorRollout | SelfplayError:
-        """Play an injector episode. `known`: the tree keys of the pool's bugs."""
+    async def prepare(self, repository: str) -> Any:
+        """What is told of a repository, which is prepared if it is not."""
+        try:
+            about = self._opened(0).about
+            assert about is not None
+            return await about(repository)
+        except SelfplayError as error:
+            return error
+        except Exception as error:
+            log.exception("%s could not be prepared", repository)
+            return ClusterError(f"{type(error).__name__}: {error}")
+
+    async def inject(
+        self, repository: str, number: int, known: frozenset[str], least: int
+    ) -> InjectorRollout | SelfplayError:
+        """Play an injector episode. `known`: the tree keys of the repository's bugs in the pool."""
         try:
             runs = self._opened(least)
-            return await runs.inject(replace(runs.injecting, is_known=known.__contains__), number)
+            own = (await runs.of(repository)).injecting
+            return await runs.inject(replace(own, is_known=known.__contains__), number)
         except SelfplayError as error:
             return error
 
-    async def solve(self, bug: BugFiles, number: int, least: int) -> SolverRollout | SelfplayError:
+    async def solve(self, repository: str, bug: BugFiles, number: int, least: int) -> SolverRollout | SelfplayError:
         """Make an attempt at a bug and grade it."""
         try:
             runs = self._opened(least)
+            solving = (await runs.of(repository)).solving
             ready = self._ready.get(bug.id)
             if ready is None:
                 folder = await asyncio.to_thread(_placed, bug, runs.scratch)
-                ready = self._ready[bug.id] = await asyncio.to_thread(make_ready, folder, runs.solving.prepared)
+                ready = self._ready[bug.id] = await asyncio.to_thread(make_ready, folder, solving.prepared)
             self._ready.move_to_end(bug.id)
             while len(self._ready) > MOST_BUGS:
                 self._ready.popitem(last=False)
-            return await solver_rollout(runs.solving, ready, number)
+            return await solver_rollout(solving, ready, number)
         except SelfplayError as error:
             return error
         except Exception as error:
@@ -111,6 +132,22 @@ class HostActor:
             raise NotOpened("the host was started again, and is not open")
         self._runs.at_least(least)
         return self._runs
+
+
+def once_each(make: Callable[[str], Awaitable[T]]) -> Callable[[str], Awaitable[T]]:
+    """`make`, called once for each name, one at a time; what it raised is raised to whoever asked, and tried again for
+    the next one."""
+    made: dict[str, T] = {}
+    making = asyncio.Lock()
+
+    async def get(name: str) -> T:
+        if name not in made:
+            async with making:
+                if name not in made:
+                    made[name] = await make(name)
+        return made[name]
+
+    return get
 
 
 def _placed(bug: BugFiles, scratch: Path) -> Path:

@@ -24,7 +24,7 @@ from selfplay.rollout.solver import ReadyBug
 from selfplay.sandbox import Cause, SandboxLost
 
 OPEN_SECONDS = 7200.0
-"""How long a host may take to prepare the repository."""
+"""How long a host may take to open."""
 TRIES = 3
 """How often a host may die as it is opened."""
 MOST_BYTES = 64 << 20
@@ -32,14 +32,14 @@ MOST_BYTES = 64 << 20
 
 @dataclass
 class Hosts:
-    """The hosts. `actors`: Ray handles; `open_runs`: what each is opened with; `known`: the tree keys of the pool's
+    """The hosts. `actors`: Ray handles; `open_runs`: what each is opened with; `known`: the tree keys of a repository's
     bugs; `seconds`: how long an episode may take with everything around it; `least`: the version of the weights that an
     episode's tokens have at least. The death of a host is a lost sandbox, which its user plays again."""
 
     actors: Sequence[Any]
     open_runs: OpenRuns
     each: int
-    known: Callable[[], frozenset[str]]
+    known: Callable[[str], frozenset[str]]
     seconds: float
     least: Callable[[], int] = lambda: 0
     elsewhere: bool = True
@@ -58,7 +58,7 @@ class Hosts:
         return self.each * len(self.actors)
 
     async def open(self) -> None:
-        """Prepare every host. Raises what that raises, and `ClusterError` when one keeps dying."""
+        """Open every host. Raises what that raises, and `ClusterError` when one keeps dying."""
         await all_of([self._opened(number) for number in range(len(self.actors))])
 
     async def _opened(self, number: int) -> None:
@@ -81,20 +81,28 @@ class Hosts:
                 raise found
             return
 
-    async def inject(self, number: int, step: int) -> InjectorRollout:
+    async def prepare(self, repository: str) -> Any:
+        """Prepare a repository on a host, where its episodes are then played while that has a place; what the host
+        tells of it."""
+        async with self._seats.taken(0, lambda: self._homes.get(repository)) as host:
+            self._homes[repository] = host
+            return await self._answer(host, self.actors[host].prepare.remote(repository))
+
+    async def inject(self, repository: str, number: int, step: int) -> InjectorRollout:
         """Play an injector episode."""
-        async with self._seats.taken(step) as host:
-            found = await self._answer(host, self.actors[host].inject.remote(number, self.known(), self.least()))
+        async with self._seats.taken(step, lambda: self._homes.get(repository)) as host:
+            call = self.actors[host].inject.remote(repository, number, self.known(repository), self.least())
+            found = await self._answer(host, call)
         assert isinstance(found, Rollout)
         return found
 
-    async def solve(self, ready: ReadyBug, number: int, step: int) -> SolverRollout:
+    async def solve(self, repository: str, ready: ReadyBug, number: int, step: int) -> SolverRollout:
         """Make an attempt at a bug."""
         bug = ready.bug.id
         async with self._seats.taken(step, lambda: self._homes.get(bug)) as host:
             self._homes.setdefault(bug, host)
             files = await self._files_of(ready)
-            found = await self._answer(host, self.actors[host].solve.remote(files, number, self.least()))
+            found = await self._answer(host, self.actors[host].solve.remote(repository, files, number, self.least()))
         assert isinstance(found, Rollout)
         return found
 

@@ -42,6 +42,14 @@ def joined(wanted: Cluster, address: str | None) -> Iterator[None]:
         ray.shutdown()
 
 
+def every_core() -> Cluster:
+    """Hosts for all cores of the cluster that was joined: one on each node, as large as the smallest of them; larger
+    nodes have several."""
+    cores = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
+    least = min((one for one in cores if one), default=1)
+    return Cluster(hosts=max(1, sum(one // least for one in cores)), host_cpus=least, host_episodes=least)
+
+
 def _there(address: str) -> None:
     """Join the cluster at this address. Ray itself looks for minutes for one that is not there."""
     host, _, port = address.removeprefix("ray://").rpartition(":")

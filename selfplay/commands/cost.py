@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections.abc import Callable
 from typing import Any
 
 import psutil
@@ -27,11 +28,12 @@ def cpu_seconds() -> float:
 
 
 class Meter:
-    """Wall and core seconds by phase, stored in the pool as they are spent: a resumed run goes on counting."""
+    """Wall and core seconds by phase, stored in the pool as they are spent: a resumed run goes on counting. `cores`:
+    the core seconds until now; those of other machines are not known here."""
 
-    def __init__(self, pool: Curriculum, phase: str = "prepare") -> None:
-        self._pool, self._phase = pool, phase
-        self._wall, self._cpu = time.monotonic(), cpu_seconds()
+    def __init__(self, pool: Curriculum, phase: str = "prepare", cores: Callable[[], float] = cpu_seconds) -> None:
+        self._pool, self._phase, self._cores = pool, phase, cores
+        self._wall, self._cpu = time.monotonic(), cores()
 
     def begin(self, phase: str) -> None:
         """End the phase before, and charge what is spent from now on to `phase`."""
@@ -46,18 +48,21 @@ class Meter:
 
     def store(self) -> None:
         """Charge what was spent until now to the phase."""
-        wall, cpu = time.monotonic(), cpu_seconds()
+        wall, cpu = time.monotonic(), self._cores()
         self._pool.add_cost(self._phase, wall - self._wall, max(0.0, cpu - self._cpu))
         self._wall, self._cpu = wall, cpu
 
 
-def cost_report(pool: Curriculum, suite: Suite) -> dict[str, Any]:
-    """The seconds of each phase, summed over all resumptions, and those of making bugs expressed in runs of the
-    suite."""
-    phases = {
+def phases(pool: Curriculum) -> dict[str, Any]:
+    """The seconds of each phase, summed over all resumptions."""
+    return {
         phase: {"wall_seconds": round(wall, 3), "core_seconds": round(core, 3)}
         for phase, (wall, core) in pool.costs().items()
     }
+
+
+def cost_report(pool: Curriculum, suite: Suite) -> dict[str, Any]:
+    """The seconds of each phase, and those of making bugs expressed in runs of the suite."""
     made = pool.costs().get("bugs", (0.0, 0.0))[1]
     runs = round(made / suite.cpu_seconds, 2) if suite.cpu_seconds else None
-    return {**phases, "suite_core_seconds": round(suite.cpu_seconds, 3), "suite_runs_worth": runs}
+    return {**phases(pool), "suite_core_seconds": round(suite.cpu_seconds, 3), "suite_runs_worth": runs}

@@ -1,11 +1,13 @@
 """From a source to a stored curriculum: what `selfplay curriculum` does, as one function over values."""
 
 import asyncio
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import Any, Protocol
 
 from selfplay.commands import leftovers
 from selfplay.commands.cost import Meter, cost_report
+from selfplay.commands.injections import injector_of
 from selfplay.commands.make_bugs import Wanted, make_bugs
 from selfplay.commands.order import (
     Order,
@@ -15,17 +17,17 @@ from selfplay.commands.order import (
     settings_of,
     why_impossible,
 )
-from selfplay.commands.solve import SolveWatcher, settle_attempts, solve_pool
+from selfplay.commands.solve import SolveWatcher, bugs_in, settle_attempts, solve_pool
 from selfplay.commands.storing import keep_original
 from selfplay.curriculum import Curriculum, Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.curriculum.trust import Wish, allow
 from selfplay.errors import SelfplayError
-from selfplay.repository import Prepared, Suite, measure_suite, prepare
+from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.repository.hosts import host_names
 from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun
-from selfplay.rollout.losses import again
+from selfplay.rollout.losses import again, control_in
 from selfplay.rollout.many import one_per_core, rare_collections
 from selfplay.rollout.players import SCRIPTED, Player, ScriptedPlayer, player_named
 from selfplay.rollout.solver import SolverRun
@@ -64,16 +66,12 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         runner.run(player.open(watcher.say))
         prepared, suite = prepared_source(order, pool, backend, watcher)
         meter.begin("bugs")
-        why_not = ""
-        if order.policy in SCRIPTED:
-            survey = again(lambda: survey_of(prepared, suite, backend, say=watcher.say), pool.lost.count_again)
-            player = ScriptedPlayer(order.policy, survey)
-            why_not = why_impossible(order, suite, survey)
+        player, why_not = player_for(order, player, prepared, suite, watcher.say, backend, pool.lost.count_again)
         reason = why_not or "interrupted"
         try:
             if not why_not:
                 watcher.expect(order.bugs, "making bugs")
-                reason = runner.run(_played(order, pool, prepared, suite, backend, player, watcher, meter))
+                reason = runner.run(played(order, pool, prepared, suite, backend, player, watcher, meter))
         except SelfplayError as error:
             reason = error.message
             raise
@@ -101,29 +99,48 @@ def prepared_source(order: Order, pool: Curriculum, backend: Backend, watcher: W
         lost,
     )
     refuse_unknown_language(order, prepared)
-    pool.settle({"revision": prepared.revision, "tree_hash": prepared.tree_hash})
-    _allow(order, prepared)
+    pool.settle_repository(order.source, {"revision": prepared.revision, "tree_hash": prepared.tree_hash})
+    allow_typed(order, prepared.tree_hash, prepared.source, prepared.recorded.get("allow_hosts", ()))
     suite = again(
         lambda: measure_suite(
             prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
         ),
         lost,
     )
-    pool.record_repository(order.source, {"revision": prepared.revision, "language": prepared.language})
-    anew = not pool.episodes.any_stored()
-    again(lambda: keep_original(prepared, order.out / "original", anew=anew, backend=backend), lost)
+    pool.record_repository(
+        order.source,
+        {"revision": prepared.revision, "language": prepared.language, "tests": len(suite.seconds)},
+    )
+    anew, target = not pool.episodes.finished(order.source), pool.episodes.original(order.source)
+    again(lambda: keep_original(lambda place: write_original(prepared, place, backend), target, anew), lost)
     return prepared, suite
 
 
-def _allow(order: Order, prepared: Prepared) -> None:
+def player_for(
+    order: Order,
+    player: Player,
+    prepared: Prepared,
+    suite: Suite,
+    say: Callable[[str], None],
+    backend: Backend,
+    lost: Callable[[SelfplayError], None] = lambda error: None,
+) -> tuple[Player, str]:
+    """Who plays in this repository, and why none of its episodes can succeed; empty when one can. `lost`: told of each
+    sandbox that was lost."""
+    if order.policy not in SCRIPTED:
+        return player, ""
+    survey = again(lambda: survey_of(prepared, suite, backend, say=say), lost)
+    return ScriptedPlayer(order.policy, survey), why_impossible(order, suite, survey)
+
+
+def allow_typed(order: Order, tree_hash: str, source: str, hosts: Iterable[str]) -> None:
     """Remember what the user just asked for, so that this run's bugs can be checked later without asking again."""
-    typed = {"setup": order.setup or "", "hosts": " ".join(prepared.recorded.get("allow_hosts", ()))}
-    for kind, text in {**typed, "source": prepared.source}.items():
+    for kind, text in {"setup": order.setup or "", "hosts": " ".join(hosts), "source": source}.items():
         if text:
-            allow(Wish(kind, text, prepared.tree_hash))
+            allow(Wish(kind, text, tree_hash))
 
 
-async def _played(
+async def played(
     order: Order,
     pool: Curriculum,
     prepared: Prepared,
@@ -133,7 +150,7 @@ async def _played(
     watcher: Watcher,
     meter: Meter,
 ) -> str:
-    """Make the bugs and, if asked, attempt them. Returns why no more bugs were made."""
+    """Make the bugs of a repository and, if asked, attempt them. Returns why no more bugs were made."""
     seats = Pool(backend)
     with Workers(one_per_core(order.workers)) as workers, rare_collections():
         run = InjectorRun(
@@ -149,11 +166,13 @@ async def _played(
         )
         wanted = Wanted(order.bugs, order.patience)
         places = player.episodes or workers.count
-        reason = await make_bugs(run, pool, wanted, places, watcher.step, meter)
-        if order.order == 2 and pool.episodes.count():
+        control = control_in(seats, workers)
+        reason = await make_bugs(injector_of(run), pool, wanted, places, watcher.step, meter, control)
+        if order.order == 2 and pool.episodes.count(order.source):
             solving = SolverRun(prepared, player.name, player, seats, workers, order.seed)
             meter.begin("second_order")
-            await solve_pool(solving, pool, order.attempts, order.per_parent, None, watcher)
+            own = bugs_in(pool, prepared.tree_hash)
+            await solve_pool(solving, pool, order.attempts, order.per_parent, own, watcher)
     return reason
 
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.agent.trajectory import TrajectoryError, load, save
-from selfplay.artifact import ArtifactError
+from selfplay.artifact import ArtifactError, Bug
 from selfplay.commands.looping import iterate
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.stored import demonstration_of, prepared_for, read_bug
 from selfplay.errors import SelfplayError
-from selfplay.repository import measure_suite
+from selfplay.repository import Suite, measure_suite
 from selfplay.rollout.losses import Losses, again, control_in
 from selfplay.rollout.many import each_of, many
-from selfplay.sandbox import Backend
+from selfplay.sandbox import Backend, World
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_bug
@@ -34,27 +34,28 @@ def demonstrate(
     """Demonstrate every first-order bug of the run that has no demonstration yet, `workers` at a time; results come as
     they finish.
 
-    `trust`: what the run wants to run or fetch is allowed. Raises `SelfplayError` for a run whose original is gone and
-    cannot be fetched again."""
-    todo, bugs, seconds = [], pool.folder / "bugs", 0.0
+    `trust`: what the run wants to run or fetch is allowed. Raises `SelfplayError` for an original that is gone and
+    cannot be fetched again, when the bugs of all others are demonstrated."""
+    todo, bugs = dict[str, list[tuple[Bug, int]]](), pool.folder / "bugs"
     for record in pool.episodes.with_bugs():
         assert record.bug is not None
         if _readable(demonstration_of(pool.folder, record.bug.id)):
             yield Shown(record.bug.id)
             continue
         try:
-            seconds = read_bug(bugs / record.bug.id)[2].seconds
+            read_bug(bugs / record.bug.id)
         except ArtifactError as error:
             yield Shown(record.bug.id, error.message)
         else:
-            todo.append((record.bug, record.number))
-    if not todo:
-        return
-    first, command = todo[0][0], pool.setting("test", str, "") or None
-    prepared = again(lambda: prepared_for(bugs / first.id, first, backend, trust=trust))
-    suite = again(lambda: measure_suite(prepared, backend, time_limit=seconds, command=command))
-    world = prepared.world(history=True)
-    jobs = [StoredBug(bugs / bug.id, number, suite, world) for bug, number in todo]
+            todo.setdefault(record.repository, []).append((record.bug, record.number))
+    jobs, failed = list[StoredBug](), list[SelfplayError]()
+    for repository, own in todo.items():
+        try:
+            suite, world = _measured(pool, repository, own[0][0], backend, trust)
+        except SelfplayError as error:
+            failed.append(error)
+            continue
+        jobs += [StoredBug(bugs / bug.id, number, suite, world) for bug, number in own]
     results = iterate(_demonstrated(jobs, backend, workers))
     try:
         for job, found in results:
@@ -65,6 +66,18 @@ def demonstrate(
             yield Shown(job.folder.name)
     finally:
         results.close()
+    if failed:
+        raise failed[0]
+
+
+def _measured(pool: Curriculum, repository: str, bug: Bug, backend: Backend, trust: bool) -> tuple[Suite, World]:
+    """The measured suite of the repository that a bug was planted in, and the injector's world there. Raises
+    `SelfplayError`."""
+    folder, command = pool.folder / "bugs" / bug.id, pool.repository_setting(repository, "test", str, "") or None
+    seconds = read_bug(folder)[2].seconds
+    prepared = again(lambda: prepared_for(folder, bug, backend, trust=trust))
+    suite = again(lambda: measure_suite(prepared, backend, time_limit=seconds, command=command))
+    return suite, prepared.world(history=True)
 
 
 async def _demonstrated(

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from dataclasses import dataclass
 from functools import partial
 
 from selfplay.agent import Trajectory
@@ -14,39 +15,53 @@ from selfplay.commands.storing import store_episode
 from selfplay.curriculum import Curriculum, EpisodeRecord
 from selfplay.errors import SelfplayError
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
-from selfplay.rollout.losses import Losses, control_in
+from selfplay.rollout.losses import Control, Losses
 from selfplay.rollout.many import ModelDown, many
-from selfplay.rollout.rollout import InjectorOutcome, InjectorRollout, Rollout
+from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.sandbox import Cause, SandboxError
 
 log = logging.getLogger(__name__)
 
 
-Inject = Callable[[int], Awaitable[InjectorRollout]]
-"""Plays the injector episode of a number."""
+@dataclass(frozen=True)
+class Injector:
+    """The injector of one repository. `player`: its policy's name; `play`: plays the episode of a number, `key` names
+    it."""
+
+    repository: str
+    player: str
+    play: Callable[[int], Awaitable[InjectorRollout]]
+    key: Callable[[int], InjectorKey]
+
+
+Injection = tuple[Injector, int]
+"""An episode: its injector, and its number."""
+
+
+def injector_of(run: InjectorRun) -> Injector:
+    """The injector that plays in this process."""
+    return Injector(run.repository, run.player.name, partial(play_injection, run), partial(injector_key, run))
 
 
 async def stored_injections(
-    run: InjectorRun,
-    pool: Curriculum,
-    next_number: Callable[[int], int | None],
-    places: int,
-    inject: Inject | None = None,
-    elsewhere: bool = False,
+    pool: Curriculum, next_job: Callable[[int], Injection | None], places: int, control: Control | None
 ) -> AsyncGenerator[EpisodeRecord, None]:
-    """The episodes as they finish, each stored; one that is set aside is named. `next_number`: as `many` takes it.
-    `inject`: who plays them. `elsewhere`: on other machines, of which an idle sandbox on this one tells nothing.
+    """The episodes as they finish, each stored; one that is set aside is named. `next_job`: as `many` takes it.
+    `control`: where an idle sandbox lives; None when episodes are played on other machines, of which it tells nothing.
 
     Raises `RolloutError` when sandboxes or the model keep failing."""
-    play = inject or partial(play_injection, run)
-    control = None if elsewhere else control_in(run.pool, run.workers)
-    losses = Losses(partial(unplayed_injection, run), control, pool.lost.count_again)
-    async with aclosing(many(next_number, play, places, losses)) as rollouts:
+    losses = Losses(_unplayed, control, pool.lost.count_again)
+    async with aclosing(many(next_job, _played, places, losses)) as rollouts:
         async for _, rollout in rollouts:
             record = store_episode(pool, rollout)
             if record.status == "unplayed":
-                pool.lost.set_aside(f"episode {record.number} of {run.repository}", record.reason)
+                pool.lost.set_aside(f"episode {record.number} of {record.repository}", record.reason)
             yield record
+
+
+async def _played(job: Injection) -> InjectorRollout:
+    injector, number = job
+    return await injector.play(number)
 
 
 async def play_injection(run: InjectorRun, number: int) -> InjectorRollout:
@@ -60,18 +75,19 @@ async def play_injection(run: InjectorRun, number: int) -> InjectorRollout:
         log.exception("episode %d failed", number)
         why = f"{type(error).__name__}: {error}"
         outcome = InjectorOutcome("failed", why, time.monotonic() - started)
-        return _without_end(run, number, Finish.POLICY_ERROR, outcome)
+        return _without_end(injector_of(run), number, Finish.POLICY_ERROR, outcome)
 
 
-def unplayed_injection(run: InjectorRun, number: int, error: SelfplayError) -> InjectorRollout:
+def _unplayed(job: Injection, error: SelfplayError) -> InjectorRollout:
     """The rollout of an episode that is set aside. One that met a limit of its sandbox again is a failed one."""
+    injector, number = job
     if isinstance(error, EpisodeLost) and error.cause is Cause.LIMIT:
-        key = injector_key(run, number)
-        return Rollout(error.trajectory, key, InjectorOutcome("failed", error.message, error.trajectory.seconds))
-    return _without_end(run, number, Finish.UNPLAYED, InjectorOutcome("unplayed", error.message, 0.0))
+        failed = InjectorOutcome("failed", error.message, error.trajectory.seconds)
+        return Rollout(error.trajectory, injector.key(number), failed)
+    return _without_end(injector, number, Finish.UNPLAYED, InjectorOutcome("unplayed", error.message, 0.0))
 
 
-def _without_end(run: InjectorRun, number: int, finish: Finish, outcome: InjectorOutcome) -> InjectorRollout:
+def _without_end(injector: Injector, number: int, finish: Finish, outcome: InjectorOutcome) -> InjectorRollout:
     """The rollout of an episode of which there is nothing but the reason."""
-    nothing = Trajectory("injector", run.player.name, finish, error=outcome.reason)
-    return Rollout(nothing, injector_key(run, number), outcome)
+    nothing = Trajectory("injector", injector.player, finish, error=outcome.reason)
+    return Rollout(nothing, injector.key(number), outcome)

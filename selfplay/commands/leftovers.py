@@ -12,7 +12,7 @@ PLACES = (".", "bugs/*", "attempts", "attempts/*", "attempts/*/*", "trajectories
 """The folders of a run that files are written into."""
 UNFINISHED = re.compile(r"\..+\.[a-z0-9_]{8}")
 """The name of a file that `write_atomically` has not renamed yet."""
-UNFINISHED_TREE = re.compile(r"\.original\.\d+")
+UNFINISHED_TREE = re.compile(r"\.original(-\d+)?\.\d+")
 SHARED, SECONDS = ".calibration.json.", 60.0
 """What a process that grades may write at this moment, without the lock, and the age at which none does any more."""
 

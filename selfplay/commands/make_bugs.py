@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from selfplay.artifact import Bug
 from selfplay.commands.cost import Meter
-from selfplay.commands.injections import stored_injections
+from selfplay.commands.injections import Injection, Injector, stored_injections
 from selfplay.curriculum import Curriculum, EpisodeRecord, Progress
-from selfplay.rollout.injector import InjectorRun
+from selfplay.rollout.losses import Control
 from selfplay.rollout.players import SCRIPTED
 
 SAME_END = 8
@@ -29,37 +29,50 @@ class Wanted:
     patience: int
 
 
-async def make_bugs(run: InjectorRun, pool: Curriculum, wanted: Wanted, places: int, watch: Watch, meter: Meter) -> str:
-    """Play episodes until the pool holds enough bugs. Returns why it stopped.
+async def make_bugs(
+    injector: Injector,
+    pool: Curriculum,
+    wanted: Wanted,
+    places: int,
+    watch: Watch,
+    meter: Meter,
+    control: Control | None,
+) -> str:
+    """Play episodes until the pool holds enough bugs. Returns why it stopped. `control`: as for `stored_injections`.
 
     Raises `RolloutError` when sandboxes or the model keep failing.
     """
-    loop = _Loop(run, pool, wanted)
+    loop = _Loop(injector, pool, wanted)
     loop.take()
-    async with aclosing(stored_injections(run, pool, loop.next_number, places)) as records:
+    async with aclosing(stored_injections(pool, loop.next_job, places, control)) as records:
         async for record in records:
             taken = loop.take()
             meter.tick()
-            watch(Progress(pool.episodes.count(run.repository), wanted.bugs, record, tuple(taken)))
+            watch(Progress(pool.episodes.count(injector.repository), wanted.bugs, record, tuple(taken)))
             loop.count(record, taken)
     return loop.reason()
 
 
 class _Loop:
-    def __init__(self, run: InjectorRun, pool: Curriculum, wanted: Wanted) -> None:
-        self.run, self.pool, self.wanted = run, pool, wanted
-        self.begun = pool.episodes.finished(run.repository)
+    def __init__(self, injector: Injector, pool: Curriculum, wanted: Wanted) -> None:
+        self.injector, self.pool, self.wanted = injector, pool, wanted
+        self.begun = pool.episodes.finished(injector.repository)
         self.number = 0
         self.same: list[str] = []
         self.vain = 0
 
     def take(self) -> list[Bug]:
         """Move staged bugs that can be taken into the pool, and return them."""
-        return self.pool.episodes.take(self.wanted.bugs, self.wanted.patience, repository=self.run.repository)
+        return self.pool.episodes.take(self.wanted.bugs, self.wanted.patience, repository=self.injector.repository)
+
+    def next_job(self, running: int) -> Injection | None:
+        """The next episode, as `stored_injections` takes it."""
+        number = self.next_number(running)
+        return None if number is None else (self.injector, number)
 
     def next_number(self, running: int) -> int | None:
         """The next episode; None while the bugs in the pool and the running episodes may be enough."""
-        episodes, name = self.pool.episodes, self.run.repository
+        episodes, name = self.pool.episodes, self.injector.repository
         at_hand = episodes.count(name) + episodes.waiting(name) + running
         if self.reason() or (running and at_hand >= self.wanted.bugs):
             return None
@@ -72,7 +85,7 @@ class _Loop:
         """Count the episodes since the pool last grew, and keep the reasons of a script's last ones while they are all
         the same: its next try will end so, too."""
         self.vain = 0 if taken else self.vain + 1
-        if self.run.player.name not in SCRIPTED:
+        if self.injector.player not in SCRIPTED:
             return  # a model may do better: `patience` says how often it is tried
         self.same = [*self.same, record.reason] if self.same[-1:] in ([], [record.reason]) else [record.reason]
 
@@ -81,7 +94,7 @@ class _Loop:
 
         `vain` counts finished episodes whether they could be taken or not, so the loop ends on any state of a pool.
         While one is running that others wait for, it only defers: that one may end in a bug."""
-        episodes, name = self.pool.episodes, self.run.repository
+        episodes, name = self.pool.episodes, self.injector.repository
         if episodes.count(name) >= self.wanted.bugs:
             return "enough bugs"
         if max(episodes.fruitless(name), self.vain) >= self.wanted.patience:

@@ -5,7 +5,7 @@ from itertools import count
 from pathlib import Path
 
 from selfplay.curriculum import CurriculumError, read_pool
-from selfplay.repository.source import GitSource, ImageSource, PathSource, PypiSource, parse_source
+from selfplay.repository.source import GitSource, ImageSource, PathSource, PypiSource, is_list, parse_source
 
 RUNS = Path("runs")
 LONGEST = 60
@@ -17,11 +17,14 @@ def default_out(source: str) -> Path:
     Raises `SourceError` for a string that is not a source."""
     name = name_of(source)
     folders = (RUNS / (name if number == 1 else f"{name}-{number}") for number in count(1))
-    return next(folder for folder in folders if _may_take(folder, source))
+    recorded = Path(source).name if is_list(source) else source
+    return next(folder for folder in folders if _may_take(folder, recorded))
 
 
 def name_of(source: str) -> str:
-    """The last part of a source, as a folder name."""
+    """The last part of a source, or of the name of a list of sources, as a folder name."""
+    if is_list(source):
+        return _plain(Path(source).stem)
     match parse_source(source):
         case PathSource(path):
             last = path.resolve().name
@@ -31,7 +34,11 @@ def name_of(source: str) -> str:
             last = name
         case ImageSource(path_inside):
             last = Path(path_inside or "image").name
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip("-.")[:LONGEST] or "run"
+    return _plain(last)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:LONGEST] or "run"
 
 
 def _may_take(folder: Path, source: str) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from selfplay.repository import Prepared, Suite
+from selfplay.repository.errors import RepositoryError
 from selfplay.repository.hosts import host_names
 from selfplay.repository.source import PathSource, parse_source
 from selfplay.roles.injector.task import InjectorTask, Strategy
@@ -66,7 +67,7 @@ def refuse_strategy(order: Order) -> None:
 
 def refuse_unknown_language(order: Order, prepared: Prepared) -> None:
     if prepared.language != "python" and order.policy in SCRIPTED:
-        raise RolloutError(
+        raise RepositoryError(
             f"{prepared.source} is a {prepared.language} repository, and the scripted injector knows Python alone",
             "Its artifacts can be checked with `selfplay validate`; planting bugs in it needs another policy.",
         )
@@ -96,16 +97,27 @@ def why_impossible(order: Order, suite: Suite, survey: Survey) -> str:
 
 def settings_of(order: Order) -> dict[str, Any]:
     """The settings that fix a run's bugs: resuming with other values would mix two curricula."""
+    return {**shared_settings(order), **repository_settings(order)}
+
+
+def shared_settings(order: Order) -> dict[str, Any]:
+    """Those that all repositories of a run share."""
     return {
         "source": order.source,
-        "strategy": order.strategy,
         "seed": order.seed,
         "policy": order.policy,
+        "thresholds": order.thresholds.to_json(),
+        "public_share": order.public_share,
+        "group": order.group,
+    }
+
+
+def repository_settings(order: Order) -> dict[str, Any]:
+    """Those that may differ between the repositories of a run."""
+    return {
+        "strategy": order.strategy,
         "releases": order.releases,
         "setup": order.setup,
         "allow_hosts": list(host_names(order.allow_hosts)),
         "test": order.test,
-        "thresholds": order.thresholds.to_json(),
-        "public_share": order.public_share,
-        "group": order.group,
     }

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +22,7 @@ from selfplay.curriculum import Attempt, Curriculum, CurriculumError, open_exist
 from selfplay.curriculum.stored import wishes
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.curriculum.trust import require
+from selfplay.errors import SelfplayError
 from selfplay.oracle.assurance import Weak
 from selfplay.repository import Prepared, rebuild
 from selfplay.rollout.controls import CONTROLS, control_named
@@ -92,16 +94,39 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
-        prepared = again(
-            lambda: _prepared(order.run, pool.episodes.bugs()[0], backend, order.trust), pool.lost.count_again
-        )
-        known = read_summary(order.run)
+        known, failed = read_summary(order.run), list[SelfplayError]()
         try:
-            runner.run(_solved(order, wanted, player, prepared, pool, backend, watcher))
+            for first in _first_bugs(pool, wanted):
+                try:
+                    rebuilt = partial(_prepared, pool, first, backend, order.trust)
+                    prepared = again(rebuilt, pool.lost.count_again)
+                except SelfplayError as error:  # the bugs of the other repositories can be attempted all the same
+                    watcher.say(f"the bugs of {first.source} are left out: {error.message}")
+                    failed.append(error)
+                    continue
+                own = bugs_in(pool, prepared.tree_hash)
+                some = own if wanted is None else own & wanted
+                runner.run(_solved(order, some, player, prepared, pool, backend, watcher))
         finally:
             summary = {**known, **summarise(pool)}
             write_summary(order.run, summary)
+        if failed:
+            raise failed[0]
     return summary
+
+
+def bugs_in(pool: Curriculum, tree_hash: str) -> frozenset[str]:
+    """The ids of the bugs that were planted in this tree."""
+    return frozenset(bug.id for bug in pool.bugs() if bug.tree_hash == tree_hash)
+
+
+def _first_bugs(pool: Curriculum, wanted: frozenset[str] | None) -> list[Bug]:
+    """A bug of each tree in which the `wanted` ones (all if None) were planted."""
+    found: dict[str, Bug] = {}
+    for bug in pool.bugs():
+        if wanted is None or bug.id in wanted:
+            found.setdefault(bug.tree_hash, bug)
+    return list(found.values())
 
 
 def chosen(pool: Curriculum, named: Sequence[str]) -> frozenset[str] | None:
@@ -132,8 +157,8 @@ def settle_attempts(pool: Curriculum, name: str, player: Player) -> None:
     pool.settle_attempts(name, {"policy": player.name, **how})
 
 
-def _prepared(run: Path, bug: Bug, backend: Backend, trust: bool) -> Prepared:
-    original = run / "original"
+def _prepared(pool: Curriculum, bug: Bug, backend: Backend, trust: bool) -> Prepared:
+    original = pool.episodes.originals().get(bug.tree_hash, pool.folder / "original")
     if not original.is_dir():
         raise ArtifactError(f"{original} is gone", "The bugs were planted in it: make the run again, or restore it.")
     require(wishes(bug, fetched=False), trust)
@@ -143,7 +168,7 @@ def _prepared(run: Path, bug: Bug, backend: Backend, trust: bool) -> Prepared:
 
 async def _solved(
     order: SolveOrder,
-    wanted: frozenset[str] | None,
+    wanted: frozenset[str],
     player: Player,
     prepared: Prepared,
     pool: Curriculum,

@@ -1,6 +1,7 @@
 """Stores rollouts in a run's folder: first the trajectory, then the row that names it."""
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,7 @@ from selfplay.agent.trajectory import Trajectory, save
 from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeFigures, EpisodeRecord
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name
-from selfplay.repository import Prepared, write_original
 from selfplay.rollout.rollout import FORMAT, InjectorRollout, SolverKey, SolverOutcome, SolverRollout
-from selfplay.sandbox import Backend
 from selfplay.sandbox.owners import remove
 
 LEFT_TO_THE_POOL = ("artifact", "bug", "diff")
@@ -116,8 +115,8 @@ def _save(rollout: InjectorRollout | SolverRollout, path: Path) -> None:
     save(rollout.trajectory, path, rollout=told)
 
 
-def keep_original(prepared: Prepared, target: Path, anew: bool, backend: Backend) -> None:
-    """Write the original tree to `target` once; with `anew`, write it again, while no bug needs the old one.
+def keep_original(write: Callable[[Path], None], target: Path, anew: bool) -> None:
+    """Have an original tree written to `target` once; with `anew`, again, while no bug needs the old one.
 
     After a kill the tree is there whole or not at all.
     """
@@ -125,6 +124,6 @@ def keep_original(prepared: Prepared, target: Path, anew: bool, backend: Backend
         return
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     remove(temporary)
-    write_original(prepared, temporary, backend)
+    write(temporary)
     remove(target)
     temporary.replace(target)

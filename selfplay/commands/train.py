@@ -7,7 +7,7 @@ once. Killed at any moment, the same command goes on: what was played is kept, a
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,27 +17,25 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
 from selfplay.commands import leftovers, watching
 from selfplay.commands.curriculum import Watcher as CurriculumWatcher
-from selfplay.commands.curriculum import prepared_source
 from selfplay.commands.learn import vocabulary_of
-from selfplay.commands.order import refuse_out_in_source, settings_of
+from selfplay.commands.order import Order, refuse_out_in_source, repository_settings, shared_settings
 from selfplay.commands.solve import settle_attempts
 from selfplay.commands.train_loop import TRAINING, Training, newest_weights
-from selfplay.commands.train_order import Known, TrainOrder, curriculum_order, injector_run, solver_run
+from selfplay.commands.train_order import Known, TrainOrder, curriculum_order, repository_runs
 from selfplay.commands.train_parts import Learns, Plays, Samples
-from selfplay.curriculum import Curriculum, open_curriculum
+from selfplay.commands.train_repositories import Repositories, prepared_sources
+from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.policies.tokenizer import imported, load_tokenizer
-from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.many import one_per_core, rare_collections
 from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.players import player_named
-from selfplay.rollout.solver import SolverRun
+from selfplay.rollout.runs import RepositoryRuns
 from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.training.config import TrainConfig
 from selfplay.training.ledger import Ledger, open_ledger
-from selfplay.training.schedule import first_injection
+from selfplay.words import listed
 
 
 class Watcher(CurriculumWatcher, watching.Watcher, Protocol):
@@ -53,8 +51,9 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
 
     Raises `SelfplayError` for what the user can fix; what was played and learned is kept; the same command resumes."""
     config = order.config
-    wanted = curriculum_order(order)
-    refuse_out_in_source(wanted)
+    wanted = [curriculum_order(order, one) for one in config.repositories]
+    for one in wanted:
+        refuse_out_in_source(one)
     for module in ("torch", "transformers", "safetensors"):
         imported(module, "train")
     if config.cluster is not None:
@@ -66,53 +65,74 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
         ledger = stack.enter_context(open_ledger(order.out))
         leftovers.sweep(order.out)
         ledger.settle(config.binding())
-        if pool.episodes.any_stored():
-            pool.settle({"source": config.source})
-        else:
-            pool.settle({**settings_of(wanted), **player.settings})
+        _settle(pool, wanted, player)
         settle_attempts(pool, TRAINING, player)
-        prepared, suite = prepared_source(wanted, pool, backend, watcher)
+        measured = prepared_sources(wanted, pool, ledger, backend, watcher)
         runner = stack.enter_context(asyncio.Runner())
         workers = stack.enter_context(Workers(one_per_core(config.workers)))
         stack.enter_context(rare_collections())
-        injecting = injector_run(wanted, prepared, suite, player, Pool(backend), workers)
+        seats = Pool(backend)
+        runs = {
+            one.source: repository_runs(one, *measured[one.source], player, seats, workers, TRAINING)
+            for one in wanted
+            if one.source in measured
+        }
         try:
-            runner.run(_trained(order, injecting, pool, ledger, chat, watcher))
+            runner.run(_trained(order, runs, pool, ledger, chat, watcher))
         finally:
             write_summary(order.out, {**read_summary(order.out), **summarise(pool)})
         weights = newest_weights(order.out)
         return {"steps": ledger.finished(), "weights": str(weights) if weights else None}
 
 
+def _settle(pool: Curriculum, wanted: Sequence[Order], player: ModelPlayer) -> None:
+    """Record what fixes the run's bugs; a pool that holds bugs of other policies already keeps its own settings.
+
+    Raises `CurriculumError` for a pool that was made of other repositories."""
+    names, known = [one.source for one in wanted], pool.repositories()
+    if not pool.episodes.any_stored():
+        source: str | list[str] = names[0] if len(names) == 1 else names
+        pool.settle({**shared_settings(wanted[0]), "source": source, **player.settings})
+        for one in wanted:
+            pool.settle_repository(one.source, repository_settings(one))
+    elif not known.keys() & set(names):
+        raise CurriculumError(
+            f"{pool.folder} was made with source = {listed(known)}, not {listed(names)}", "Give another --out."
+        )
+    pool.add_repositories(names)
+
+
 async def _trained(
-    order: TrainOrder, injecting: InjectorRun, pool: Curriculum, ledger: Ledger, chat: ChatFormat, watcher: Watcher
+    order: TrainOrder,
+    runs: Mapping[str, RepositoryRuns],
+    pool: Curriculum,
+    ledger: Ledger,
+    chat: ChatFormat,
+    watcher: Watcher,
 ) -> None:
     """Play and learn until the last step."""
     config = order.config
 
-    def known() -> frozenset[str]:
-        return frozenset(pool.episodes.tree_keys(config.source))
+    def known(repository: str) -> frozenset[str]:
+        return frozenset(pool.episodes.tree_keys(repository))
 
     def store() -> None:
         _write_metrics(order.out, ledger)
         stepped(ledger.finished())
 
-    injecting = replace(injecting, is_known=lambda key: key in known())
-    solving = solver_run(injecting, TRAINING)
     seen = watching.watching(config, order.out, ledger.finished(), watcher)
-    async with _parts(order, injecting, solving, known, watcher) as (plays, engines, learner):
+    async with _parts(order, runs, known, watcher) as (plays, engines, learner):
         training = Training(
             config=config,
             pool=pool,
             ledger=ledger,
-            injecting=injecting,
-            solving=solving,
+            repositories=Repositories.of(config, ledger, pool, watcher.say),
+            runs=runs,
             plays=plays,
             engines=engines,
             learner=learner,
             chat=chat,
             vocabulary=vocabulary_of(config.model),
-            first=_first(pool, ledger, config),
             watcher=watcher,
             store=store,
         )
@@ -123,15 +143,16 @@ async def _trained(
 
 @asynccontextmanager
 async def _parts(
-    order: TrainOrder, injecting: InjectorRun, solving: SolverRun, known: Known, watcher: Watcher
+    order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: Watcher
 ) -> AsyncIterator[tuple[Plays, Samples, Learns]]:
-    """What plays, what samples and what learns: in this process, or on a cluster. `known`: the pool's tree keys."""
+    """What plays, what samples and what learns: in this process, or on a cluster."""
+    injecting = next(iter(runs.values())).injecting
     player = injecting.player
     assert isinstance(player, ModelPlayer)
     if order.config.cluster is not None:
         from selfplay.commands.train_cluster import on_cluster
 
-        async with on_cluster(order, injecting, known, watcher) as parts:
+        async with on_cluster(order, runs, known, watcher) as parts:
             yield parts
         return
     from selfplay.commands.train_here import LearnsHere, PlayedHere, SamplesHere
@@ -142,18 +163,16 @@ async def _parts(
         watcher.say(f"loading {order.config.model} to train it")
         learner = await asyncio.to_thread(Learner, order.config, order.out)
         places = player.episodes or injecting.workers.count
-        yield PlayedHere(injecting, solving, places), SamplesHere(player), LearnsHere(learner)
+        here = {name: _knowing(one, known) for name, one in runs.items()}
+        yield PlayedHere(here, places), SamplesHere(player), LearnsHere(learner)
     finally:
         await player.close()
 
 
-def _first(pool: Curriculum, ledger: Ledger, config: TrainConfig) -> int:
-    """The number of the run's first injector episode, recorded when the run begins."""
-    known = ledger.recorded("first")
-    if known is None:
-        known = first_injection(sorted(pool.episodes.finished(config.source)), config.injector.members)
-        ledger.settle({"first": known})
-    return int(known)
+def _knowing(runs: RepositoryRuns, known: Known) -> RepositoryRuns:
+    """The same, where an injector's artifact that is in the pool already counts as a duplicate."""
+    name = runs.injecting.repository
+    return replace(runs, injecting=replace(runs.injecting, is_known=lambda key: key in known(name)))
 
 
 def _write_metrics(out: Path, ledger: Ledger) -> None:

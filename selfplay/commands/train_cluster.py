@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,15 +14,16 @@ from selfplay.cluster.answers import all_of
 from selfplay.cluster.engine import Facts
 from selfplay.cluster.engines import Engines, RemoteEngine
 from selfplay.cluster.errors import ClusterError
-from selfplay.cluster.host import Runs
+from selfplay.cluster.host import Runs, once_each
 from selfplay.cluster.hosts import Hosts
 from selfplay.cluster.joining import joined
 from selfplay.cluster.starting import engine_actors, host_actors, rank_actor
 from selfplay.cluster.trainer import RemoteLearner
 from selfplay.cluster.weights import Broadcast, Folder, Weights
 from selfplay.commands.injections import play_injection
+from selfplay.commands.order import Order
 from selfplay.commands.train_loop import TRAINING
-from selfplay.commands.train_order import Known, TrainOrder, curriculum_order, injector_run, solver_run
+from selfplay.commands.train_order import Known, TrainOrder, curriculum_order, repository_runs
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
 from selfplay.commands.train_update import Learner
 from selfplay.policies.tokenizer import load_tokenizer
@@ -31,6 +32,8 @@ from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.losses import again
 from selfplay.rollout.many import rare_collections
 from selfplay.rollout.model_player import ModelPlayer, TokenSide
+from selfplay.rollout.runs import RepositoryRuns
+from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
 from selfplay.training.config import Cluster
@@ -41,10 +44,11 @@ AROUND = 3600.0
 
 @asynccontextmanager
 async def on_cluster(
-    order: TrainOrder, injecting: InjectorRun, known: Known, watcher: Watcher
+    order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: Watcher
 ) -> AsyncIterator[tuple[Plays, Samples, Learns]]:
     """Start the actors, and end them with the context. Raises `SelfplayError`."""
-    config, wanted, player = order.config, order.config.cluster, injecting.player
+    config, wanted = order.config, order.config.cluster
+    player = next(iter(runs.values())).injecting.player
     assert wanted is not None and isinstance(player, ModelPlayer)
     async with AsyncExitStack() as stack:
         watcher.say("starting Ray" if order.address is None else f"joining Ray at {order.address}")
@@ -56,8 +60,8 @@ async def on_cluster(
         stack.push_async_callback(engines.close)
         stack.push_async_callback(learner.close)
         await all_of([engines.open(), learner.open()])
-        watcher.say(f"preparing {config.source}: hosts {wanted.hosts}")
-        setup = HostSetup.of(order, injecting, player, engines)
+        watcher.say(f"opening hosts: {wanted.hosts}")
+        setup = HostSetup.of(order, runs, player, engines)
         seconds = player.limits.seconds + AROUND
         hosts = Hosts(
             host_actors(wanted), partial(_opened, setup), wanted.host_episodes, known, seconds, lambda: engines.synced
@@ -77,26 +81,39 @@ def _weights(wanted: Cluster, learner: RemoteLearner) -> Weights:
 
 
 @dataclass(frozen=True)
-class HostSetup:
-    """What a host is opened with. `tree_hash`, `environment`: of the repository as the driver has it."""
+class Found:
+    """A repository as the driver has it: the id of its tree, the versions of what runs its tests, its suite."""
 
-    order: TrainOrder
     tree_hash: str
     environment: tuple[Any, ...]
     suite: Suite
+
+
+@dataclass(frozen=True)
+class HostSetup:
+    """What a host is opened with. `found`: the repositories that can be used; `threads`: for tools."""
+
+    order: TrainOrder
+    found: Mapping[str, Found]
     player: ModelPlayer
     engines: Sequence[Any]
     facts: Facts
     threads: int
 
     @classmethod
-    def of(cls, order: TrainOrder, injecting: InjectorRun, player: ModelPlayer, engines: Engines) -> "HostSetup":
+    def of(
+        cls, order: TrainOrder, runs: Mapping[str, RepositoryRuns], player: ModelPlayer, engines: Engines
+    ) -> "HostSetup":
         """With what the driver has measured; every host has as many threads for tools as cores were asked for."""
         assert order.config.cluster is not None and engines.facts is not None
-        prepared = injecting.origin.prepared
+        found = {name: _found(one.injecting) for name, one in runs.items()}
         threads = order.config.workers or order.config.cluster.host_cpus
-        found = _environment(prepared)
-        return cls(order, prepared.tree_hash, found, injecting.suite, player, engines.actors, engines.facts, threads)
+        return cls(order, found, player, engines.actors, engines.facts, threads)
+
+
+def _found(run: InjectorRun) -> Found:
+    prepared = run.origin.prepared
+    return Found(prepared.tree_hash, _environment(prepared), run.suite)
 
 
 def _environment(prepared: Prepared) -> tuple[Any, ...]:
@@ -105,20 +122,8 @@ def _environment(prepared: Prepared) -> tuple[Any, ...]:
 
 
 async def _opened(setup: HostSetup) -> Runs:
-    """Open a host: prepare the repository, once a machine, and check that it is the driver's.
-
-    Raises `ClusterError` for another, and what preparing raises."""
-    wanted, backend = curriculum_order(setup.order), setup.order.isolation.opened()
-    prepare_here = partial(
-        prepare, wanted.source, backend=backend, releases=wanted.releases, setup=wanted.setup,
-        allow_hosts=wanted.allow_hosts,
-    )  # fmt: skip
-    prepared = await asyncio.to_thread(again, prepare_here)
-    if (prepared.tree_hash, _environment(prepared)) != (setup.tree_hash, setup.environment):
-        raise ClusterError(
-            f"{wanted.source} is not the same on every machine: here it is {prepared.revision}",
-            "Name a revision, or clear the cache of the machine on which it is old.",
-        )
+    """Open a host. Its repositories are prepared when an episode first needs them, once a machine."""
+    backend = setup.order.isolation.opened()
     engine = RemoteEngine(setup.engines, setup.facts.name, setup.facts.context)
 
     async def opened() -> TokenSide:
@@ -128,7 +133,29 @@ async def _opened(setup: HostSetup) -> Runs:
     player = setup.player.elsewhere(opened)
     await player.open()
     rare_collections().__enter__()  # until the process ends
-    workers = Workers(setup.threads).__enter__()
-    injecting = injector_run(wanted, prepared, setup.suite, player, Pool(backend), workers)
+    workers, seats = Workers(setup.threads).__enter__(), Pool(backend)
+    wanted = {one.source: curriculum_order(setup.order, one) for one in setup.order.config.repositories}
+
+    async def runs_of(name: str) -> RepositoryRuns:
+        prepared = await asyncio.to_thread(_same, wanted[name], setup.found[name], backend)
+        return repository_runs(wanted[name], prepared, setup.found[name].suite, player, seats, workers, TRAINING)
+
     scratch = Path(tempfile.mkdtemp(prefix="selfplay-host-"))
-    return Runs(injecting, solver_run(injecting, TRAINING), play_injection, scratch, engine.at_least)
+    return Runs(once_each(runs_of), play_injection, player.close, scratch, engine.at_least)
+
+
+def _same(wanted: Order, found: Found, backend: Backend) -> Prepared:
+    """The repository, prepared on this machine. Raises `ClusterError` when it is not the driver's, and what preparing
+    raises."""
+    prepared = again(
+        partial(
+            prepare, wanted.source, backend=backend, releases=wanted.releases, setup=wanted.setup,
+            allow_hosts=wanted.allow_hosts,
+        )
+    )  # fmt: skip
+    if (prepared.tree_hash, _environment(prepared)) != (found.tree_hash, found.environment):
+        raise ClusterError(
+            f"{wanted.source} is not the same on every machine: here it is {prepared.revision}",
+            "Name a revision, or clear the cache of the machine on which it is old.",
+        )
+    return prepared

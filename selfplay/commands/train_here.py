@@ -1,7 +1,7 @@
 """The parts of a training run in one process: episodes on this event loop, the trainer in a thread."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,26 +10,25 @@ from selfplay.commands.injections import play_injection
 from selfplay.commands.train_parts import Learns
 from selfplay.commands.train_update import Learner
 from selfplay.learning.crediting import Credited
-from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
-from selfplay.rollout.solver import ReadyBug, SolverRun, solver_rollout
+from selfplay.rollout.runs import RepositoryRuns
+from selfplay.rollout.solver import ReadyBug, solver_rollout
 
 
 @dataclass(frozen=True)
 class PlayedHere:
     """Episodes in this process."""
 
-    injecting: InjectorRun
-    solving: SolverRun
+    runs: Mapping[str, RepositoryRuns]
     places: int
     elsewhere: bool = False
 
-    async def inject(self, number: int, step: int) -> InjectorRollout:
-        return await play_injection(self.injecting, number)
+    async def inject(self, repository: str, number: int, step: int) -> InjectorRollout:
+        return await play_injection(self.runs[repository].injecting, number)
 
-    async def solve(self, ready: ReadyBug, number: int, step: int) -> SolverRollout:
-        return await solver_rollout(self.solving, ready, number)
+    async def solve(self, repository: str, ready: ReadyBug, number: int, step: int) -> SolverRollout:
+        return await solver_rollout(self.runs[repository].solving, ready, number)
 
 
 @dataclass(frozen=True)

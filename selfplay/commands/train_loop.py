@@ -5,7 +5,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,22 +14,26 @@ from typing import Any
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.attempts import play_attempts
-from selfplay.commands.injections import stored_injections
+from selfplay.commands.injections import Injector, stored_injections
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ready import ready_bugs
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
+from selfplay.commands.train_repositories import Repositories
 from selfplay.curriculum import Attempt, Curriculum, crediting
 from selfplay.curriculum.lost import attempt_name
 from selfplay.learning.crediting import Credited, credited
 from selfplay.learning.stored import played_in
-from selfplay.rollout.injector import InjectorRun
+from selfplay.rollout.injector import injector_key
+from selfplay.rollout.losses import Control, control_in
 from selfplay.rollout.many import each_of
-from selfplay.rollout.solver import ReadyBug, SolverRun
+from selfplay.rollout.rollout import SolverRollout
+from selfplay.rollout.runs import RepositoryRuns
+from selfplay.rollout.solver import ReadyBug
 from selfplay.training.config import TrainConfig
 from selfplay.training.errors import TrainingError
 from selfplay.training.ledger import Attempted, Ledger, Planned
 from selfplay.training.pipeline import pipelined
-from selfplay.training.schedule import attempted, injections, next_attempts
+from selfplay.training.schedule import Injected, attempted, next_attempts
 
 TRAINING = "training"
 """The name under which the attempts of the policy in training are filed, whatever its version."""
@@ -39,21 +43,20 @@ IN_VAIN = 8
 
 @dataclass
 class Training:
-    """A run. `first`: the number of its first injector episode; `vocabulary`: the model's size of it. `ready`: the bugs
-    that may be attempted, read once. `injecting`, `solving`: what the episodes share, whoever plays them. `store`:
-    called when a step is finished."""
+    """A run. `repositories`: which is drawn; `runs`: of each that can be used, what its episodes share, whoever plays
+    them. `vocabulary`: the model's size of it. `ready`: the bugs that may be attempted, read once. `store`: called when
+    a step is finished."""
 
     config: TrainConfig
     pool: Curriculum
     ledger: Ledger
-    injecting: InjectorRun
-    solving: SolverRun
+    repositories: Repositories
+    runs: Mapping[str, RepositoryRuns]
     plays: Plays
     engines: Samples
     learner: Learns
     chat: ChatFormat
     vocabulary: int | None
-    first: int
     watcher: Watcher
     store: Callable[[], None] = lambda: None
     ready: dict[str, ReadyBug] = field(default_factory=dict)
@@ -69,8 +72,8 @@ class Training:
 
     async def _played(self, step: int) -> Planned:
         """Play a step, or the rest of one that a kill cut short."""
-        numbers = list(injections(step, self.first, self.config.injector))
-        plan = self.ledger.begin(step, self.learner.version, numbers)
+        wanted = [] if self.ledger.planned(step) else self.repositories.injections(step)
+        plan = self.ledger.begin(step, self.learner.version, wanted)
         await self._inject(step, plan.injections)
         attempts = plan.attempts
         if attempts is None:
@@ -89,36 +92,53 @@ class Training:
             figures = await self.learner.learn(rollouts, step)
         with _timed(phases, "sync"):
             await self.engines.sync(self.learner)
+        figures |= self.repositories.figures(plan)
         self.ledger.finish(step, {"number": step, "version": plan.version, **figures, "phases": phases})
         self.store()
         self.watcher.done(told(step, self.config.steps, figures, sum(phases.values())))
         self._idle_since = time.monotonic()
         self._refuse_vain()
 
-    async def _inject(self, step: int, numbers: Sequence[int]) -> None:
-        """Play the injector episodes of these numbers that are not stored, and take their bugs as they come."""
-        run, plays, stored = self.injecting, self.plays, self.pool.episodes.finished(self.config.source)
-        jobs = each_of([number for number in numbers if number not in stored])
-        play = partial(plays.inject, step=step)
-        async with aclosing(stored_injections(run, self.pool, jobs, plays.places, play, plays.elsewhere)) as records:
+    async def _inject(self, step: int, wanted: Injected) -> None:
+        """Play these injector episodes, as far as they are not stored, and take their bugs as they come."""
+        pool, stored = self.pool, {name: self.pool.episodes.finished(name) for name in self.runs}
+        injectors = {name: self._injector(name, step) for name in self.runs}
+        jobs = [(injectors[name], number) for name, number in wanted if name in stored and number not in stored[name]]
+        async with aclosing(stored_injections(pool, each_of(jobs), self.plays.places, self._control())) as records:
             async for record in records:
                 self._take()
                 said = f": {record.reason}" if record.reason else ""
-                self.watcher.say(f"injector {record.number} ({record.strategy}) {record.status}{said}")
+                of = f" of {record.repository}" if len(self.config.repositories) > 1 else ""
+                self.watcher.say(f"injector {record.number}{of} ({record.strategy}) {record.status}{said}")
         self._take()
+
+    def _injector(self, name: str, step: int) -> Injector:
+        run = self.runs[name].injecting
+        play = partial(self.plays.inject, name, step=step)
+        return Injector(name, run.player.name, play, partial(injector_key, run))
+
+    def _control(self) -> Control | None:
+        run = self._any.injecting
+        return None if self.plays.elsewhere else control_in(run.pool, run.workers)
+
+    @property
+    def _any(self) -> RepositoryRuns:
+        """For what all repositories share: the seats, the threads, the name of the policy."""
+        return next(iter(self.runs.values()))
 
     def _take(self) -> None:
         everything = 1 << 62
-        self.pool.episodes.take(everything, repository=self.config.source, in_order=False)
+        for name in self.runs:
+            self.pool.episodes.take(everything, repository=name, in_order=False)
 
-    async def _chosen(self, step: int, numbers: Sequence[int]) -> Attempted:
+    async def _chosen(self, step: int, played: Injected) -> Attempted:
         """The attempts of a step: at the bugs that its injections made, and at old ones."""
         await self._make_ready(frozenset(bug.id for bug in self.pool.bugs()))
-        made = set(numbers)
+        made = set(played)
         new = [
             record.bug.id
             for record in self.pool.episodes.with_bugs()
-            if record.number in made and record.repository == self.config.source and record.bug
+            if (record.repository, record.number) in made and record.bug
         ]
         fresh = [bug for bug in new if bug in self.ready]
         old = [bug for bug in self.ready if bug not in new]
@@ -144,9 +164,12 @@ class Training:
         def tell(attempt: Attempt) -> None:
             self.watcher.say(f"solver {attempt.bug} {attempt.number}: {attempt.reason}")
 
-        plays, say = self.plays, self.watcher.say
-        solve = partial(plays.solve, step=step)
-        await play_attempts(self.solving, None, self.pool, jobs, plays.places, tell, say, solve, plays.elsewhere)
+        plays, say, homes = self.plays, self.watcher.say, self.pool.homes()
+
+        async def solve(ready: ReadyBug, number: int) -> SolverRollout:
+            return await plays.solve(homes[ready.bug.id], ready, number, step)
+
+        await play_attempts(self._any.solving, None, self.pool, jobs, plays.places, tell, say, solve, plays.elsewhere)
 
     async def _promote(self, bugs: Set[str]) -> None:
         """Make second-order bugs of the failed attempts at these, for later steps. They train the solver, and leave the
@@ -154,21 +177,24 @@ class Training:
         most = self.config.solver.second_order
         if most:
             async with self._reading:
-                ready = [self.ready[bug] for bug in sorted(bugs) if bug in self.ready]
-                await promoted(self.solving, self.pool, ready, most, self.watcher.say)
+                homes = self.pool.homes()
+                for name, runs in self.runs.items():
+                    ready = [self.ready[bug] for bug in sorted(bugs) if bug in self.ready and homes[bug] == name]
+                    await promoted(runs.solving, self.pool, ready, most, self.watcher.say)
 
     async def _make_ready(self, bugs: frozenset[str]) -> None:
         """Read and audit those of the bugs that are not ready yet."""
         async with self._reading:  # steps that are played at once ask for the same ones
-            missing = bugs - self.ready.keys()
-            if missing:
-                found = await ready_bugs(self.solving, self.pool, missing, self.watcher.say)
+            missing, homes = bugs - self.ready.keys(), self.pool.homes()
+            for name, runs in self.runs.items():
+                own = frozenset(bug for bug in missing if homes.get(bug) == name)
+                found = await ready_bugs(runs.solving, self.pool, own, self.watcher.say) if own else []
                 self.ready |= {one.bug.id: one for one in found}
 
     async def _credited(self, plan: Planned) -> list[Credited]:
         """The credit of the step's episodes, for the present weights."""
-        suffix = self.pool.episodes.suffix(self.config.source)
-        names = {crediting.injection_name(number, suffix) for number in plan.injections}
+        suffix = self.pool.episodes.suffix
+        names = {crediting.injection_name(number, suffix(name)) for name, number in plan.injections}
         names |= {crediting.attempt_name(bug, number) for bug, number in plan.attempts or ()}
         played = await asyncio.to_thread(played_in, self.pool.folder, TRAINING, "refuse", self.chat, names)
         played.sort(key=lambda one: (one.episode.role, one.episode.name))  # not as they came: one batch, one gradient

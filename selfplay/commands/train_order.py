@@ -9,21 +9,23 @@ from selfplay.repository import Prepared, Suite
 from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.players import Player
+from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Isolation
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
 from selfplay.training.config import TrainConfig
+from selfplay.training.sources import Repository
 from selfplay.validators import Thresholds
 
-Known = Callable[[], frozenset[str]]
-"""The tree keys of the pool's bugs."""
+Known = Callable[[str], frozenset[str]]
+"""The tree keys of a repository's bugs in the pool."""
 
 
 @dataclass(frozen=True)
 class TrainOrder:
-    """What the user asked for. `out`: a run's folder, new or of `selfplay curriculum` on the same source: the solver is
-    then trained on its bugs, too. `isolation`: of the hosts of a cluster; `address`: of a Ray cluster that runs
+    """What the user asked for. `out`: a run's folder, new or of `selfplay curriculum` on the same sources: the solver
+    is then trained on its bugs, too. `isolation`: of the hosts of a cluster; `address`: of a Ray cluster that runs
     already, None to start one on this machine."""
 
     config: TrainConfig
@@ -32,17 +34,17 @@ class TrainOrder:
     address: str | None = None
 
 
-def curriculum_order(order: TrainOrder) -> Order:
-    """The order of a curriculum with the same source and injector."""
+def curriculum_order(order: TrainOrder, repository: Repository) -> Order:
+    """The order of a curriculum of one repository with the same injector."""
     config, how = order.config, order.config.injector
     return Order(
-        config.source,
+        repository.source,
         order.out,
         strategy=how.strategy,
         seed=config.seed,
         workers=config.workers,
-        setup=config.setup,
-        test=config.test,
+        setup=repository.setup,
+        test=repository.test,
         thresholds=Thresholds(
             min_passing_tests=how.min_passing, min_changed_files=how.min_files, min_failing_tests=how.min_failing
         ),
@@ -52,11 +54,12 @@ def curriculum_order(order: TrainOrder) -> Order:
     )
 
 
-def injector_run(
-    wanted: Order, prepared: Prepared, suite: Suite, player: Player, pool: Pool, workers: Workers
-) -> InjectorRun:
-    """What the injector's episodes share, in whichever process they are played."""
-    return InjectorRun(
+def repository_runs(
+    wanted: Order, prepared: Prepared, suite: Suite, player: Player, pool: Pool, workers: Workers, policy: str
+) -> RepositoryRuns:
+    """What the episodes of both roles share in one repository, in whichever process they are played. `policy`: the name
+    under which attempts are filed."""
+    injecting = InjectorRun(
         repository=wanted.source,
         origin=Origin(prepared, wanted.thresholds, wanted.seed, wanted.public_share, dict(prepared.recorded)),
         suite=suite,
@@ -66,11 +69,4 @@ def injector_run(
         workers=workers,
         group=wanted.group,
     )
-
-
-def solver_run(injecting: InjectorRun, policy: str) -> SolverRun:
-    """What the solver's attempts share in the same process, filed under `policy`."""
-    origin = injecting.origin
-    return SolverRun(
-        origin.prepared, policy, injecting.player, injecting.pool, injecting.workers, origin.seed, weak="refuse"
-    )
+    return RepositoryRuns(injecting, SolverRun(prepared, policy, player, pool, workers, wanted.seed, weak="refuse"))

@@ -25,8 +25,8 @@ class Learns(Protocol):
 
 
 class Plays(Protocol):
-    """Where episodes are played. `places`: how many at once; those of the lowest step come first. `elsewhere`: whether
-    on other machines."""
+    """Where the episodes of a repository are played. `places`: how many at once; those of the lowest step come first.
+    `elsewhere`: whether on other machines."""
 
     @property
     def places(self) -> int: ...
@@ -34,9 +34,9 @@ class Plays(Protocol):
     @property
     def elsewhere(self) -> bool: ...
 
-    async def inject(self, number: int, step: int) -> InjectorRollout: ...
+    async def inject(self, repository: str, number: int, step: int) -> InjectorRollout: ...
 
-    async def solve(self, ready: ReadyBug, number: int, step: int) -> SolverRollout: ...
+    async def solve(self, repository: str, ready: ReadyBug, number: int, step: int) -> SolverRollout: ...
 
 
 class Samples(Protocol):

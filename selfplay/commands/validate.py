@@ -55,10 +55,12 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
     """Check the bug in `path`, or every bug of the run in `path`, `workers` at a time; results come as they finish. A
     damaged bug is not valid. `trust`: what the run wants to run or fetch is allowed.
 
-    Raises `ArtifactError` for a folder that is neither, and what `prepare` raises when the original is missing.
+    Raises `ArtifactError` for a folder that is neither, and, when all others are checked, what `prepare` raises when an
+    original is missing.
     """
     jobs: list[_Job] = []
     prepared: dict[tuple[str, str], tuple[Prepared, RunCache]] = {}
+    missing: dict[tuple[str, str], SelfplayError] = {}
     for folder in bug_folders(path):
         try:
             bug, artifact, thresholds = read_bug(folder)
@@ -66,13 +68,19 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
             yield Revalidated(folder.name, (Verdict("files", False, error.message),))
             continue
         key = (bug.tree_hash, str(bug.environment))
-        if key not in prepared:
-            found = again(lambda: prepared_for(folder, bug, backend, trust=trust))  # noqa: B023 - called at once
-            prepared[key] = (found, RunCache())
-        jobs.append(_Job(folder, bug, artifact, thresholds, *prepared[key]))
+        if key not in prepared and key not in missing:
+            try:
+                found = again(lambda: prepared_for(folder, bug, backend, trust=trust))  # noqa: B023 - called at once
+                prepared[key] = (found, RunCache())
+            except SelfplayError as error:
+                missing[key] = error
+        if key in prepared:
+            jobs.append(_Job(folder, bug, artifact, thresholds, *prepared[key]))
     with closing(in_parallel(jobs, _checked, workers, backend, _unplayed)) as results:
         for _, result in results:
             yield result
+    if missing:
+        raise next(iter(missing.values()))
 
 
 def _unplayed(job: _Job, error: SelfplayError) -> Revalidated:

@@ -8,6 +8,7 @@ from selfplay.curriculum.records import (
     CurriculumError,
     EpisodeFigures,
     EpisodeRecord,
+    OtherSettings,
     Progress,
     Promotion,
 )
@@ -21,6 +22,7 @@ __all__ = [
     "CurriculumError",
     "EpisodeFigures",
     "EpisodeRecord",
+    "OtherSettings",
     "Progress",
     "Promotion",
     "open_curriculum",

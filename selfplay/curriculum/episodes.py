@@ -155,6 +155,14 @@ class Episodes:
         """The keys of the buggy trees in the pool."""
         return {row[0] for row in self._db.execute("SELECT tree_key FROM bugs WHERE repository = ?", (repository,))}
 
+    def homes(self) -> dict[str, str]:
+        """Bug -> its repository."""
+        return dict(self._db.execute("SELECT id, repository FROM bugs").fetchall())
+
+    def gave(self) -> set[tuple[str, int]]:
+        """(repository, number) of the episodes that produced the bugs of the pool."""
+        return set(self._db.execute("SELECT repository, episode FROM bugs"))
+
     def bugs(self) -> list[Bug]:
         """The first-order bugs of the pool, in the order in which they were taken."""
         return [record.bug for record in self.with_bugs() if record.bug]
@@ -179,6 +187,14 @@ class Episodes:
         names = [row[0] for row in self._db.execute("SELECT name FROM repositories ORDER BY rowid")]
         place = names.index(repository) if repository in names else len(names)
         return f"-{place + 1}" if place else ""
+
+    def original(self, repository: str) -> Path:
+        """Where the tree lies that the bugs of a repository were planted in."""
+        return self._folder / f"original{self.suffix(repository)}"
+
+    def originals(self) -> dict[str, Path]:
+        """Tree hash -> where that tree lies, for the repositories that have a bug."""
+        return {record.bug.tree_hash: self.original(record.repository) for record in self.with_bugs() if record.bug}
 
     def _staging(self, repository: str, number: int) -> Path:
         return self._folder / "staging" / f"{number:06d}{self.suffix(repository)}"

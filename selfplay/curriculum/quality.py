@@ -11,6 +11,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from selfplay import patches
@@ -59,14 +60,17 @@ def _as_number(item: tuple[str, int]) -> int:
     return int(item[0])
 
 
-def shape(diffs: Mapping[str, str], original: Callable[[str], str | None]) -> dict[str, Any]:
+def shape(
+    diffs: Mapping[str, str], original: Callable[[str], str | None], homes: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
     """Size, similarity and spread of first-order bugs, from bug -> `bug_inject.diff`. `original`: the text of a file of
-    the original, None where there is no such file."""
+    the original, None where there is no such file. `homes`: bug -> what stands before its paths, so that two
+    repositories' files of one name are two."""
     sections = {bug: patches.parse(diff) for bug, diff in diffs.items()}
     sizes = [sum(section.added + section.removed for section in found) for found in sections.values()]
-    files = [tuple({shown(section.path) for section in found}) for found in sections.values()]
     spans = cache(lambda path: defined(path, original(path) or ""))  # many bugs share one file
-    functions = [touched_functions(found, spans) for found in sections.values()]
+    files = [{homes.get(bug, "") + shown(section.path) for section in found} for bug, found in sections.items()]
+    functions = [touched_functions(found, spans, homes.get(bug, "")) for bug, found in sections.items()]
     near = near_duplicates({bug: changed(found) for bug, found in sections.items()})
     return {
         "changed_lines": spread(sizes),
@@ -79,17 +83,18 @@ def shape(diffs: Mapping[str, str], original: Callable[[str], str | None]) -> di
 
 
 def touched_functions(
-    sections: Iterable[patches.FilePatch], functions: Callable[[str], tuple[Function, ...]]
+    sections: Iterable[patches.FilePatch], functions: Callable[[str], tuple[Function, ...]], home: str = ""
 ) -> frozenset[str]:
     """`path::name` of the functions whose lines are changed; each line counts for the innermost function around it.
-    Where the file's syntax is not known, git's guess in the hunk header is used. `functions`: those of a file."""
+    Where the file's syntax is not known, git's guess in the hunk header is used. `functions`: those of a file; `home`
+    stands before every path."""
     found = set()
     for section in sections:
-        spans = functions(section.path)
+        spans = functions(home + section.path)
         for hunk in section.hunks:
             lines = {line for change in changes(hunk) for line in change.lines}
             names = {function_at(spans, line) for line in lines} if spans else {hunk.section.strip()}
-            found |= {f"{shown(section.path)}::{shown(name)}" for name in names}
+            found |= {f"{home}{shown(section.path)}::{shown(name)}" for name in names}
     return frozenset(found)
 
 

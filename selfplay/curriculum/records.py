@@ -32,6 +32,10 @@ class CurriculumError(SelfplayError):
     """A run folder that cannot be used: busy, made with other settings, or damaged."""
 
 
+class OtherSettings(CurriculumError):
+    """A run, or one repository of it, would go on with other settings than it was made with."""
+
+
 class PlayFigures(BaseModel):
     """What is counted in any episode. `seconds`: all of it, including checks or grading; `episode_seconds`: play
     alone."""

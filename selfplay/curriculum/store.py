@@ -6,7 +6,7 @@ policy versions, and the cost of the run. One process writes; any number read me
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from selfplay.artifact.reading import ForeignError
 from selfplay.curriculum.attempts import Attempts
 from selfplay.curriculum.episodes import Episodes
 from selfplay.curriculum.lost import Lost
-from selfplay.curriculum.records import DAMAGED, CurriculumError
+from selfplay.curriculum.records import DAMAGED, CurriculumError, OtherSettings
 from selfplay.words import difference
 
 T = TypeVar("T")
@@ -56,6 +56,10 @@ class Curriculum:
             raise CurriculumError(f"the setting {name} of {self.folder} is no {kind.__name__}", DAMAGED)
         return default if found is None else found
 
+    def repository_setting(self, repository: str, name: str, kind: type[T], default: T) -> T:
+        """One that `settle_repository` recorded."""
+        return self.setting(f"{self._of(repository)}{name}", kind, default)
+
     def settle(self, settings: Mapping[str, Any]) -> None:
         """Record the settings that fix a run's bugs, or check that they equal the recorded ones.
 
@@ -65,6 +69,16 @@ class Curriculum:
         """
         hint = "Resume with the same settings, or give another --out."
         self._settle(settings, {**BEFORE, **self.settings()} if self.episodes.any_stored() else {}, hint)
+
+    def settle_repository(self, name: str, settings: Mapping[str, Any]) -> None:
+        """As `settle`, for what fixes the bugs of one repository: it binds once an episode of it is stored."""
+        named = {f"{self._of(name)}{key}": value for key, value in settings.items()}
+        hint = "Resume with the same settings, or give another --out."
+        self._settle(named, {**BEFORE, **self.settings()} if self.episodes.finished(name) else {}, hint)
+
+    def _of(self, repository: str) -> str:
+        """What stands before the settings of a repository: nothing in a run that was begun for it alone."""
+        return "" if self.settings().get("source") == repository else f"repository {repository}: "
 
     def settle_attempts(self, name: str, settings: Mapping[str, Any]) -> None:
         """As `settle`, for the settings that fix the attempts filed under `name`: they bind once an attempt is stored.
@@ -78,7 +92,7 @@ class Curriculum:
         for key, value in settings.items():
             if key in bound and bound[key] != _as_recorded(value, bound[key]):
                 was, wanted = difference(bound[key], value)
-                raise CurriculumError(f"{self.folder} was made with {key} = {was}, not {wanted}", hint)
+                raise OtherSettings(f"{self.folder} was made with {key} = {was}, not {wanted}", hint)
         with self._db:
             self._db.executemany(
                 "INSERT OR REPLACE INTO run VALUES (?, ?)", [(key, json.dumps(v)) for key, v in settings.items()]
@@ -86,13 +100,25 @@ class Curriculum:
 
     # -- its repositories --------------------------------------------------------------------------------------
 
+    def add_repositories(self, names: Iterable[str]) -> None:
+        """Give repositories their places in the pool, by which their folders are called. Known ones keep theirs."""
+        with self._db:
+            self._db.executemany("INSERT OR IGNORE INTO repositories VALUES (?, '{}')", [(name,) for name in names])
+
     def record_repository(self, name: str, facts: Mapping[str, Any]) -> None:
-        """Keep the facts about a repository of this pool: its revision, its language, how it is set up."""
+        """Keep facts about a repository of this pool, beside those that are kept already: its revision, its language,
+        what became of it."""
+        facts = {**self.repositories().get(name, {}), **facts}
         with self._db:
             self._db.execute(
                 "INSERT INTO repositories VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET facts = ?2",
                 (name, json.dumps(facts)),
             )
+
+    def homes(self) -> dict[str, str]:
+        """Bug -> the repository that it was planted in."""
+        first = self.episodes.homes()
+        return {bug.id: first.get(bug.root or bug.id, "") for bug in self.bugs()}
 
     def repositories(self) -> dict[str, dict[str, Any]]:
         """Name -> its facts, in the order in which the repositories were added."""

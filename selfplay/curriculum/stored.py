@@ -133,20 +133,21 @@ def prepared_for(folder: Path, bug: Bug, backend: Backend, *, trust: bool = Fals
 def _original(folder: Path, bug: Bug) -> Path | None:
     """The run's copy of a bug's original; None where there is none. Raises `ArtifactError` for a link."""
     run = folder.resolve().parent.parent
+    name = _original_name(run, bug)
     try:
-        found = existing_folder(run, "original")
+        return existing_folder(run, name) if name else None
     except ForeignError as error:
         raise ArtifactError(error.message, error.hint) from error
-    return None if found is None or _of_another_repository(run, bug) else found
 
 
-def _of_another_repository(run: Path, bug: Bug) -> bool:
-    """Whether the run's copy of an original is not this bug's: it is that of the first repository of its pool."""
+def _original_name(run: Path, bug: Bug) -> str:
+    """The name of the folder with the original of a bug; empty where no repository of the run's pool has its tree."""
     if not (run / DATABASE).is_file():
-        return False
+        return "original"
     with read_pool(run) as pool:
-        first = next(iter(pool.bugs()), bug)
-    return first.tree_hash != bug.tree_hash
+        known = pool.episodes.originals()
+    own = known.get(bug.tree_hash) if known else Path("original")
+    return own.name if own else ""
 
 
 def task_of(folder: Path, bug: Bug, artifact: Artifact, world: World) -> Task:

@@ -16,6 +16,7 @@ from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import MIB, ForeignError, MissingError, existing_folder, read_below
 from selfplay.curriculum.quality import shape, share, solve_rates, spread
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord
+from selfplay.curriculum.repositories import repository_rows
 from selfplay.curriculum.store import Curriculum
 from selfplay.oracle.audit import AuditState
 from selfplay.plain import decode
@@ -72,6 +73,7 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
     judged = [e for e in submitted if e.status != "duplicate"]
     return {
         "bugs": bugs,
+        "repositories": repository_rows(pool, episodes),
         "second_order_bugs": [_second_order_row(bug, solved.get(bug.id, {})) for bug in pool.attempts.bugs()],
         "figures": {
             "bugs": len(bugs),
@@ -128,7 +130,9 @@ def _quality(pool: Curriculum, submitted: list[EpisodeRecord]) -> dict[str, Any]
 
 def diversity(pool: Curriculum) -> dict[str, Any]:
     """Size, similarity and spread of the first-order bugs (`quality.shape`)."""
-    return shape(_diffs(pool, pool.episodes.bugs()), lambda path: _original(pool, path))
+    bugs, trees = pool.episodes.bugs(), pool.episodes.originals()
+    homes = {bug.id: f"{trees[bug.tree_hash].name}/" for bug in bugs}
+    return shape(_diffs(pool, bugs), lambda path: _original(pool, path), homes)
 
 
 def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:
@@ -145,9 +149,9 @@ def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:
 
 
 def _original(pool: Curriculum, path: str) -> str | None:
-    """The text of a file of the run's original; None where there is none, or one too long for a syntax tree."""
+    """The text of a file of an original; None where there is none, or one too long for a syntax tree."""
     try:
-        return decode(read_below(pool.folder, f"original/{path}", MOST_SOURCE))
+        return decode(read_below(pool.folder, path, MOST_SOURCE))
     except ForeignError:
         return None
 

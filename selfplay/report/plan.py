@@ -11,13 +11,14 @@ from selfplay.training.config import TrainConfig
 from selfplay.training.plan import Plan
 from selfplay.training.planning.assumptions import ASSUMPTIONS, GB
 from selfplay.training.planning.memory import SHARDED, Memory
-from selfplay.words import count, spoken
+from selfplay.words import count, listed, spoken
 
 
 def plan_page(plan: Plan, config: TrainConfig) -> RenderableType:
     """The whole page: placement, memory, a step, the run, and every constant behind it."""
+    sources = listed(one.source for one in config.repositories)
     return Group(
-        safe(f"Plan of {config.model} on {config.source}; every figure is an estimate"),
+        safe(f"Plan of {config.model} on {sources}; every figure is an estimate"),
         safe("\n".join(_placement(plan))),
         _memory("A trainer rank", plan.trainer, plan.placement["trainers"]),
         _memory("An engine", plan.engine, 1),

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 
 from selfplay.report.progress import episodes_came_to
 from selfplay.report.quality import quality_report
+from selfplay.report.repositories import repository_table
 from selfplay.report.tables import bug_table, safe, second_order_table
 from selfplay.rollout.controls import CONTROLS
 from selfplay.words import count, listed, spoken, tally
@@ -19,8 +20,11 @@ MOST_ROWS = 200
 def run_page(summary: Mapping[str, Any], out: Path) -> RenderableType:
     """The whole page of a run. For a run killed before its suite was measured, only the quality is shown."""
     parts: list[RenderableType] = []
-    if "suite" in summary:
+    several = len(summary["repositories"]) > 1
+    if "suite" in summary or several:
         parts += [bug_table(summary["bugs"][:MOST_ROWS], CONTROLS), safe("\n".join(_lines(summary, out)))]
+    if several:
+        parts.append(repository_table(summary["repositories"]))
     second = summary.get("second_order_bugs", [])
     if second:
         parts.append(second_order_table(second[:MOST_ROWS], CONTROLS))
@@ -28,22 +32,29 @@ def run_page(summary: Mapping[str, Any], out: Path) -> RenderableType:
 
 
 def _lines(summary: Mapping[str, Any], out: Path) -> Iterator[str]:
-    figures, suite = summary["figures"], summary["suite"]
-    yield f"{figures['bugs']} of {count(summary['wanted'], 'bug')} ({summary.get('stopped', 'not finished')}) in {out}"
-    size = f"{count(suite['tests'], 'test')} in {count(suite['files'], 'file')}"
-    yield f"suite: {size}, {suite['wall_seconds']:.1f} s a run"
+    figures, wanted = summary["figures"], summary.get("wanted", 0)
+    yield f"{figures['bugs']} of {count(wanted, 'bug')} ({summary.get('stopped', 'not finished')}) in {out}"
     yield _made(figures)
     yield from lost_lines(figures)
     yield from _cost(summary.get("cost", {}), figures["bugs"])
+    yield from _suite(summary.get("suite"))
+    if figures["bugs"] < wanted:
+        failed = tally(figures["failed_checks"])
+        yield f"why not more: {episodes_came_to(figures['statuses'])}" + (f" (by check: {failed})" if failed else "")
+    yield from summary.get("notes", ())
+
+
+def _suite(suite: Mapping[str, Any] | None) -> Iterator[str]:
+    """The suite of a run's one repository."""
+    if suite is None:
+        return
+    size = f"{count(suite['tests'], 'test')} in {count(suite['files'], 'file')}"
+    yield f"suite: {size}, {suite['wall_seconds']:.1f} s a run"
     if suite["failing_at_head"] or suite["flaky_at_head"]:
         left = f"{len(suite['failing_at_head'])} failing and {len(suite['flaky_at_head'])} flaky at HEAD"
         yield f"tests left out: {left}"
     if suite["left_out_files"]:
         yield f"test files left out: {listed(suite['left_out_files'])}"
-    if figures["bugs"] < summary["wanted"]:
-        failed = tally(figures["failed_checks"])
-        yield f"why not more: {episodes_came_to(figures['statuses'])}" + (f" (by check: {failed})" if failed else "")
-    yield from summary["notes"]
 
 
 def _made(figures: Mapping[str, Any]) -> str:

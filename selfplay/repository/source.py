@@ -88,6 +88,12 @@ def parse_source(text: str) -> Source:
     return PathSource(path.absolute())
 
 
+def is_list(text: str) -> bool:
+    """Whether what a user typed names a file: no source is one, so it is a list of sources."""
+    path = Path(text).expanduser()
+    return _can_be_looked_up(path) and path.is_file()
+
+
 def _can_be_looked_up(path: Path) -> bool:
     try:
         path.exists()

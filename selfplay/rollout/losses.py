@@ -52,6 +52,8 @@ CONTROL, LEAST_CONTROL, LONGEST_CONTROL = 2.0, 2.0, 60.0
 """How many times as long as the lost job a sandbox in which nothing happens must live, to show that sandboxes can; in
 seconds, the least and the longest."""
 RESUMES = "The run can be resumed."
+Control = Callable[[float], Awaitable[None]]
+"""Lets an idle sandbox live for so many seconds."""
 
 
 class RolloutError(SelfplayError):
@@ -95,7 +97,7 @@ class Losses(Generic[J, R]):
     """
 
     unplayed: Callable[[J, SelfplayError], R] | None = None
-    control: Callable[[float], Awaitable[None]] | None = None
+    control: Control | None = None
     played_again: Callable[[SelfplayError], None] = lambda error: None
     _seen: int = 0
     _row: int = 0
@@ -178,7 +180,7 @@ class Losses(Generic[J, R]):
         return True
 
 
-def control_in(pool: Pool, workers: Workers) -> Callable[[float], Awaitable[None]]:
+def control_in(pool: Pool, workers: Workers) -> Control:
     """The control of a loop that plays in seats of this pool. It raises `SandboxError` when its sandbox is lost."""
 
     async def play(seconds: float) -> None:

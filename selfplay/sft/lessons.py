@@ -87,7 +87,11 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
             yield Success(folder / record.trajectory, "injector", told, record.bug.id)
     if "solver" not in roles:
         return
-    bugs = {bug.id: (_solver_told(pool.folder / "bugs" / bug.id), bug.root or bug.id) for bug in pool.bugs()}
+    trees, alone = pool.episodes.originals(), pool.folder / "original"
+    bugs = {
+        bug.id: (_solver_told(pool.folder / "bugs" / bug.id, trees.get(bug.tree_hash, alone)), bug.root or bug.id)
+        for bug in pool.bugs()
+    }
     for attempt in pool.attempts.all(diffs=False):
         path = folder / attempt.trajectory
         told, family = bugs.get(attempt.bug, ("", ""))
@@ -129,11 +133,10 @@ def _injector_told(bug: Bug, number: int) -> str:
     return injector_prompt(injector_task_of(bug, number, Suite((), {})))
 
 
-def _solver_told(folder: Path) -> str:
+def _solver_told(folder: Path, original: Path) -> str:
     try:
         bug, artifact, _ = read_bug(folder)
-        original = World(tree=(folder.parent.parent / "original",))
-        known = original_texts(original, artifact.test_files) if bug.hidden else {}
+        known = original_texts(World(tree=(original,)), artifact.test_files) if bug.hidden else {}
         if bug.hidden and not known:  # the hidden part could not be separated
             return ""
         told = specification(artifact.test_weaken, known, bug.hidden)

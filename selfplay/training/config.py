@@ -20,6 +20,7 @@ from selfplay.training.errors import TrainingError
 from selfplay.training.machine import Machine, too_few_machines
 from selfplay.training.monitors import Monitors
 from selfplay.training.part import Number, Part, Some
+from selfplay.training.sources import Repository, Sources, repositories, strange_sources
 
 MOST_BYTES = 1 << 20
 FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboard")
@@ -28,7 +29,8 @@ FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboa
 
 class Injecting(Part):
     """The injector's part of a step: `groups` of `members` episodes that share a prompt. No groups: only the solver is
-    trained, on bugs that the run's folder holds already. `min_*`: thresholds of a bug."""
+    trained, on bugs that the run's folder holds already. `min_*`: thresholds of a bug. Of several repositories, one
+    whose last `bench_after` groups (0: any number) gave no valid bug is not drawn for `bench_steps` steps."""
 
     groups: Number = 1
     members: Some = 4
@@ -36,6 +38,8 @@ class Injecting(Part):
     min_passing: Some = 5
     min_files: Some = 1
     min_failing: Some = 1
+    bench_after: Number = 8
+    bench_steps: Some = 50
 
 
 class Solving(Part):
@@ -70,13 +74,13 @@ class Cluster(Part):
 
 
 class TrainConfig(Part):
-    """A whole run. `source`: as of `selfplay curriculum`. `model`: a folder or hub name. `engine`: what samples;
-    `play`: its options, as of `--option`. `keep`: how many checkpoints. `staleness`: how many updates may be missing
-    from the weights that begin to play a step; with 0 the roles and the trainer take turns. `cluster`: None for one
-    process. `machine`: what it runs on, for the plan. `monitors`: what warns of a collapse, or stops the run.
-    `tensorboard`: the figures are written for TensorBoard, too."""
+    """A whole run. `source`: as of `selfplay curriculum`, or a list of them, each with a weight. `model`: a folder or
+    hub name. `engine`: what samples; `play`: its options, as of `--option`. `keep`: how many checkpoints. `staleness`:
+    how many updates may be missing from the weights that begin to play a step; with 0 the roles and the trainer take
+    turns. `cluster`: None for one process. `machine`: what it runs on, for the plan. `monitors`: what warns of a
+    collapse, or stops the run. `tensorboard`: the figures are written for TensorBoard, too."""
 
-    source: str
+    source: Sources
     model: str
     engine: Literal["vllm", "transformers"] = "vllm"
     play: dict[str, str | int | float | bool] = Field(default_factory=dict)
@@ -97,10 +101,16 @@ class TrainConfig(Part):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        for wrong, why in (*too_few_machines(self), *impossible(self)):
+        strange = strange_sources(self.source, self.setup, self.test)
+        for wrong, why in (*strange, *too_few_machines(self), *impossible(self)):
             if wrong:
                 raise ValueError(why)
         return self
+
+    @property
+    def repositories(self) -> tuple[Repository, ...]:
+        """Where bugs are planted."""
+        return repositories(self.source, self.setup, self.test)
 
     @property
     def played_by(self) -> str:

@@ -16,17 +16,25 @@ from typing import Any
 from selfplay.answers import answer, json_value
 from selfplay.curriculum.guarding import LEDGER, harden
 from selfplay.training.errors import TrainingError
+from selfplay.training.schedule import Injected
 
 NAME = LEDGER
-VERSION = 1
+VERSION = 2
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS steps (
     step INTEGER PRIMARY KEY,
     version INTEGER NOT NULL,   -- of the weights that play it
-    injections TEXT NOT NULL,   -- JSON: numbers of injector episodes
+    injections TEXT NOT NULL,   -- JSON: [repository, number] pairs of injector episodes
     attempts TEXT,              -- JSON: [bug, number] pairs; NULL until the injections are played
     figures TEXT                -- JSON; NULL until the step is finished
+);
+CREATE TABLE IF NOT EXISTS benched (  -- repositories that are not drawn
+    repository TEXT NOT NULL,
+    step INTEGER NOT NULL,      -- from this one on
+    until INTEGER,              -- the first step in which it is drawn again; NULL: it cannot be used
+    reason TEXT NOT NULL,
+    PRIMARY KEY (repository, step)
 )"""
 Attempted = list[tuple[str, int]]
 
@@ -38,7 +46,7 @@ class Planned:
 
     step: int
     version: int
-    injections: list[int]
+    injections: Injected
     attempts: Attempted | None = None
 
 
@@ -71,7 +79,7 @@ class Ledger:
         rows = self._db.execute("SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step")
         return [dict(_read(text)) for (text,) in rows]
 
-    def begin(self, step: int, version: int, injections: list[int]) -> Planned:
+    def begin(self, step: int, version: int, injections: Injected) -> Planned:
         """The plan of a step: the one that was begun, or a new one."""
         with self._db:
             self._db.execute(
@@ -80,7 +88,20 @@ class Ledger:
             )
         row = self._db.execute("SELECT version, injections, attempts FROM steps WHERE step = ?", (step,)).fetchone()
         attempts = None if row[2] is None else answer(Attempted, row[2].encode())
-        return Planned(step, int(row[0]), answer(list[int], row[1].encode()), attempts)
+        return Planned(step, int(row[0]), answer(Injected, row[1].encode()), attempts)
+
+    def planned(self, step: int) -> bool:
+        """Whether the step was begun."""
+        return self._db.execute("SELECT 1 FROM steps WHERE step = ?", (step,)).fetchone() is not None
+
+    def injections(self, since: int = 0, played: bool = False) -> Injected:
+        """The injector episodes of the steps from `since` on, in order; with `played` of those that have them played
+        already."""
+        rows = self._db.execute(
+            "SELECT injections FROM steps WHERE step >= ? AND (NOT ? OR attempts IS NOT NULL) ORDER BY step",
+            (since, played),
+        )
+        return [one for (text,) in rows.fetchall() for one in answer(Injected, text.encode())]
 
     def choose(self, step: int, attempts: Attempted) -> None:
         """The attempts of a step that was begun."""
@@ -91,6 +112,29 @@ class Ledger:
         """Every attempt that a step has chosen, made or not."""
         rows = self._db.execute("SELECT attempts FROM steps WHERE attempts IS NOT NULL")
         return [(bug, number) for (text,) in rows for bug, number in _read(text)]
+
+    def bench(self, repository: str, step: int, until: int | None, reason: str) -> None:
+        """Do not draw a repository from `step` on; before `until`, or at all."""
+        with self._db:
+            self._db.execute("INSERT OR REPLACE INTO benched VALUES (?, ?, ?, ?)", (repository, step, until, reason))
+
+    def benched(self, step: int) -> dict[str, str]:
+        """Repository -> why it is not drawn in this step."""
+        rows = self._db.execute(
+            "SELECT repository, reason FROM benched WHERE step <= ?1 AND (until IS NULL OR until > ?1) ORDER BY rowid",
+            (step,),
+        )
+        return dict(rows.fetchall())
+
+    def since(self, repository: str) -> int:
+        """The first step after the last time that a repository was benched."""
+        found = self._db.execute("SELECT MAX(until) FROM benched WHERE repository = ?", (repository,)).fetchone()
+        return int(found[0] or 0)
+
+    def usable(self, repository: str) -> None:
+        """A repository that could not be used can be, now."""
+        with self._db:
+            self._db.execute("DELETE FROM benched WHERE repository = ? AND until IS NULL", (repository,))
 
     def finish(self, step: int, figures: Mapping[str, Any]) -> None:
         """What came of a step."""
@@ -106,7 +150,7 @@ def _read(text: str) -> Any:
 def _refuse_strange(database: sqlite3.Connection, path: Path) -> None:
     """A run's folder may be a stranger's: no trigger, no view, no table but ours."""
     found = {(kind, name) for kind, name in database.execute("SELECT type, name FROM sqlite_master WHERE sql NOT NULL")}
-    if found - {("table", "settings"), ("table", "steps")}:
+    if found - {("table", name) for name in ("settings", "steps", "benched")}:
         raise TrainingError(f"{path} holds what is none of selfplay's", "Remove it, or give another --out.")
 
 
@@ -125,6 +169,8 @@ def open_ledger(folder: Path) -> Iterator[Ledger]:
             found = int(database.execute("PRAGMA user_version").fetchone()[0])
             if found > VERSION:
                 raise TrainingError(f"{path} was made by a later version of selfplay", "Upgrade selfplay.")
+            if 0 < found < VERSION:
+                raise TrainingError(f"{path} was made by an earlier version of selfplay", "Give another --out.")
             with database:
                 for statement in SCHEMA.split(";\n"):
                     database.execute(statement)

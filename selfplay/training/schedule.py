@@ -1,13 +1,17 @@
 """Which episodes of both roles belong to a step. Pure: numbers and names in, numbers and names out.
 
 A step plays `groups` injector groups, then a solver group at each bug they made and at old bugs, so that a policy that
-makes no bug yet still learns to solve. Old bugs are drawn without replacement, fixed by seed and step.
+makes no bug yet still learns to solve. The repository of a group is drawn by weight, fixed by seed and step; old bugs
+are drawn without replacement, likewise.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from selfplay.training.config import Injecting, Solving
+
+Injected = list[tuple[str, int]]
+"""Injector episodes: their repository, and their number there."""
 
 
 def first_injection(stored: Sequence[int], members: int) -> int:
@@ -17,10 +21,38 @@ def first_injection(stored: Sequence[int], members: int) -> int:
     return -(-behind // members) * members
 
 
-def injections(step: int, first: int, how: Injecting) -> range:
-    """The numbers of the injector episodes of a step (from 0)."""
-    each = how.groups * how.members
-    return range(first + step * each, first + (step + 1) * each)
+def drawn(weights: Mapping[str, float], groups: int, seed: int, step: int) -> list[str]:
+    """The repository of each injector group of a step."""
+    draw = random.Random(f"repositories:{seed}:{step}")
+    return draw.choices(list(weights), list(weights.values()), k=groups)
+
+
+def injections(names: Sequence[str], first: Mapping[str, int], planned: Injected, how: Injecting) -> Injected:
+    """The episodes of groups in these repositories. `first`: the number of the run's first episode in each; `planned`:
+    those of the steps before."""
+    following = dict(first)
+    for name, number in planned:
+        following[name] = max(following[name], number + 1)
+    found = []
+    for name in names:
+        found += [(name, following[name] + member) for member in range(how.members)]
+        following[name] += how.members
+    return found
+
+
+def in_vain(groups: Sequence[bool]) -> int:
+    """How many of the last groups in a row gave no valid bug. `groups`: whether each did, in order."""
+    return next((back for back, gave in enumerate(reversed(groups)) if gave), len(groups))
+
+
+def groups_of(name: str, planned: Injected, gave: Collection[tuple[str, int]], members: int) -> list[bool]:
+    """Whether each of a repository's planned groups gave a valid bug. `gave`: the episodes that did."""
+    found: dict[int, bool] = {}
+    for one in planned:
+        if one[0] == name:
+            group = one[1] // members
+            found[group] = found.get(group, False) or one in gave
+    return list(found.values())
 
 
 def attempted(new: Sequence[str], old: Sequence[str], how: Solving, seed: int, step: int) -> list[str]:

@@ -13,7 +13,7 @@ from selfplay.commands.make_bugs import Wanted, _Loop
 from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
 
 PATIENCE, BUGS = 5, 6
-RUN = cast(Any, SimpleNamespace(repository="", player=SimpleNamespace(name="a model")))
+RUN = cast(Any, SimpleNamespace(repository="", player="a model"))
 NUMBERS = (0, 1, 2, 3, 5, 9, 11, 500, 10_000, 10**9, 2**62, 2**63 - 1)
 
 

@@ -109,3 +109,27 @@ def test_more_gpus_than_the_nodes_have(engines: int, engine_gpus: int, trainers:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="cannot be read"):
         load_config(tmp_path / "no.yaml")
+
+
+def test_a_source_or_a_list_of_them(tmp_path: Path) -> None:
+    one = loaded(tmp_path, LEAST, "setup=make")
+    assert [(found.source, found.weight, found.setup) for found in one.repositories] == [(one.source, 1.0, "make")]
+    several = loaded(tmp_path, LEAST, "source=[a, {source: b, weight: 3, test: pytest}]")
+    assert [(found.source, found.weight, found.test) for found in several.repositories] == [
+        ("a", 1.0, None), ("b", 3.0, "pytest"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["source=[]"], "source is an empty list"),
+        (["source=[a, {source: a, weight: 2}]"], "source names a twice"),
+        (["source=[a, b]", "setup=make"], "setup and test differ by repository"),
+        (["source=[{source: a, weight: 0}]"], "weight"),
+        (["source=[{source: a, wieght: 1}]"], "wieght"),
+    ],
+)
+def test_a_list_that_cannot_be_used(tmp_path: Path, overrides: list[str], said: str) -> None:
+    with pytest.raises(TrainingError, match=said):
+        loaded(tmp_path, LEAST, *overrides)

@@ -8,14 +8,31 @@ import pytest
 from selfplay.training.errors import TrainingError
 from selfplay.training.ledger import NAME, Planned, open_ledger
 
+PLAN = [("r", 4), ("r", 5)]
+
+
+def test_a_repository_is_benched_for_some_steps_or_until_it_can_be_used(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.bench("dry", 3, 7, "no bug")
+        ledger.bench("broken", 0, None, "it does not build")
+    with open_ledger(tmp_path) as ledger:
+        both = {"dry": "no bug", "broken": "it does not build"}
+        assert [sorted(ledger.benched(step)) for step in (0, 3, 6, 7)] == [
+            ["broken"], sorted(both), sorted(both), ["broken"],
+        ]  # fmt: skip
+        assert ledger.benched(4) == both and ledger.since("dry") == 7 and ledger.since("broken") == 0
+        ledger.usable("broken")
+        assert ledger.benched(7) == {} and ledger.benched(3) == {"dry": "no bug"}
+
 
 def test_a_step_keeps_its_plan_over_a_kill(tmp_path: Path) -> None:
     with open_ledger(tmp_path) as ledger:
-        assert ledger.begin(0, 7, [4, 5]) == Planned(0, 7, [4, 5], None)
+        assert not ledger.planned(0) and ledger.begin(0, 7, PLAN) == Planned(0, 7, PLAN, None)
+        assert ledger.injections() == PLAN and ledger.injections(played=True) == [] == ledger.injections(since=1)
         ledger.choose(0, [("b", 1), ("b", 2)])
     with open_ledger(tmp_path) as ledger:
-        assert ledger.begin(0, 8, [9]) == Planned(0, 7, [4, 5], [("b", 1), ("b", 2)])
-        assert ledger.finished() == []
+        assert ledger.planned(0) and ledger.begin(0, 8, [("r", 9)]) == Planned(0, 7, PLAN, [("b", 1), ("b", 2)])
+        assert ledger.finished() == [] and ledger.injections(played=True) == PLAN
         ledger.finish(0, {"loss": 0.5})
     with open_ledger(tmp_path) as ledger:
         assert ledger.finished() == [{"loss": 0.5}]
@@ -34,7 +51,7 @@ def test_settings_bind(tmp_path: Path) -> None:
 def test_a_strangers_ledger(tmp_path: Path) -> None:
     """A trigger that is not ours, a database of a later version, a file that is not a database, a link."""
     with open_ledger(tmp_path) as ledger:
-        ledger.begin(0, 0, [1])
+        ledger.begin(0, 0, PLAN)
     path = tmp_path / NAME
     with sqlite3.connect(path) as database:
         database.execute("CREATE TRIGGER t AFTER INSERT ON steps BEGIN DELETE FROM settings; END")
@@ -54,11 +71,11 @@ def test_a_strangers_ledger(tmp_path: Path) -> None:
         pass
 
 
-@pytest.mark.parametrize("plan", ['["a"]', "[[1, 2]]", "1", "[" * 500])
+@pytest.mark.parametrize("plan", ['["a"]', "[[1, 2]]", "[4, 5]", "1", "[" * 500])
 def test_a_damaged_plan_is_named(tmp_path: Path, plan: str) -> None:
     with open_ledger(tmp_path) as ledger:
-        ledger.begin(0, 0, [1])
+        ledger.begin(0, 0, PLAN)
     with sqlite3.connect(tmp_path / NAME) as database:
         database.execute("UPDATE steps SET injections = ?", (plan,))
     with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
-        ledger.begin(0, 0, [1])
+        ledger.begin(0, 0, PLAN)

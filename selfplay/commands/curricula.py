@@ -1,0 +1,161 @@
+"""From a list of sources to one pool: what `selfplay curriculum LIST.txt` does.
+
+One repository after the other, each as in `curriculum.py`; its bugs, episodes and original lie in the same folder.
+What ails one repository never ends the run: it is recorded with its reason, and the table of the run tells it. Those
+that failed are tried again last when the same command goes on.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from selfplay.commands import leftovers
+from selfplay.commands.cost import Meter, phases
+from selfplay.commands.curriculum import Watcher, played, player_for, prepared_source
+from selfplay.commands.order import Order, repository_settings, shared_settings
+from selfplay.commands.solve import settle_attempts
+from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings, open_curriculum
+from selfplay.curriculum.repositories import facts_of
+from selfplay.curriculum.summary import summarise, write_summary
+from selfplay.errors import SelfplayError
+from selfplay.repository.errors import RepositoryError
+from selfplay.rollout.players import Player, player_named
+from selfplay.sandbox import Backend
+from selfplay.words import count
+
+log = logging.getLogger(__name__)
+IN_A_ROW = 3
+"""The run stops after so many repositories in a row that failed by something else than their own fault."""
+LONGEST = 400
+"""Characters of a reason."""
+
+
+Make = Callable[[Curriculum, Sequence[Order]], None]
+"""Makes the bugs of repositories."""
+
+
+def run_list(base: Order, orders: Sequence[Order], make: Make) -> dict[str, Any]:
+    """Make or resume the bugs of every repository, in `base.out`; `orders` as `read_list` gives them. Returns the
+    summary, also written to `summary.json`. `make`: `here`, or `curricula_cluster.on_ray`.
+
+    Raises `SelfplayError` for what ails the run as a whole; what was stored is kept, and the same command resumes."""
+    player = player_named(base.policy, base.options)
+    with open_curriculum(base.out) as pool:
+        leftovers.sweep(base.out)
+        pool.settle({**shared_settings(base), "source": Path(base.source).name, **player.settings})
+        if base.order == 2:
+            settle_attempts(pool, player.name, player)
+        pool.add_repositories(order.source for order in orders)
+        for order in orders:
+            pool.record_repository(order.source, {"wanted": order.bugs})
+        stopped = "interrupted"
+        try:
+            make(pool, waiting(pool, orders))
+            stopped = "the list is done"
+        except SelfplayError as error:
+            stopped = error.message
+            raise
+        finally:
+            summary = list_summary(base, orders, pool, stopped)
+            write_summary(base.out, summary)
+    return summary
+
+
+def waiting(pool: Curriculum, orders: Sequence[Order]) -> list[Order]:
+    """The repositories that lack bugs: those that failed before come last."""
+    facts = facts_of(pool)
+    lacking = [order for order in orders if pool.episodes.count(order.source) < order.bugs]
+    return sorted(lacking, key=lambda order: facts[order.source].failed)
+
+
+def list_summary(base: Order, orders: Sequence[Order], pool: Curriculum, stopped: str) -> dict[str, Any]:
+    """The figures of the run. `lacking`: the repositories that gave fewer bugs than were asked for."""
+    lacking = [order.source for order in orders if pool.episodes.count(order.source) < order.bugs]
+    wanted = sum(order.bugs for order in orders)
+    facts = {"source": base.source, "wanted": wanted, "stopped": stopped, "lacking": lacking}
+    return {**facts, **summarise(pool), "cost": phases(pool)}
+
+
+@dataclass
+class Ends:
+    """Records how each repository ended. `row`: how many in a row failed by something else than their own fault."""
+
+    pool: Curriculum
+    say: Callable[[str], None]
+    row: int = 0
+
+    def ended(self, order: Order, stopped: str) -> None:
+        """No more bugs are made of it, for that reason."""
+        self.pool.record_repository(order.source, {"stopped": stopped, "hint": "", "failed": False})
+        self.row = 0
+
+    def failed(self, order: Order, error: Exception) -> None:
+        """It ended with this error. Raises it when it is the pool's, or one too many in a row."""
+        if isinstance(error, sqlite3.Error | CurriculumError) and not isinstance(error, OtherSettings):
+            raise error
+        self.say(f"{order.source} is left: {record_failure(self.pool, order.source, error)}")
+        self.row = 0 if isinstance(error, RepositoryError | OtherSettings) else self.row + 1
+        if self.row == IN_A_ROW:
+            raise error
+
+
+def here(base: Order, backend: Backend, watcher: Watcher) -> Make:
+    """Makes the bugs in this process, one repository after the other."""
+
+    def make(pool: Curriculum, orders: Sequence[Order]) -> None:
+        player, ends = player_named(base.policy, base.options), Ends(pool, watcher.say)
+        with ExitStack() as stack:
+            runner = stack.enter_context(asyncio.Runner())
+            stack.callback(lambda: runner.run(player.close()))
+            runner.run(player.open(watcher.say))
+            for number, order in enumerate(orders, 1):
+                watcher.say(f"{order.source}: {number} of {count(len(orders), 'repository', 'repositories')}")
+                meter = Meter(pool, order.source)
+                try:
+                    ends.ended(order, _made(order, pool, backend, player, runner, watcher, meter))
+                except Exception as error:  # whatever ails one repository does not end the others
+                    ends.failed(order, error)
+                finally:
+                    meter.store()
+
+    return make
+
+
+def _made(
+    order: Order,
+    pool: Curriculum,
+    backend: Backend,
+    player: Player,
+    runner: asyncio.Runner,
+    watcher: Watcher,
+    meter: Meter,
+) -> str:
+    """Make the bugs of one repository. Returns why no more were made."""
+    pool.settle_repository(order.source, repository_settings(order))
+    prepared, suite = prepared_source(order, pool, backend, watcher)
+    player, why_not = player_for(order, player, prepared, suite, watcher.say, backend, pool.lost.count_again)
+    if why_not:
+        return why_not
+    watcher.expect(order.bugs, f"making bugs of {order.source}")
+    return runner.run(played(order, pool, prepared, suite, backend, player, watcher, meter))
+
+
+def record_failure(pool: Curriculum, repository: str, error: Exception) -> str:
+    """Keep, and return, why a repository could not be used, and what to do about it."""
+    if not isinstance(error, SelfplayError):
+        log.error("%s failed", repository, exc_info=error)
+    said = error.message if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
+    hint = error.hint if isinstance(error, SelfplayError) else "Please report it."
+    pool.record_repository(repository, {"stopped": _line(said), "hint": _line(hint), "failed": True})
+    return _line(said)
+
+
+def _line(text: str) -> str:
+    """A text in a line: of several the first and the last, which of a log are what failed and how."""
+    lines = [line.strip().rstrip(":") for line in text.splitlines() if line.strip()]
+    return ": ".join(dict.fromkeys([*lines[:1], *lines[-1:]]))[:LONGEST]

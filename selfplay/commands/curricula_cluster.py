@@ -1,0 +1,208 @@
+"""A list of sources on a Ray cluster: every host makes the bugs of one repository after the other.
+
+The driver alone writes the run's folder. A host prepares a repository, plays its episodes and checks what they hand in,
+so an environment is built once a node. Of a host that dies, another one prepares the repository again and plays what is
+not stored.
+"""
+
+import asyncio
+import io
+import tarfile
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from selfplay.cluster.answers import all_of
+from selfplay.cluster.errors import ClusterError
+from selfplay.cluster.host import Runs, once_each
+from selfplay.cluster.hosts import Hosts
+from selfplay.cluster.joining import every_core, joined
+from selfplay.cluster.starting import host_actors
+from selfplay.commands.cost import Meter
+from selfplay.commands.curricula import Ends, Make
+from selfplay.commands.curriculum import Watcher, allow_typed, player_for
+from selfplay.commands.injections import Injector, play_injection
+from selfplay.commands.make_bugs import Wanted, make_bugs
+from selfplay.commands.order import Order, refuse_unknown_language, repository_settings
+from selfplay.commands.storing import keep_original
+from selfplay.commands.train_order import repository_runs
+from selfplay.curriculum import Curriculum, Progress
+from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
+from selfplay.rollout.injector import strategy_of
+from selfplay.rollout.losses import again
+from selfplay.rollout.many import rare_collections
+from selfplay.rollout.players import player_named
+from selfplay.rollout.rollout import InjectorKey, InjectorRollout
+from selfplay.rollout.runs import RepositoryRuns
+from selfplay.sandbox import Backend, Isolation, SandboxLost
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
+from selfplay.training.config import Cluster
+
+SECONDS = 7200.0
+"""How long a host may take to prepare a repository, or for one episode with all around it."""
+TRIES = 3
+"""How many hosts a repository may lose while it is prepared."""
+Say = Callable[[str], None]
+
+
+def on_ray(base: Order, isolation: Isolation, address: str, watcher: Watcher) -> Make:
+    """Makes the bugs on all nodes of the cluster at `address`."""
+
+    def make(pool: Curriculum, orders: Sequence[Order]) -> None:
+        watcher.say(f"joining Ray at {address}")
+        with joined(Cluster(), address):
+            asyncio.run(_made(base, orders, isolation, pool, watcher))
+
+    return make
+
+
+async def _made(base: Order, orders: Sequence[Order], isolation: Isolation, pool: Curriculum, watcher: Watcher) -> None:
+    """Make the bugs of all repositories, as many at once as there are hosts."""
+    wanted, ends = every_core(), Ends(pool, watcher.say)
+    async with AsyncExitStack() as stack:
+        watcher.say(f"opening hosts: {wanted.hosts}, of {wanted.host_cpus} cores each")
+        opening = partial(_opened, base, {order.source: order for order in orders}, isolation, wanted.host_cpus)
+
+        def known(name: str) -> frozenset[str]:
+            return frozenset(pool.episodes.tree_keys(name))
+
+        hosts = Hosts(host_actors(wanted), opening, wanted.host_episodes, known, SECONDS)
+        stack.push_async_callback(hosts.close)
+        await hosts.open()
+        lines = asyncio.Semaphore(wanted.hosts)
+
+        async def one(order: Order) -> None:
+            async with lines:
+                meter = Meter(pool, order.source, lambda: 0.0)
+                try:
+                    ends.ended(order, await _repository(order, hosts, wanted.host_episodes, pool, watcher, meter))
+                except Exception as error:  # whatever ails one repository does not end the others
+                    ends.failed(order, error)
+                finally:
+                    meter.store()
+
+        await all_of([one(order) for order in orders])
+
+
+async def _repository(order: Order, hosts: Hosts, places: int, pool: Curriculum, watcher: Watcher, meter: Meter) -> str:
+    """Make the bugs of one repository. Returns why no more were made."""
+    name, say = order.source, watcher.say
+    pool.settle_repository(name, repository_settings(order))
+    say(f"{name} is being prepared")
+    about = await _prepared(hosts, name)
+    pool.settle_repository(name, {"revision": about.revision, "tree_hash": about.tree_hash})
+    allow_typed(order, about.tree_hash, about.source, about.hosts)
+    pool.record_repository(name, {"revision": about.revision, "language": about.language, "tests": about.tests})
+    anew = not pool.episodes.finished(name)
+    await asyncio.to_thread(keep_original, about.write, pool.episodes.original(name), anew)
+    if about.why_not:
+        return about.why_not
+
+    async def play(number: int) -> InjectorRollout:
+        found = await hosts.inject(name, number, 0)
+        if found.outcome.bug is not None and found.outcome.bug.tree_hash != about.tree_hash:
+            raise ClusterError(f"{name} is not the same on every machine", "Name a revision in the list.")
+        return found
+
+    def key(number: int) -> InjectorKey:
+        """Of an episode that could not be played: the driver does not have the tree for a seed location."""
+        return InjectorKey(name, strategy_of(order.strategy, order.seed, number // order.group), order.seed, number)
+
+    def told(step: Progress) -> None:
+        result = step.result
+        said = f": {result.reason}" if result.reason else ""
+        say(f"{name}: episode {result.number} ({result.strategy}) {result.status}{said}; bugs: {step.bugs}")
+
+    wanted = Wanted(order.bugs, order.patience)
+    return await make_bugs(Injector(name, order.policy, play, key), pool, wanted, places, told, meter, None)
+
+
+async def _prepared(hosts: Hosts, name: str) -> "About":
+    """What a host tells of the repository. One that dies meanwhile does not blame it, at first."""
+    for left in reversed(range(TRIES)):
+        try:
+            found = await hosts.prepare(name)
+            assert isinstance(found, About)
+            return found
+        except SandboxLost:
+            if not left:
+                raise
+    raise AssertionError
+
+
+@dataclass(frozen=True)
+class About:
+    """What the driver keeps of a repository. `hosts`: those that its build was allowed to reach; `why_not`: why no
+    episode can succeed; `original`: its tree, as a tar archive."""
+
+    source: str
+    revision: str
+    tree_hash: str
+    language: str
+    hosts: tuple[str, ...]
+    tests: int
+    why_not: str
+    original: bytes
+
+    def write(self, folder: Path) -> None:
+        """Write the tree into a new folder."""
+        with tarfile.open(fileobj=io.BytesIO(self.original)) as archive:
+            archive.extractall(folder, filter="data")
+
+
+async def _opened(base: Order, orders: dict[str, Order], isolation: Isolation, threads: int) -> Runs:
+    """Open a host. A repository is prepared, measured and surveyed when it is first asked for."""
+    backend, seats = isolation.opened(), Pool(isolation.opened())
+    player = player_named(base.policy, base.options)
+    await player.open(lambda line: None)
+    rare_collections().__enter__()  # until the process ends
+    workers = Workers(threads).__enter__()
+    told: dict[str, About] = {}
+
+    def prepared(name: str) -> RepositoryRuns:
+        order = orders[name]
+        found, suite = _measured(order, backend)
+        here, why_not = player_for(order, player, found, suite, lambda line: None, backend)
+        told[name] = _about(found, suite, why_not, backend)
+        return repository_runs(order, found, suite, here, seats, workers, base.policy)
+
+    async def runs_of(name: str) -> RepositoryRuns:
+        return await asyncio.to_thread(prepared, name)
+
+    async def about(name: str) -> About:
+        await of(name)
+        return told[name]
+
+    of = once_each(runs_of)
+    scratch = Path(tempfile.mkdtemp(prefix="selfplay-host-"))
+    return Runs(of, play_injection, player.close, scratch, about=about)
+
+
+def _measured(order: Order, backend: Backend) -> tuple[Prepared, Suite]:
+    """The repository and its suite, on this machine."""
+    prepared = again(
+        partial(
+            prepare, order.source, backend=backend, releases=order.releases, setup=order.setup,
+            allow_hosts=order.allow_hosts,
+        )
+    )  # fmt: skip
+    refuse_unknown_language(order, prepared)
+    seconds = order.thresholds.seconds
+    return prepared, again(partial(measure_suite, prepared, backend, time_limit=seconds, command=order.test))
+
+
+def _about(prepared: Prepared, suite: Suite, why_not: str, backend: Backend) -> About:
+    with tempfile.TemporaryDirectory(prefix="selfplay-original-") as folder:
+        tree = Path(folder, "tree")
+        write_original(prepared, tree, backend)
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w") as archive:
+            archive.add(tree, ".")
+    hosts = tuple(prepared.recorded.get("allow_hosts", ()))
+    about: dict[str, Any] = {name: getattr(prepared, name) for name in ("source", "revision", "tree_hash", "language")}
+    return About(**about, hosts=hosts, tests=len(suite.seconds), why_not=why_not, original=data.getvalue())

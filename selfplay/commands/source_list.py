@@ -1,0 +1,104 @@
+"""A list of sources for `selfplay curriculum LIST.txt`: one on each line, with what is its own behind it.
+
+    # comments and empty lines, as in pip's requirements files
+    pypi:cachetools
+    pypi:sqlparse==0.5.3                bugs=20 strategy=removal
+    https://github.com/pallets/jinja    setup='pip install -e . pytest' test='pytest tests'
+
+Words are split as a shell splits them. The whole list is read before anything is done, and every line that cannot be
+used is named with its number.
+"""
+
+import re
+import shlex
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from selfplay.artifact.reading import ForeignError, read_named
+from selfplay.commands.order import Order, refuse_out_in_source, refuse_strategy
+from selfplay.errors import SelfplayError
+from selfplay.options import read_options
+from selfplay.repository.hosts import host_names
+from selfplay.repository.source import PypiSource, parse_source
+from selfplay.rollout.injector import Mix
+from selfplay.words import count
+
+MOST_BYTES = 1 << 20
+MOST_FAULTS = 20
+"""Faults that are told one by one."""
+_COMMENT = re.compile(r"(^|\s+)#.*$")
+Some = Annotated[int, Field(ge=1)]
+
+
+class SourceListError(SelfplayError):
+    """A list of sources that cannot be read, or holds lines that cannot be used."""
+
+
+@dataclass(frozen=True)
+class LineOptions:
+    """What a line may say of its source, instead of the command's option of that name. `allow_host`: several, divided
+    by commas, beside the command's."""
+
+    bugs: Some | None = None
+    patience: Some | None = None
+    strategy: Mix | None = None
+    releases: Annotated[int, Field(ge=0)] | None = None
+    setup: str | None = None
+    test: str | None = None
+    allow_host: str | None = None
+
+
+def read_list(path: Path, base: Order) -> list[Order]:
+    """The orders in a list, a repository each; `base` has what they share. Raises `SourceListError`, which names every
+    line that cannot be used."""
+    try:
+        text = read_named(path, MOST_BYTES).decode()
+    except (OSError, ForeignError, UnicodeDecodeError) as error:
+        raise SourceListError(
+            f"{path} cannot be read: {error}", "Name a text file with a source on each line."
+        ) from error
+    found, faults, lines = list[Order](), list[str](), dict[str, int]()
+    for number, line in enumerate(text.splitlines(), 1):
+        if not (said := _COMMENT.sub("", line).strip()):
+            continue
+        try:
+            order = _order(said, base)
+            name = str(parse_source(order.source))
+            if name in lines:
+                raise SourceListError(f"{order.source} is there already, in line {lines[name]}")
+        except (SelfplayError, ValueError) as error:
+            faults.append(f"line {number}: {' '.join(str(error).split())}")
+        else:
+            lines[name] = number
+            found.append(order)
+    if faults:
+        more = [f"and {len(faults) - MOST_FAULTS} more"] if len(faults) > MOST_FAULTS else []
+        told = "\n  ".join([*faults[:MOST_FAULTS], *more])
+        raise SourceListError(f"{path}: {count(len(faults), 'line')} cannot be used\n  {told}", "Nothing was done yet.")
+    if not found:
+        raise SourceListError(f"{path} names no source", "Write one on each line, such as pypi:NAME.")
+    return found
+
+
+def _order(said: str, base: Order) -> Order:
+    """The order of one line. Raises `SelfplayError`, and `ValueError` for quotes that do not end."""
+    source, *options = shlex.split(said)
+    named = {}
+    for option in options:
+        name, sign, value = option.partition("=")
+        if not sign:
+            raise SourceListError(f"{option!r} is not NAME=VALUE; a source with blanks needs quotes")
+        named[name.replace("-", "_")] = value
+    (own,) = read_options(named, LineOptions, refusal=SourceListError)
+    given = {name: value for name, value in vars(own).items() if value is not None and name != "allow_host"}
+    hosts = (*base.allow_hosts, *(host for host in (own.allow_host or "").split(",") if host))
+    order = replace(base, source=source, allow_hosts=hosts, **given)
+    if "releases" in given and not isinstance(parse_source(source), PypiSource):
+        raise SourceListError("releases needs a source pypi:NAME")
+    refuse_out_in_source(order)
+    refuse_strategy(order)
+    host_names(order.allow_hosts)
+    return order

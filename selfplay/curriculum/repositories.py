@@ -1,0 +1,65 @@
+"""What became of each repository of a pool: its bugs, its episodes, what it took, and why there are not more."""
+
+from collections import Counter
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from selfplay.artifact.decoding import typed
+from selfplay.artifact.reading import ForeignError
+from selfplay.curriculum.records import DAMAGED, Count, CurriculumError, EpisodeRecord
+from selfplay.curriculum.store import Curriculum
+
+
+class Facts(BaseModel):
+    """What the pool keeps of a repository, as far as it is told. `stopped`: why no more bugs were made of it; `hint`:
+    what to do about that; `failed`: it could not be used at all."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    revision: str = ""
+    language: str = ""
+    wanted: Count = 0
+    tests: Count = 0
+    stopped: str = ""
+    hint: str = ""
+    failed: bool = False
+
+
+def facts_of(pool: Curriculum) -> dict[str, Facts]:
+    """Repository -> what is kept of it, in the order of the pool. Raises `CurriculumError` for a damaged row."""
+    try:
+        return {name: typed(Facts, facts, "it") for name, facts in pool.repositories().items()}
+    except ForeignError as error:
+        raise CurriculumError(f"a repository of {pool.folder} is damaged: {error}", DAMAGED) from error
+
+
+def repository_rows(pool: Curriculum, episodes: list[EpisodeRecord]) -> list[dict[str, Any]]:
+    """A row for each repository. `valid_share`: of the artifacts that its episodes handed in, duplicates left out;
+    `minutes`: of preparing it and of its episodes, over all resumptions, where the pool counted them."""
+    own: dict[str, list[EpisodeRecord]] = {}
+    for one in episodes:
+        own.setdefault(one.repository, []).append(one)
+    costs = pool.costs()
+    return [
+        {**facts.model_dump(include=SHOWN), "name": name, **_made(own.get(name, [])), "minutes": _minutes(costs, name)}
+        for name, facts in facts_of(pool).items()
+    ]
+
+
+SHOWN = {"wanted", "tests", "stopped", "hint", "failed"}
+
+
+def _made(episodes: list[EpisodeRecord]) -> dict[str, Any]:
+    bugs = [one for one in episodes if one.status == "valid"]
+    judged = [one for one in episodes if one.status in ("valid", "invalid")]
+    return {
+        "bugs": len(bugs),
+        "by_strategy": dict(Counter(one.strategy for one in bugs)),
+        "episodes": len(episodes),
+        "valid_share": round(len(bugs) / len(judged), 3) if judged else None,
+    }
+
+
+def _minutes(costs: dict[str, tuple[float, float]], name: str) -> float | None:
+    return round(costs[name][0] / 60, 2) if name in costs else None
