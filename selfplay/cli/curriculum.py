@@ -1,7 +1,7 @@
 """`selfplay curriculum`: from a source to a run's folder."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from selfplay.commands.order import Order
     from selfplay.report.progress import LiveWatcher
 
+Source = Annotated[
+    str, typer.Argument(help="A path, a git URL[@REV], pypi:NAME[==VERSION], or a text file with one on each line.")
+]
+RayAddress = Annotated[
+    str | None, typer.Option("--ray-address", help="A list: on all nodes of this Ray cluster (HOST:PORT, or auto).")
+]
 Out = Annotated[Path | None, typer.Option(help="The run's folder (default: runs/NAME); the same folder again resumes.")]
 Strategy = Annotated[str, typer.Option(help="removal, history, direct, feature, or mix (removal and history).")]
 Releases = Annotated[
@@ -29,9 +35,7 @@ PublicShare = Annotated[float, typer.Option(min=0.01, max=1, help="Share of the 
 
 @app.command()
 def curriculum(
-    source: Annotated[
-        str, typer.Argument(help="A path, a git URL[@REV], pypi:NAME[==VERSION], or a text file with one on each line.")
-    ],
+    source: Source,
     out: Out = None,
     bugs: Annotated[int, typer.Option(min=1, help="How many verified bugs to make of each repository.")] = 10,
     strategy: Strategy = "mix",
@@ -56,63 +60,72 @@ def curriculum(
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
-    address: Annotated[
-        str | None,
-        typer.Option("--ray-address", help="A list: on all nodes of this Ray cluster (HOST:PORT, or auto)."),
-    ] = None,
+    address: RayAddress = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Make a curriculum of verified bugs from a repository, or from every one in a list of them."""
+    from selfplay.commands.naming import default_out
+    from selfplay.commands.order import Order
     from selfplay.repository.source import is_list
+    from selfplay.rollout.injector import mix_named
+    from selfplay.validators import Thresholds
 
     listed = is_list(source)
+    at_index = listed or source.startswith("pypi:")
+    refuse(releases is not None and not at_index, "--releases", "needs a source pypi:NAME")
+    _refuse_combinations(order, attempts, policy, strategy)
+    _refuse_of_a_list(listed, setup, test, address, order, policy)
+    refuse_policy(policy, base_url, api_key_env, option)
+    wanted = Order(
+        source, out or default_out(source), bugs, mix_named(strategy), seed, workers,
+        12 if releases is None else releases, setup, test, Thresholds(min_passing, min_files, min_failing),
+        order=2 if order == 2 else 1, attempts=attempts or 8, public_share=public_share, policy=policy,
+        options=policy_options(base_url, api_key_env, option), patience=patience, group=group,
+        allow_hosts=tuple(allow_host or ()),
+    )  # fmt: skip
+    raise typer.Exit(_made(wanted, listed, (sandbox, image, runtime), address, not out, as_json))
+
+
+def _refuse_combinations(order: int, attempts: int | None, policy: str, strategy: str) -> None:
     refuse(attempts and order == 1, "--attempts", "needs --order 2, which attempts the bugs")
-    from_index = listed or source.startswith("pypi:")
-    refuse(releases is not None and not from_index, "--releases", "needs a source pypi:NAME")
-    for name, given in (("--setup", setup), ("--test", test)):
-        refuse(listed and given, name, f"differs by repository: write {name[2:]}='...' behind the source in {source}")
     refuse(strategy == "feature" and ":" not in policy, "--strategy", f"the policy {policy} adds no features")
+
+
+def _refuse_of_a_list(
+    listed: bool, setup: str | None, test: str | None, address: str | None, order: int, policy: str
+) -> None:
+    for name, given in (("--setup", setup), ("--test", test)):
+        refuse(listed and given, name, f"differs by repository: write {name[2:]}='...' behind its source in the list")
     refuse(address and not listed, "--ray-address", "needs a list of sources")
     refuse(address and order == 2, "--order", "attempts on a cluster are not there: `selfplay solve` makes them later")
     in_process = policy.startswith(("vllm:", "transformers:"))
     refuse(address and in_process, "--policy", "every host would open the model: serve it, and use openai:MODEL")
-    refuse_policy(policy, base_url, api_key_env, option)
-    from selfplay.commands.naming import default_out
-    from selfplay.commands.order import Order
-    from selfplay.rollout.injector import mix_named
-    from selfplay.validators import Thresholds
-
-    thresholds = Thresholds(min_passing_tests=min_passing, min_changed_files=min_files, min_failing_tests=min_failing)
-    mix, options = mix_named(strategy), policy_options(base_url, api_key_env, option)
-    wanted = Order(
-        source, out or default_out(source), bugs, mix, seed, workers, 12 if releases is None else releases, setup, test,
-        thresholds, order=2 if order == 2 else 1, attempts=attempts or 8, public_share=public_share,
-        policy=policy, options=options, patience=patience, allow_hosts=tuple(allow_host or ()), group=group,
-    )  # fmt: skip
-    said = "" if out else f"the run's folder is {wanted.out} (--out names another)"
-    summary = _made(wanted, listed, (sandbox, image, runtime), address, said)
-    print_run(summary, wanted.out, as_json)
-    lacking = summary["lacking"] if listed else summary["figures"]["bugs"] < bugs
-    raise typer.Exit(1 if lacking else 0)
 
 
 def _made(
-    order: "Order", listed: bool, isolation: tuple[str, str | None, str | None], address: str | None, said: str
-) -> dict[str, Any]:
-    """The summary of the run, with progress shown meanwhile; `said` is printed first."""
+    order: "Order",
+    listed: bool,
+    isolation: tuple[str, str | None, str | None],
+    address: str | None,
+    unnamed: bool,
+    as_json: bool,
+) -> int:
+    """Make the bugs, with progress shown meanwhile, and print the summary. The exit code: 1 where bugs are lacking."""
+    from selfplay.commands.curricula import run_list
     from selfplay.commands.curriculum import run_campaign
     from selfplay.commands.source_list import read_list
     from selfplay.report.progress import LiveWatcher
 
     orders = read_list(Path(order.source), order) if listed else []
     with resumable(), LiveWatcher() as watcher:
-        if said:
-            watcher.say(said)
+        if unnamed:
+            watcher.say(f"the run's folder is {order.out} (--out names another)")
         if listed:
-            from selfplay.commands.curricula import run_list
-
-            return run_list(order, orders, _maker(order, isolation, address, watcher))
-        return run_campaign(order, opened(*isolation), watcher)
+            summary = run_list(order, orders, _maker(order, isolation, address, watcher))
+        else:
+            summary = run_campaign(order, opened(*isolation), watcher)
+    print_run(summary, order.out, as_json)
+    return int(bool(summary["lacking"]) if listed else summary["figures"]["bugs"] < order.bugs)
 
 
 def _maker(

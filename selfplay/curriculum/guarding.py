@@ -55,11 +55,16 @@ class Bounds:
     values: int = 1_000_000
 
 
+def own_folders(folder: Path) -> list[str]:
+    """The names of a run's own folders; of the originals of further repositories those that are there."""
+    return [*OWN_FOLDERS, *sorted(path.name for path in folder.glob("original-*"))]
+
+
 def refuse_strange_files(folder: Path) -> None:
     """Raises `CurriculumError` where one of a run's own names is a link, a pipe or anything else that leads out of the
     folder. A rollback journal is none of ours (a pool is born complete), and may name files for SQLite to delete."""
     try:
-        for name in OWN_FOLDERS:
+        for name in own_folders(folder):
             existing_folder(folder, name)
     except ForeignError as error:
         raise CurriculumError(error.message, error.hint) from error

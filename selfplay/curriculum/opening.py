@@ -15,9 +15,9 @@ from pathlib import Path
 from selfplay.curriculum.guarding import (
     DATABASE,
     LARGER,
-    OWN_FOLDERS,
     Bounds,
     harden,
+    own_folders,
     refuse_strange_files,
     refuse_strange_schema,
     refuse_too_much,
@@ -175,7 +175,7 @@ def _check_free(folder: Path) -> None:
     """Make the folder. An existing folder that is not a run's is refused."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        taken = [name for name in OWN_FOLDERS if (folder / name).exists()]
+        taken = [name for name in own_folders(folder) if (folder / name).exists()]
         there = (folder / DATABASE).exists()
     except OSError as error:
         raise CurriculumError(f"{folder} cannot be used: {error.strerror}", "Give another --out.") from error

@@ -32,7 +32,8 @@ def run_page(summary: Mapping[str, Any], out: Path) -> RenderableType:
 
 
 def _lines(summary: Mapping[str, Any], out: Path) -> Iterator[str]:
-    figures, wanted = summary["figures"], summary.get("wanted", 0)
+    figures = summary["figures"]
+    wanted = summary.get("wanted", sum(row["wanted"] for row in summary["repositories"]))  # not written yet: they say
     yield f"{figures['bugs']} of {count(wanted, 'bug')} ({summary.get('stopped', 'not finished')}) in {out}"
     yield _made(figures)
     yield from lost_lines(figures)

@@ -199,7 +199,7 @@ def test_what_a_kill_left_in_staging_goes_and_what_a_user_put_beside_the_bugs_st
     assert list((tmp_path / "staging").iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["bugs", "original", "staging", "trajectories"])
+@pytest.mark.parametrize("name", ["bugs", "original", "original-2", "staging", "trajectories"])
 def test_a_folder_that_is_no_run_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
     (tmp_path / name / "mine").mkdir(parents=True)
     with (
