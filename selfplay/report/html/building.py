@@ -57,12 +57,15 @@ def _detail(contents: Contents, bug: str) -> dict[str, Any] | None:
 
 def _add_episodes(contents: Contents, chunks: dict[str, str], room: int, say: Say) -> None:
     """Put episodes into `chunks` until one has no room. Each row gets its place, empty for one that is left out."""
-    full = False
+    full, contents.index["without_tape"] = False, 0
     for row in contents.index["episodes"]:
         row.append("")
     for number, row in enumerate(_in_turn(contents.index["episodes"])):
         if full:
             break
+        if not contents.has_tape(row[0]):
+            contents.index["without_tape"] += 1
+            continue
         try:
             data = packed(contents.episode(row[0]))
         except SelfplayError as error:
@@ -73,7 +76,8 @@ def _add_episodes(contents: Contents, chunks: dict[str, str], room: int, say: Sa
             row[-1] = f"e{number}"
             chunks[row[-1]], room = data, room - len(data)
             say(f"episodes: {number + 1}")
-    contents.index["without_episode"] = sum(not row[-1] for row in contents.index["episodes"])
+    without = sum(not row[-1] for row in contents.index["episodes"])
+    contents.index["without_episode"] = without - contents.index["without_tape"]
 
 
 def _in_turn(rows: list[list[Any]]) -> Iterator[list[Any]]:

@@ -4,6 +4,7 @@ Nothing in the run's folder changes: the pool is copied and opened from the copy
 half there is left out and named; so are folders of bugs that the pool does not know.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,6 +41,10 @@ class Contents:
         if len(self.index["problems"]) < MOST_PROBLEMS:
             self.index["problems"].append([clean(what), clean(f"{error.message} {error.hint}".strip())])
         self.index["left_out"] += 1
+
+    def has_tape(self, name: str) -> bool:
+        """Whether an episode's file is there: a run may be shared without its `trajectories/`."""
+        return os.path.lexists(self.pool.folder / "trajectories" / name)
 
     def episode(self, name: str, most: int = MOST_OUTPUT) -> dict[str, Any]:
         """One of `names`, read. Raises `SelfplayError`."""

@@ -56,6 +56,7 @@ function costTable() {
 function leftOut() {
   const notes = [...run.notes, ...Object.entries(run.unplayed).map(([job, why]) => `${job} could not be played: ${why}`)];
   if (run.without_details) notes.push(`${plural(run.without_details, "bug")} without details: the page would be too large. A larger --size, or --serve, has them.`);
+  if (run.without_tape) notes.push(`Of ${plural(run.without_tape, "episode")} the run holds no steps.`);
   if (run.without_episode) notes.push(`${plural(run.without_episode, "episode")} left out for size. A larger --size, or --serve, has them.`);
   const problems = run.problems.length ? h("div", { class: "note warn", role: "note" }, h("p", {}, h("strong", {}, `${plural(run.left_out, "thing")} left out: damaged, half-written or not ours.`)),
     h("details", {}, h("summary", {}, "Which, and why"), h("ul", {}, run.problems.map(([what, why]) => h("li", {}, h("code", {}, what), ` ${why}`))))) : null;
