@@ -7,7 +7,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from report.made_runs import HOSTILE, bug, made_run
@@ -81,8 +80,9 @@ def test_only_get_is_answered(ask: Ask, method: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/bug/../../etc/passwd", "/bug/%2e%2e%2fsecret", "/bug/nobody", "/bug/%00", "/bug/%ff", "/episode/..%2f..%2fcurriculum.sqlite",
-     "/episode/nothing", "/etc/passwd", "/bug/", "//evil.example/", "/page.css", f"/bug/{'a' * 3000}"],
+    ["/bug/../../etc/passwd", "/bug/%2e%2e%2fsecret", "/bug/nobody", "/bug/%00", "/bug/%ff", "/episode/nothing",
+     "/episode/..%2f..%2fcurriculum.sqlite", "/etc/passwd", "/bug/", "//evil.example/", "/page.css",
+     f"/bug/{'a' * 3000}"],
 )  # fmt: skip
 def test_what_is_not_of_the_run_is_not_found(ask: Ask, path: str) -> None:
     status, said, _ = ask(path)
@@ -90,7 +90,12 @@ def test_what_is_not_of_the_run_is_not_found(ask: Ask, path: str) -> None:
 
 
 def test_a_malformed_request_is_answered_and_the_next_one_too(ask: Ask, server: Server) -> None:
-    for raw in (b"\0\0\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n"):
+    for raw in (
+        b"\0\0\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
+    ):
         with socket.create_connection(("127.0.0.1", server.server_address[1]), timeout=60) as connection:
             connection.sendall(raw)
             connection.shutdown(socket.SHUT_WR)
@@ -99,10 +104,12 @@ def test_a_malformed_request_is_answered_and_the_next_one_too(ask: Ask, server: 
 
 
 def state(folder: Path) -> dict[str, tuple[int, int, bytes]]:
-    return {
-        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.stat().st_ino, path.read_bytes() if path.is_file() else b"")
-        for path in sorted(folder.rglob("*"))
-    }  # fmt: skip
+    """Every file and folder: when it was changed, which it is, what it holds."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        data = path.read_bytes() if path.is_file() else b""
+        found[str(path.relative_to(folder))] = (path.stat().st_mtime_ns, path.stat().st_ino, data)
+    return found
 
 
 def test_nothing_in_the_run_changes_and_its_writer_goes_on(ask: Ask, run: Path) -> None:
@@ -142,5 +149,3 @@ def test_a_port_in_use_and_a_folder_without_a_run_are_refused(server: Server, ru
         serve_report(run, int(server.server_address[1]))
     with pytest.raises(CurriculumError, match="holds no curriculum"):
         serve_report(tmp_path, 0)
-
-
