@@ -62,6 +62,11 @@ test-models: models
 interop-report: .venv-report/.ready
 	$(REPORT)/python -m pytest tests/interop/report
 
+# The README's pictures, from a real run of both orders.
+pictures: .venv-report/.ready
+	$(BIN)/selfplay curriculum pypi:cachetools --out runs/pictures --bugs 8 --order 2 --attempts 4
+	$(REPORT)/python -m benchmarks.pictures runs/pictures
+
 .venv-report/.ready: pyproject.toml | setup
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-report
 	$(BIN)/uv pip install --quiet --python $(REPORT)/python --editable '.[dev]' 'playwright>=1.55,<2' 'axe-playwright-python>=0.1.5,<1'

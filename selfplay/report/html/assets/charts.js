@@ -19,7 +19,7 @@ function stackedBars(title, note, parts, rows, classes) {
     });
     return h("div", { class: "bar-row" }, h("span", { class: "bar-name" }, name), h("span", { class: "bar" }, pieces), h("span", { class: "bar-number" }, number(total)));
   });
-  const heads = ["", ...parts.map((name) => ({ name: spaced(name), right: true }))];
+  const heads = ["what", ...parts.map((name) => ({ name: spaced(name), right: true }))];
   const key = parts.length > 1 && h("ul", { class: "legend" }, parts.map((name, at) => h("li", {}, h("span", { class: `swatch ${classes ? classes[at] : `fill-${at % 6}`}`, "aria-hidden": "true" }), spaced(name))));
   return figure(title, note, h("div", {}, key, h("div", { class: "bars", "aria-hidden": "true" }, bars)),
     table(title, heads, rows.map(([name, values]) => [name, ...values.map(number)])));
@@ -34,7 +34,7 @@ function columns(title, note, names, values, kind) {
   });
   const base = svg("line", { x1: LEFT / 2, x2: WIDE - LEFT / 2, y1: floor, y2: floor, class: "axis" });
   return figure(title, note, svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${title}: ${names.map((name, at) => `${name} ${values[at]}`).join(", ")}` }, base, drawn),
-    table(title, ["", { name: "count", right: true }], names.map((name, at) => [name, number(values[at])])));
+    table(title, ["what", { name: "count", right: true }], names.map((name, at) => [name, number(values[at])])));
 }
 function ticks(low, high) {
   const raw = (high - low) / 4 || 1, power = 10 ** Math.floor(Math.log10(raw));
