@@ -1,5 +1,6 @@
 """A real Chromium, driven by Playwright: `make interop-report`. Screenshots are left in `build/screenshots`."""
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -92,4 +93,6 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of a run whose every text would run, were it HTML or JavaScript."""
     step = {**STEP, "nothing": HOSTILE, "rollouts": {"injector": {"checks": {HOSTILE: 1}, "outcomes": {HOSTILE: 1}}}}
-    return written(with_metrics(made_run(tmp_path_factory.mktemp("hostile") / "demo", 3, text=HOSTILE), 2, step))
+    run = with_metrics(made_run(tmp_path_factory.mktemp("hostile") / "demo", 3, text=HOSTILE), 2, step)
+    (run / "summary.json").write_text(json.dumps({"notes": [HOSTILE], "stopped": HOSTILE}))
+    return written(run)

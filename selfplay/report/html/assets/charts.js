@@ -24,18 +24,6 @@ function stackedBars(title, note, parts, rows, classes) {
   return figure(title, note, h("div", {}, key, h("div", { class: "bars", "aria-hidden": "true" }, bars)),
     table(title, heads, rows.map(([name, values]) => [name, ...values.map(number)])));
 }
-function columns(title, note, names, values, kind) {
-  const most = Math.max(1, ...values), step = (WIDE - LEFT) / names.length, floor = HIGH - BOTTOM;
-  const drawn = values.map((value, at) => {
-    const high = (value / most) * (floor - TOP - 14), x = LEFT / 2 + at * step + step * 0.14;
-    return [svg("rect", { x, y: floor - high, width: step * 0.72, height: Math.max(high, value ? 2 : 0), rx: 3, class: kind ? kind(at) : "fill-0" }),
-      svg("text", { x: x + step * 0.36, y: floor - high - 6, class: "value", "text-anchor": "middle" }, number(value)),
-      svg("text", { x: x + step * 0.36, y: HIGH - 8, class: "tick", "text-anchor": "middle" }, names[at])];
-  });
-  const base = svg("line", { x1: LEFT / 2, x2: WIDE - LEFT / 2, y1: floor, y2: floor, class: "axis" });
-  return figure(title, note, svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${title}: ${names.map((name, at) => `${name} ${values[at]}`).join(", ")}` }, base, drawn),
-    table(title, ["what", { name: "count", right: true }], names.map((name, at) => [name, number(values[at])])));
-}
 function ticks(low, high) {
   const raw = (high - low) / 4 || 1, power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 5, 10].map((one) => one * power).find((one) => one >= raw);
@@ -89,6 +77,8 @@ function lines(one, at) {
     event.preventDefault();
     choose(chosen + step);
   });
+  choose(chosen);
+  cross.setAttribute("visibility", "hidden");
   const rows = at.map((step, place) => [step, ...names.map((name) => told(one.series[name][place], one.unit))]);
   return figure(one.title, null, h("div", {}, names.length > 1 && legend(names), drawing, said), table(one.title, ["step", ...names.map((name) => ({ name: spaced(name), right: true }))], rows));
 }

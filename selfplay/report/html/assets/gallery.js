@@ -78,5 +78,5 @@ function gallery() {
   new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && waiting.length && show(), { rootMargin: "600px" }).observe(more);
   fill();
   return [h("h1", { tabindex: "-1" }, "Bugs"), form, count,
-    h("table", { class: "gallery" }, caption, h("thead", {}, h("tr", {}, heads.map(([name, kind]) => h("th", { scope: "col", class: kind }, name)))), body), none, more];
+    h("table", { class: "gallery bugs" }, caption, h("thead", {}, h("tr", {}, heads.map(([name, kind]) => h("th", { scope: "col", class: kind }, name)))), body), none, more];
 }

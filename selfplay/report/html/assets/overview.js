@@ -18,7 +18,8 @@ function tiles() {
     run.usage.cost ? tile(run.usage.cost.toFixed(2), "cost of answers", `${number(run.usage.completion_tokens)} tokens out`) : null);
 }
 function lead() {
-  const from = run.repositories.map(([name, revision]) => [h("code", {}, name), revision ? ` at ${revision.slice(0, 12)}` : ""]);
+  const known = run.repositories.filter(([name]) => name.trim()), sources = [...new Set(run.bugs.map((row) => row.source))].slice(0, 5);
+  const from = (known.length ? known : sources.map((name) => [name, ""])).map(([name, revision]) => [h("code", {}, name), revision ? ` at ${revision.slice(0, 12)}` : ""]);
   const names = from.flatMap((one, at) => (at ? [", ", ...one] : one));
   return h("p", { class: "lead" }, "Bugs planted in ", names.length ? names : "a repository", ` by ${short(run.policy)}, each checked in a sandbox.`, run.stopped ? ` The run ended: ${run.stopped}.` : "");
 }
@@ -49,7 +50,7 @@ function rateCharts() {
 function costTable() {
   const heads = ["phase", { name: "time", right: true }, { name: "core time", right: true }];
   const found = run.totals;
-  const each = h("p", { class: "quiet" }, `Median bug: ${number(found.median_lines)} changed lines, ${number(found.median_failing)} failing tests, ${seconds(found.median_seconds)} to make. ${plural(found.files, "file")} touched; ${plural(found.suite_runs, "suite run")} spent on validation.`);
+  const each = h("p", { class: "quiet" }, `Median bug: ${number(found.median_lines)} changed lines, ${plural(found.median_failing ?? 0, "failing test")}, ${seconds(found.median_seconds)} to make. ${plural(found.files, "file")} touched; ${plural(found.suite_runs, "suite run")} spent on validation.`);
   const spent = Object.entries(run.usage).map(([name, value]) => `${spaced(name)} ${number(value)}`).join(", ");
   return section("Cost and time", {}, each, spent && h("p", { class: "quiet" }, `Model: ${spent}.`), run.costs.length ? table("Cost by phase", heads, run.costs.map(([phase, wall, core]) => [spaced(phase), seconds(wall), seconds(core)])) : null);
 }
