@@ -91,8 +91,8 @@ def promoted(promotions: Iterable[Promotion]) -> dict[str, int]:
 def usage(records: Iterable[EpisodeRecord], attempts: Iterable[Attempt]) -> dict[str, float]:
     """The summed cost of all answers of a model; empty where none played."""
     total: Counter[str] = Counter()
-    for one in (*records, *attempts):
-        total.update({name: value for name, value in one.figures.usage.items() if name in _USED})
+    for used in (*(one.figures.usage for one in records), *(one.figures.usage for one in attempts)):
+        total.update({name: value for name, value in used.items() if name in _USED})
     return {name: round(value, 4) for name, value in total.items() if value}
 
 

@@ -9,15 +9,16 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import groupby
 from pathlib import PurePosixPath
+from typing import Any
 
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
-from pygments.token import Token, _TokenType
+from pygments.token import Token
 
 LONGEST_LINE, LONGEST_BLOCK = 400, 60_000
 """Characters of a line, and of the lines of one side of a hunk."""
 PLAIN = "."
-LETTERS: Sequence[tuple[_TokenType, str]] = (
+LETTERS: Sequence[tuple[Any, str]] = (
     (Token.Comment, "c"), (Token.Keyword, "k"), (Token.Literal.Number, "n"), (Token.Literal.String, "s"),
     (Token.Name.Function, "f"), (Token.Name.Class, "f"), (Token.Name.Decorator, "d"), (Token.Name.Builtin, "b"),
     (Token.Name.Exception, "b"), (Token.Operator.Word, "k"), (Token.Name.Tag, "k"), (Token.Name.Attribute, "b"),

@@ -12,7 +12,7 @@ from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from selfplay.artifact.reading import existing_folder
@@ -137,7 +137,7 @@ class Page(BaseHTTPRequestHandler):
         """Nothing: a terminal is no place for what a client sent."""
 
     def _hosts(self) -> set[str]:
-        port = self.server.server_address[1]
+        port = cast("Server", self.server).server_port
         return {f"{name}:{port}" for name in NAMES} | (set(NAMES) if port == 80 else set())
 
     def _answer(self, asked: Any) -> None:

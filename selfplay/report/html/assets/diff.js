@@ -103,7 +103,7 @@ function fileDiff(file, names) {
   const sizes = h("span", { class: "sizes" }, h("span", { class: "minus" }, `−${file.removed}`), " ", h("span", { class: "plus" }, `+${file.added}`));
   const said = [file.kind !== "modified" && badge(file.kind), file.old && h("span", { class: "quiet" }, `from ${file.old}`), file.binary && badge("binary")];
   return h("div", { class: "file" }, h("div", { class: "file-head" }, h("code", {}, file.path), said, sizes),
-    file.hunks.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    file.hunks.length ? h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
       h("table", { class: `diff ${unified ? "unified" : "split"}` }, h("caption", { class: "hidden" }, caption), h("colgroup", {}, (unified ? [1, 1, 0] : [1, 0, 1, 0]).map((narrow) => h("col", { class: narrow ? "num-col" : null }))), h("thead", { class: "hidden" }, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))), body)) : null,
     more);
 }

@@ -48,7 +48,7 @@ function badge(text, kind) {
 function table(caption, heads, rows, props) {
   const head = heads.map((one) => h("th", { scope: "col", class: one.right ? "right" : null }, one.name || one));
   const cell = (value, at) => h(at ? "td" : "th", { scope: at ? null : "row", class: heads[at].right ? "right" : null }, value);
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
     h("table", props || {}, h("caption", { class: "hidden" }, caption), h("thead", {}, h("tr", {}, head)),
       h("tbody", {}, rows.map((row) => h("tr", {}, row.map(cell))))));
 }

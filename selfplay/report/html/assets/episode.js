@@ -6,7 +6,7 @@ function episodeList() {
     const one = asEpisode(list), there = LIVE || one.at;
     const name = `${one.role} ${one.number}`;
     return h("tr", {}, h("th", { scope: "row" }, there ? h("a", { class: "row-link", href: `#/episode/${encodeURIComponent(one.name)}` }, name) : [name, h("span", { class: "quiet" }, " not in this page")], one.bug && h("span", { class: "bug-id" }, one.bug)),
-      h("td", {}, short(one.who)), h("td", {}, badge(spaced(one.result), ["valid", "resolved"].includes(one.result) ? "good" : "plain")), h("td", { class: "wide" }, spaced(one.reason)), h("td", { class: "right" }, number(one.calls)), h("td", { class: "right" }, seconds(one.seconds)));
+      h("td", { class: "wide" }, short(one.who)), h("td", {}, badge(spaced(one.result), ["valid", "resolved"].includes(one.result) ? "good" : "plain")), h("td", { class: "wide" }, spaced(one.reason)), h("td", { class: "right wide" }, number(one.calls)), h("td", { class: "right" }, seconds(one.seconds)));
   };
   const show = () => {
     body.append(...waiting.splice(0, PAGE).map(row));
@@ -24,7 +24,7 @@ function episodeList() {
   const form = h("form", { class: "filters", role: "search", "aria-label": "Filter episodes", onsubmit: (event) => event.preventDefault() },
     h("div", { class: "field grow" }, h("label", { for: "filter-q" }, "Search"), h("input", { id: "filter-q", name: "q", type: "search", placeholder: "bug, result or reason", oninput: () => fill() })),
     choice("role", "Role", { "": "both", injector: "injector", solver: "solver" }, "", () => fill()));
-  const heads = [["episode", ""], ["strategy or policy", ""], ["result", ""], ["reason", "wide"], ["calls", "right"], ["time", "right"]];
+  const heads = [["episode", ""], ["strategy or policy", "wide"], ["result", ""], ["reason", "wide"], ["calls", "right wide"], ["time", "right"]];
   new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && waiting.length && show(), { rootMargin: "600px" }).observe(more);
   more.addEventListener("click", show);
   fill();
