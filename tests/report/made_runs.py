@@ -30,6 +30,9 @@ THRESHOLDS = {"min_passing_tests": 5, "min_changed_files": 1, "min_failing_tests
 HOSTILE = "</script><script>owned=1</script><img src=x onerror=owned=1>\u2028<!--<script>'\"`${owned=1}"
 """What would run, were any of it taken for HTML or JavaScript."""
 
+LONG = "tests/test_part.py::" + "a_word_without_an_end_" * 8
+"""No page may become wider for it."""
+
 
 def diff(path: str, *lines: str) -> str:
     """A diff of one hunk that replaces a line by `lines`."""
@@ -71,7 +74,7 @@ def made_run(folder: Path, bugs: int = 3, *, attempts: int = 2, text: str = "") 
             for turn in range(attempts):
                 _try(pool, number, turn, number > 0 and turn < attempts - 1, text)
         figures = EpisodeFigures(seconds=2.0, suite_runs=2)
-        pool.episodes.stage(EpisodeRecord(bugs, "history", "invalid", f"no {text}", figures, "bug"))
+        pool.episodes.stage(EpisodeRecord(bugs, "history", "invalid", f"no {text} {LONG}", figures, "bug"))
         pool.episodes.take(bugs + 1)
         if bugs and attempts:
             _promote(pool, text)
@@ -93,7 +96,7 @@ def _try(pool: Curriculum, number: int, turn: int, resolved: bool, text: str) ->
     fix = diff(f"src/part{number}.py", f"    return x + {turn}  # {text}")
     figures = AttemptFigures(seconds=1.5, calls=2)
     pool.attempts.add(
-        Attempt(bug(number).id, "scripted", turn, resolved, reason, f"why {text}", fix, figures, trajectory=name)
+        Attempt(bug(number).id, "scripted", turn, resolved, reason, f"why {text} {LONG}", fix, figures, trajectory=name)
     )
     _episode(pool, name, "solver", text)
 
@@ -101,7 +104,7 @@ def _try(pool: Curriculum, number: int, turn: int, resolved: bool, text: str) ->
 def _episode(pool: Curriculum, name: str, role: str, text: str) -> None:
     steps = (
         Step(Call("bash", {"command": f"cat a.py {text}"}), f"seen {text}\n", 0, 0.25),
-        Step(Call("submit", {"folder": "out"}), f"failed {text}\n", 1, 0.5),
+        Step(Call("submit", {"folder": "out"}), f"failed {text} {LONG}\n", 1, 0.5),
     )
     save(Trajectory(role, f"p {text}", Finish.SUBMITTED, steps, "out", 1.0), pool.folder / "trajectories" / name)
 

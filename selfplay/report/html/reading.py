@@ -107,7 +107,8 @@ def _episodes(pool: Curriculum, records: Sequence[EpisodeRecord], attempts: Sequ
     found: list[list[Any]] = []
     for one in records:
         bug = one.bug.id if one.bug is not None and one.status == "valid" else ""
-        reason = f"{one.failed_check}: {one.reason}" if one.failed_check else one.reason
+        known = not one.failed_check or one.reason.startswith(one.failed_check)
+        reason = one.reason if known else f"{one.failed_check}: {one.reason}"
         name = episode_name(one, suffixes[one.repository])
         found.append([name, "injector", bug, clean(one.strategy), one.number, one.status, clean(reason)[:300],
                       round(one.figures.seconds, 1), one.figures.calls])  # fmt: skip

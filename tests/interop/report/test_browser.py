@@ -6,7 +6,10 @@ from playwright.sync_api import expect
 from report.made_runs import HOSTILE, bug
 
 pytestmark = pytest.mark.interop
-PLACES = ("#/", "#/bugs", f"#/bug/{bug(0).id}", "#/episodes", "#/episode/demo-1-0-solver.jsonl.zst", "#/training")
+PLACES = (
+    "#/", "#/bugs", f"#/bug/{bug(0).id}", "#/episodes", "#/episode/demo-1-0-solver.jsonl.zst", "#/training",
+    "#/episode/000000-injector.jsonl.zst",
+)  # fmt: skip
 
 
 def test_the_overview_leads_to_the_bugs(open_page: Open, plain: str) -> None:

@@ -23,7 +23,8 @@ const byId = (id) => document.getElementById(id);
 const plural = (n, noun, many) => `${n.toLocaleString("en")} ${n === 1 ? noun : many || noun + "s"}`;
 const percent = (part, whole, digits) => (whole ? `${((100 * part) / whole).toFixed(digits || 0)} %` : "–");
 const number = (value) => (value === null || value === undefined ? "–" : value.toLocaleString("en"));
-const spaced = (name) => String(name).replace(/[_-]+/g, " ");
+// A name as words; what is a sentence already stays as it is.
+const spaced = (name) => (/^[\w-]+$/.test(name) ? String(name).replace(/[_-]+/g, " ") : String(name));
 function seconds(value) {
   if (value === null || value === undefined) return "–";
   if (value < 60) return `${value < 10 ? value.toFixed(1) : Math.round(value)} s`;

@@ -30,9 +30,13 @@ function episodeList() {
   fill();
   return [h("h1", { tabindex: "-1" }, "Episodes"), form, count, h("table", { class: "gallery" }, h("caption", { class: "hidden" }, "Episodes"), h("thead", {}, h("tr", {}, heads.map(([name, kind]) => h("th", { scope: "col", class: kind }, name)))), body), more];
 }
+function box(text, kind) {
+  // A long text scrolls in its box, which the keyboard then reaches.
+  return h("pre", { class: kind, tabindex: text.split("\n").length > 20 || text.length > 2000 ? "0" : null }, text);
+}
 function stepView(step, at) {
-  const said = step.said === undefined ? Object.entries(step.call).map(([name, value]) => [h("span", { class: "argument" }, name), h("pre", { class: "call" }, value)]) : h("pre", { class: "call" }, step.said);
-  const out = step.out ? h("pre", { class: `output ${step.code ? "failed" : ""}` }, step.out) : h("p", { class: "quiet" }, "No output.");
+  const said = step.said === undefined ? Object.entries(step.call).map(([name, value]) => [h("span", { class: "argument" }, name), box(value, "call")]) : box(step.said, "call");
+  const out = step.out ? box(step.out, `output ${step.code ? "failed" : ""}`) : h("p", { class: "quiet" }, "No output.");
   const head = h("summary", {}, h("span", { class: "step-number" }, at + 1), h("strong", {}, step.tool), step.malformed && badge("malformed", "bad"), step.code ? badge(`exit code ${step.code}`, "bad") : null, h("span", { class: "peek" }, peek(step)), h("span", { class: "sizes quiet" }, seconds(step.seconds)));
   return h("li", {}, h("details", { class: "step", open: at < 3 }, head, step.thought && h("div", { class: "thought" }, h("h3", {}, "Thought"), h("pre", {}, step.thought)), h("h3", { class: "hidden" }, "Call"), said, h("h3", { class: "hidden" }, "Output"), out));
 }
