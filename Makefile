@@ -5,11 +5,12 @@ BIN := .venv/bin
 DEMO := runs/demo
 
 MODELS := .venv-models/bin
+REPORT := .venv-report/bin
 
 # Tests start hundreds of processes of Python: their bytecode is kept, also where the environment says not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test test-fast test-core test-attacks test-sandboxes test-models models lint bench bench-models clean
+.PHONY: setup demo test test-fast test-core test-attacks test-sandboxes test-models models interop-report pictures lint bench bench-models clean
 
 setup: .venv/.ready
 
@@ -57,6 +58,20 @@ test-sandboxes: setup
 test-models: models
 	OMP_NUM_THREADS=1 $(MODELS)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --timeout 600 tests/models
 
+# The report in a real Chromium (apt-get install chromium), driven by Playwright from an environment of its own.
+interop-report: .venv-report/.ready
+	$(REPORT)/python -m pytest tests/interop/report
+
+# The README's pictures, from a real run of both orders.
+pictures: .venv-report/.ready
+	$(BIN)/selfplay curriculum pypi:cachetools --out runs/pictures --bugs 8 --order 2 --attempts 4
+	$(REPORT)/python -m benchmarks.pictures runs/pictures
+
+.venv-report/.ready: pyproject.toml | setup
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-report
+	$(BIN)/uv pip install --quiet --python $(REPORT)/python --editable '.[dev]' 'playwright>=1.55,<2' 'axe-playwright-python>=0.1.5,<1'
+	@touch $@
+
 test-fast: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not attacks'
 
@@ -73,4 +88,4 @@ bench-models: models
 	$(MODELS)/python -m benchmarks.bench_models
 
 clean:
-	rm -rf .venv .venv-models runs build dist *.egg-info
+	rm -rf .venv .venv-models .venv-report runs build dist *.egg-info

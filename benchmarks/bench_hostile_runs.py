@@ -70,9 +70,10 @@ class Commands:
 
 
 def play(case: Case, finished: Path, place: Path, run: Commands, seed: int = 0) -> Iterator[Row]:
-    """Every command of a case on one changed copy of the run; `place` is a new folder, gone afterwards."""
+    """Every command of a case, and the report, on one changed copy of the run; `place` is a new folder, gone
+    afterwards."""
     hostile = prepare(finished, place, seed)
-    commands = {name: arguments(name, hostile) for name in (*case.refused, *case.tried)}
+    commands = {name: arguments(name, hostile) for name in (*case.refused, *case.tried, "report")}
     case.change(hostile)
     before = outside(hostile)
     for name, command in commands.items():

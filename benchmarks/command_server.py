@@ -23,6 +23,7 @@ def main() -> None:
     import selfplay.commands.lessons
     import selfplay.commands.look
     import selfplay.commands.predictions
+    import selfplay.commands.report
     import selfplay.commands.validate
     import selfplay.report.episode_page
     import selfplay.report.page

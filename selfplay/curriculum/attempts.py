@@ -81,7 +81,7 @@ class Attempts:
         order = "ORDER BY bug, policy, number"
         for row in self._db.execute(f"SELECT {_COLUMNS} FROM attempts WHERE {where} {order}", values).fetchall():
             bug, policy, number, resolved, reason, detail, figures, first, last, trajectory = row
-            diff = self._read_diff(bug, policy, number) if diffs else ""
+            diff = self.read_diff(bug, policy, number) if diffs else ""
             found = read_row(AttemptFigures, figures)
             name = trajectory or attempt_trajectory(bug, policy, number)
             yield Attempt(bug, policy, number, bool(resolved), reason, detail, diff, found, (first, last), name)
@@ -89,7 +89,8 @@ class Attempts:
     def _diff(self, bug: str, policy: str, number: int) -> Path:
         return self._folder / "attempts" / bug / f"{file_name(policy)}-{number:03d}.diff"
 
-    def _read_diff(self, bug: str, policy: str, number: int) -> str:
+    def read_diff(self, bug: str, policy: str, number: int) -> str:
+        """The diff of an attempt; empty where its file is gone. Raises `CurriculumError` for one that is not ours."""
         path = self._diff(bug, policy, number)
         try:
             return decode(read_below(self._folder, str(path.relative_to(self._folder)), MOST_DIFF))

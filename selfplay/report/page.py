@@ -24,7 +24,7 @@ def bug_page(
 ) -> RenderableType:
     """The whole page, for a rich console; `attempt` is the failed attempt in a second-order bug, `solved` how often
     each policy solved it, None when unknown. Raises `ArtifactError` or `PatchError` for a damaged bug."""
-    verdicts = _verdicts(bug)
+    verdicts = recorded_verdicts(bug)
     failed: list[RenderableType] = [Rule("attempt.diff, which failed", align="left"), _coloured(attempt)]
     return Group(
         _heading(bug, solved),
@@ -43,7 +43,7 @@ def bug_page(
     )
 
 
-def _verdicts(bug: Bug) -> tuple[Verdict, ...]:
+def recorded_verdicts(bug: Bug) -> tuple[Verdict, ...]:
     """The recorded verdicts. Raises `ArtifactError` for values that are not verdicts."""
     try:
         return TypeAdapter(tuple[Verdict, ...]).validate_python(bug.verdicts)

@@ -1,0 +1,46 @@
+"""What `selfplay report` does: a run's page as a file, or served while the run goes on. The run is only read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfplay.artifact.files import write_atomically
+from selfplay.curriculum import read_pool
+from selfplay.errors import SelfplayError
+from selfplay.report.html.building import build
+from selfplay.report.html.serving import Server, open_server
+
+NAME = "report.html"
+
+
+class ReportError(SelfplayError):
+    """A page that cannot be written or served."""
+
+
+@dataclass(frozen=True)
+class ReportOrder:
+    """`out`: the file; `report.html` in the run's folder if None. `most`: bytes of it."""
+
+    run: Path
+    out: Path | None = None
+    most: int = 15_000_000
+
+
+def write_report(order: ReportOrder, say: Callable[[str], None]) -> Path:
+    """Write the page of a run; the file is there whole or not at all. Raises `SelfplayError`."""
+    out = order.out or order.run / NAME
+    if out.is_dir():
+        raise ReportError(f"{out} is a folder", "Name a file with --out.")
+    with read_pool(order.run) as pool:
+        page = build(pool, order.most, say)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(out, page.encode())
+    return out
+
+
+def serve_report(run: Path, port: int) -> Server:
+    """A server of the run's page; its owner starts and closes it. Raises `SelfplayError`."""
+    try:
+        return open_server(run, port)
+    except (OSError, OverflowError) as error:
+        raise ReportError(f"port {port} cannot be used: {error}", "Give another --port; 0 takes any.") from error

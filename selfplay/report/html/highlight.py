@@ -1,0 +1,74 @@
+"""Colours of code in diffs, by Pygments, as runs of one letter and a length: `k3.1f5` is a keyword of three characters,
+one plain character and a function's name of five.
+
+A stranger chooses the paths and the lines. So a lexer comes from a list of common ones, and what would make one slow
+(long lines, long blocks) stays plain.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import groupby
+from pathlib import PurePosixPath
+from typing import Any
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Token
+
+LONGEST_LINE, LONGEST_BLOCK = 400, 60_000
+"""Characters of a line, and of the lines of one side of a hunk."""
+PLAIN = "."
+LETTERS: Sequence[tuple[Any, str]] = (
+    (Token.Comment, "c"), (Token.Keyword, "k"), (Token.Literal.Number, "n"), (Token.Literal.String, "s"),
+    (Token.Name.Function, "f"), (Token.Name.Class, "f"), (Token.Name.Decorator, "d"), (Token.Name.Builtin, "b"),
+    (Token.Name.Exception, "b"), (Token.Operator.Word, "k"), (Token.Name.Tag, "k"), (Token.Name.Attribute, "b"),
+)  # fmt: skip
+LANGUAGES = {
+    "py": "python", "pyi": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript", "ts": "typescript",
+    "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "java": "java", "go": "go", "rs": "rust", "rb": "ruby",
+    "sh": "bash", "json": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "ini": "ini", "cfg": "ini",
+    "css": "css",
+}  # fmt: skip
+"""A file's ending -> the name of its lexer."""
+
+
+def runs(path: str, lines: Sequence[str]) -> list[str]:
+    """For each line (without controls and line ends) its runs; empty for a plain one, and a plain end is left out."""
+    language = LANGUAGES.get(PurePosixPath(path).suffix.lower().removeprefix("."))
+    if language is None or sum(map(len, lines)) > LONGEST_BLOCK:
+        return [""] * len(lines)
+    return list(_block(language, tuple(line if len(line) <= LONGEST_LINE else "" for line in lines)))
+
+
+@cache
+def _lexer(language: str) -> Lexer:
+    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+
+
+@lru_cache(maxsize=2048)
+def _block(language: str, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Bugs of one repository share most of their hunks."""
+    found: list[list[tuple[str, int]]] = [[] for _ in lines]
+    at = 0
+    for letter, text in _letters(language, "\n".join(lines)):
+        for number, piece in enumerate(text.split("\n")):
+            at += number > 0
+            found[at].append((letter, _units(piece)))
+    return tuple(map(_joined, found))
+
+
+def _letters(language: str, text: str) -> Iterator[tuple[str, str]]:
+    for kind, value in _lexer(language).get_tokens(text):
+        yield next((letter for token, letter in LETTERS if kind in token), PLAIN), value
+
+
+def _units(text: str) -> int:
+    """The length as a browser counts it: in units of UTF-16."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
+
+
+def _joined(pieces: list[tuple[str, int]]) -> str:
+    merged = [(letter, sum(size for _, size in same)) for letter, same in groupby(pieces, key=lambda one: one[0])]
+    while merged and merged[-1][0] == PLAIN:
+        merged.pop()
+    return "".join(f"{letter}{size}" for letter, size in merged if size)
