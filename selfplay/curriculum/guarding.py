@@ -20,7 +20,9 @@ from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import SCHEMA, VERSION
 
 DATABASE = "curriculum.sqlite"
-OWN_FOLDERS = ("bugs", "staging", "original", "trajectories", "attempts")
+ORIGINALS = "originals"
+"""The folder of the trees of imported tasks, each named by its id."""
+OWN_FOLDERS = ("bugs", "staging", "original", ORIGINALS, "trajectories", "attempts")
 LEDGER = "train.sqlite"
 """Of a training run (`training/ledger.py`)."""
 DATABASES = (DATABASE, LEDGER)

@@ -3,15 +3,17 @@
 import hashlib
 import math
 import os
+import re
 from pathlib import Path
 
 from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
-from selfplay.artifact.bug import BUG_FILE, is_bug_id
+from selfplay.artifact.bug import BUG_FILE, is_bug_id, is_weakened
 from selfplay.artifact.environment import recorded_environment
 from selfplay.artifact.reading import ForeignError, existing_folder, listed_below, read_below
 from selfplay.curriculum.attempts import ATTEMPT_FILE, MOST_DIFF
-from selfplay.curriculum.guarding import DATABASE
+from selfplay.curriculum.guarding import DATABASE, ORIGINALS
 from selfplay.curriculum.opening import read_pool
+from selfplay.curriculum.store import Curriculum
 from selfplay.curriculum.trust import Wish, require
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.world import Task
@@ -44,7 +46,8 @@ def in_run(folder: Path) -> bool:
 
 def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
     """A stored bug, its five files and its thresholds. Raises `ArtifactError` when they do not belong together."""
-    bug, artifact = load_own(folder), load(folder)
+    bug = load_own(folder)
+    artifact = load(folder, weakened=is_weakened(bug))
     if artifact.content_hash() != bug.content_hash:
         raise ArtifactError("the five files are not those bug.json was written for")
     try:
@@ -133,20 +136,32 @@ def prepared_for(folder: Path, bug: Bug, backend: Backend, *, trust: bool = Fals
 def _original(folder: Path, bug: Bug) -> Path | None:
     """The run's copy of a bug's original; None where there is none. Raises `ArtifactError` for a link."""
     run = folder.resolve().parent.parent
+    first = None
+    if (run / DATABASE).is_file():
+        with read_pool(run) as pool:
+            first = first_tree(pool)
+    return original_of(run, bug, first)
+
+
+def first_tree(pool: Curriculum) -> str | None:
+    """The tree that `original/` of a pool's folder holds: that of its first bug."""
+    return next((bug.tree_hash for bug in pool.bugs()), None)
+
+
+def original_of(run: Path, bug: Bug, first: str | None) -> Path | None:
+    """The copy of a bug's original in the folder of its run: `original/` when that is its tree (`first`: the tree it
+    is known to be), else the one in `originals/` that is named by it. Raises `ArtifactError` for a link."""
     try:
-        found = existing_folder(run, "original")
+        if first in (None, bug.tree_hash) and (found := existing_folder(run, "original")):
+            return found
+        return existing_folder(run, ORIGINALS, bug.tree_hash) if is_tree(bug.tree_hash) else None
     except ForeignError as error:
         raise ArtifactError(error.message, error.hint) from error
-    return None if found is None or _of_another_repository(run, bug) else found
 
 
-def _of_another_repository(run: Path, bug: Bug) -> bool:
-    """Whether the run's copy of an original is not this bug's: it is that of the first repository of its pool."""
-    if not (run / DATABASE).is_file():
-        return False
-    with read_pool(run) as pool:
-        first = next(iter(pool.bugs()), bug)
-    return first.tree_hash != bug.tree_hash
+def is_tree(name: str) -> bool:
+    """Whether a name is the id of a tree, and so of a folder in `originals/`."""
+    return re.fullmatch(r"[0-9a-f]{40}([0-9a-f]{24})?", name) is not None
 
 
 def task_of(folder: Path, bug: Bug, artifact: Artifact, world: World) -> Task:

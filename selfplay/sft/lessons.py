@@ -81,7 +81,7 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
             shown = demonstration_of(pool.folder, record.bug.id)
             if shown.is_file():
                 yield Success(shown, "injector", "", record.bug.id)
-                if record.bug.policy.startswith("scripted"):
+                if (record.bug.policy or "").startswith("scripted"):
                     continue
             told = _injector_told(record.bug, record.number)
             yield Success(folder / record.trajectory, "injector", told, record.bug.id)
