@@ -108,7 +108,8 @@ def parse_test_files(text: str) -> tuple[str, ...]:
 
 
 def load(folder: Path, *, weakened: bool = True) -> Artifact:
-    """Read the files of `folder`; an artifact that is not `weakened` has no weakening to read. Raises `ArtifactError` for what is missing, unreadable, linked or malformed."""
+    """Read the files of `folder`; an artifact that is not `weakened` has no weakening to read. Raises `ArtifactError`
+    for what is missing, unreadable, linked or malformed."""
     texts = {}
     for name in FILE_NAMES.values():
         try:

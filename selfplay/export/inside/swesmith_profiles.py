@@ -1,8 +1,8 @@
 """Makes SWE-smith know the repositories of this dataset.
 
 `import swesmith_profiles` registers a profile of each; `python swesmith_profiles.py remotes` makes
-`remotes/<name>.git`, a bare repository with a branch for each bug, named by it: its first commit has the bug, its second
-lacks the tests that show it. Needs git; nothing is pushed.
+`remotes/<name>.git`, a bare repository with a branch for each bug, named by it: its first commit has the bug, its
+second lacks the tests that show it. Needs git; nothing is pushed.
 """
 
 import json
