@@ -9,7 +9,9 @@ MODELS := .venv-models/bin
 # Tests start hundreds of processes of Python: their bytecode is kept, also where the environment says not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test test-fast test-core test-attacks test-sandboxes test-models models lint bench bench-models clean
+INTEROP := .venv-interop
+
+.PHONY: interop test-interop setup demo test test-fast test-core test-attacks test-sandboxes test-models models lint bench bench-models clean
 
 setup: .venv/.ready
 
@@ -40,12 +42,29 @@ models: .venv-models/.ready
 	$(BIN)/uv pip uninstall --quiet --python $(MODELS)/python torchvision torchaudio torchcodec
 	@touch $@
 
+# Environments of other tools, one for each family, for the tests marked `interop`. Harbor needs Python 3.12 or newer: where
+# this machine has none, its tests say so and fail.
+INTEROP_TOOLS := swebench swesmith harbor
+interop: $(INTEROP_TOOLS:%=$(INTEROP)/%/.ready)
+
+$(INTEROP)/swebench/.ready: WANTS = swebench==5.0.2 mini-swe-agent==2.4.6 'datasets>=4,<6'
+$(INTEROP)/swesmith/.ready: WANTS = swesmith==0.0.9
+$(INTEROP)/harbor/.ready: WANTS = harbor==0.25.0
+$(INTEROP)/harbor/.ready: VERSION = 3.13
+$(INTEROP)/%/.ready: Makefile | setup
+	$(BIN)/uv venv --quiet --clear --python $(or $(VERSION),$(BIN)/python) $(INTEROP)/$*
+	$(BIN)/uv pip install --quiet --python $(INTEROP)/$*/bin/python $(WANTS)
+	@touch $@
+
+test-interop: interop
+	$(BIN)/python -m pytest --timeout 280 -m interop tests/interop
+
 # Sandboxes are tested alone: those tests look at what is left on the machine, where others' sandboxes come and go.
 # `make --keep-going test` runs the later ones after one that fails.
-test: lint test-core test-sandboxes test-models
+test: lint test-core test-sandboxes test-models test-interop
 
 test-core: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not attacks' --ignore tests/sandbox --ignore tests/models
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not attacks' --ignore tests/sandbox --ignore tests/models --ignore tests/interop
 
 # Every row of the tables of docs/abuse.md and docs/exploits.md of which `make test` runs a sample.
 test-attacks: setup
@@ -73,4 +92,4 @@ bench-models: models
 	$(MODELS)/python -m benchmarks.bench_models
 
 clean:
-	rm -rf .venv .venv-models runs build dist *.egg-info
+	rm -rf .venv .venv-models .venv-interop runs build dist *.egg-info

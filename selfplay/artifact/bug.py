@@ -36,7 +36,8 @@ class FailedAttempt(BaseModel):
 
 class Imported(BaseModel):
     """Where an imported task comes from: the format of its row, the row's own name, and the SHA-256 of the row.
-    `weakened`: whether tests were hidden from its solver, so that there is a `test_weaken.diff`."""
+    `weakened`: whether tests were hidden from its solver, so that there is a `test_weaken.diff`. `statement`: what its
+    solver is told, in words."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -44,6 +45,7 @@ class Imported(BaseModel):
     instance: str = Field(max_length=1000)
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     weakened: bool
+    statement: str = Field(min_length=1, max_length=1_000_000)
 
 
 class Bug(BaseModel):

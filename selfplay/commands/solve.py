@@ -6,6 +6,7 @@ one whose world cannot be audited, unless the order takes those.
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from selfplay.commands.attempts import missing, play_attempts
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ready import ready_bugs
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, open_existing
-from selfplay.curriculum.stored import wishes
+from selfplay.curriculum.stored import first_tree, original_of, wishes
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.curriculum.trust import require
 from selfplay.oracle.assurance import Weak
@@ -84,7 +85,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(open_existing(order.run))
         leftovers.sweep(order.run)
-        if not pool.episodes.count():
+        if not pool.bugs():
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
         wanted = chosen(pool, order.bugs)
         if not control:
@@ -92,12 +93,14 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
-        prepared = again(
-            lambda: _prepared(order.run, pool.episodes.bugs()[0], backend, order.trust), pool.lost.count_again
-        )
         known = read_summary(order.run)
         try:
-            runner.run(_solved(order, wanted, player, prepared, pool, backend, watcher))
+            for original, bug, ids in origins(pool, wanted):
+                prepared = again(
+                    lambda: _prepared(original, bug, backend, order.trust),  # noqa: B023 - called at once
+                    pool.lost.count_again,
+                )
+                runner.run(_solved(order, ids, player, prepared, pool, backend, watcher))
         finally:
             summary = {**known, **summarise(pool)}
             write_summary(order.run, summary)
@@ -132,10 +135,30 @@ def settle_attempts(pool: Curriculum, name: str, player: Player) -> None:
     pool.settle_attempts(name, {"policy": player.name, **how})
 
 
-def _prepared(run: Path, bug: Bug, backend: Backend, trust: bool) -> Prepared:
-    original = run / "original"
-    if not original.is_dir():
-        raise ArtifactError(f"{original} is gone", "The bugs were planted in it: make the run again, or restore it.")
+def origins(pool: Curriculum, wanted: frozenset[str] | None) -> list[tuple[Path, Bug, frozenset[str] | None]]:
+    """(original, one of its bugs, the bugs to attempt) for each tree and environment of a pool. Raises `ArtifactError`
+    when the run holds no original at all; a bug that lacks its own goes with the first, where it is reported."""
+    first = first_tree(pool)
+    found: dict[tuple[str, str], tuple[Path, Bug, set[str]]] = {}
+    lost: set[str] = set()
+    for bug in pool.bugs():
+        if wanted is not None and bug.id not in wanted:
+            continue
+        original = original_of(pool.folder, bug, first)
+        if original is None:
+            lost.add(bug.id)
+            continue
+        key = (bug.tree_hash, json.dumps(dict(bug.environment), sort_keys=True) if bug.imported else "")
+        found.setdefault(key, (original, bug, set()))[2].add(bug.id)
+    if not found:
+        gone = pool.folder / "original"
+        raise ArtifactError(f"{gone} is gone", "The bugs were planted in it: make the run again, or restore it.")
+    some = list(found.values())
+    some[0][2].update(lost)
+    return [(original, bug, wanted if len(some) == 1 else frozenset(ids)) for original, bug, ids in some]
+
+
+def _prepared(original: Path, bug: Bug, backend: Backend, trust: bool) -> Prepared:
     require(wishes(bug, fetched=False), trust)
     hosts = recorded_environment(bug.environment).allow_hosts
     return rebuild(original, bug.environment, backend=backend, allow_hosts=hosts)

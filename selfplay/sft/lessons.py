@@ -139,7 +139,7 @@ def _solver_told(folder: Path) -> str:
         told = specification(artifact.test_weaken, known, bug.hidden)
     except (SelfplayError, ValueError):
         return ""
-    return solver_prompt(SolverTask(bug.id, told))
+    return solver_prompt(SolverTask(bug.id, told, statement=bug.imported.statement if bug.imported else None))
 
 
 def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[tuple[Message, ...], ...]:
