@@ -61,13 +61,12 @@ def bugs(bench: Bench) -> dict[str, tuple[Bug, Artifact]]:
 
 
 @pytest.fixture(scope="session")
-def exported(
-    bugs: dict[str, tuple[Bug, Artifact]], tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[Form], Path]:
+def exported(bugs: dict[str, tuple[Bug, Artifact]], tmp_path_factory: pytest.TempPathFactory) -> Callable[[Form], Path]:
     """The three bugs in a format."""
     folder = tmp_path_factory.mktemp("exported")
     runs = [
-        pools.pool(folder / language, hand_made.original(language), [bugs[language]], language) for language in LANGUAGES
+        pools.pool(folder / language, hand_made.original(language), [bugs[language]], language)
+        for language in LANGUAGES
     ]
     made: dict[str, Path] = {}
 

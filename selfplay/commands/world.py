@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from selfplay import prompts
 from selfplay.curriculum import CurriculumError
 from selfplay.curriculum.stored import prepared_for, read_bug
 from selfplay.export.writing import new_folder
 from selfplay.oracle.world import open_world
 from selfplay.repository.errors import BadStream
-from selfplay.repository.tree_files import LARGEST_TREE, commit_here
-from selfplay.repository.unpack import bring_out
+from selfplay.repository.tree_files import bring_tree_out, commit_here
 from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.losses import again
@@ -49,10 +47,7 @@ def hand_out(folder: Path, out: Path, backend: Backend, *, trust: bool = False) 
             (staging / TREE).mkdir()
             with open_world(backend, ready.task) as world:
                 try:
-                    bring_out(
-                        world.sandbox, WORKDIR, staging / TREE, LARGEST_TREE, python=world.python,
-                        where=lambda header: None if b".git" in header.names else header.path,
-                    )  # fmt: skip
+                    bring_tree_out(world.sandbox, staging / TREE, world.python)
                 except BadStream as error:
                     raise CurriculumError(f"the world of {bug.id} cannot be handed out: {error.message}") from error
             commit_here(staging / TREE)

@@ -114,7 +114,9 @@ def refuse_strange_schema(database: sqlite3.Connection, path: Path) -> None:
                 f"{path} holds a {str(kind)[:20]} {str(name)[:60]!r} that no pool of selfplay has", NOT
             )
     there = {name for _, name, _ in rows}
-    if version not in (0, *MIGRATED, VERSION) or (version == 0 and "repositories" in there):  # the first version wrote none
+    if version not in (0, *MIGRATED, VERSION) or (
+        version == 0 and "repositories" in there
+    ):  # the first version wrote none
         raise CurriculumError(f"{path} says that it has version {version}, and has not", NOT)
     if version == VERSION and (missing := sorted({*tables, *indexes} - there)):
         raise CurriculumError(f"{path} has no {missing[0]}", NOT)

@@ -81,11 +81,6 @@ def wanted(one: PoolBug) -> list[str]:
     return [test_name(test) for test in sorted((*one.bug.fail_to_pass, *one.bug.pass_to_pass))]
 
 
-def r2e_name(test: str) -> str:
-    """How R2E-Gym's parser names a test of ours."""
-    return test_name(test).replace("::", ".")
-
-
 def parsed_commit(one: PoolBug) -> Row:
     """The repair in the form of R2E's `ParsedCommit`: without the contents of files, which travel in the image."""
     return {
@@ -104,8 +99,8 @@ def execution(one: PoolBug) -> Row:
         "repo_name": repository(one).partition("/")[2],
         "new_commit_hash": one.bug.commit,
         "test_file_names": list(one.artifact.test_files),
-        "FAIL_TO_PASS": [r2e_name(test) for test in one.bug.fail_to_pass],
-        "PASS_TO_PASS": [r2e_name(test) for test in one.bug.pass_to_pass],
+        "FAIL_TO_PASS": [test_name(test) for test in one.bug.fail_to_pass],
+        "PASS_TO_PASS": [test_name(test) for test in one.bug.pass_to_pass],
     }
 
 

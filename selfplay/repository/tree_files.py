@@ -12,8 +12,8 @@ from selfplay.repository.errors import SourceError
 from selfplay.repository.fetch import reading, reading_tree
 from selfplay.repository.gitdir import AUTHOR, EPOCH, RAW_ATTRIBUTES, SETTINGS, UNASKED, settings_env
 from selfplay.repository.source import GitSource, PathSource, parse_source
-from selfplay.repository.unpack import Bounds
-from selfplay.sandbox import MIB, Backend
+from selfplay.repository.unpack import Bounds, bring_out
+from selfplay.sandbox import MIB, WORKDIR, Backend, Sandbox
 from selfplay.sandbox.owners import scratch
 
 LARGEST_TREE = Bounds(4096 * MIB, 500_000)
@@ -58,6 +58,14 @@ def take_tree(source: str, commit: str, folder: Path, backend: Backend) -> None:
             named, backend=backend, work=work, downloads=cache / "downloads", releases=1, progress=lambda line: None
         ) as (_, inside):
             inside.tree(folder)
+
+
+def bring_tree_out(sandbox: Sandbox, folder: Path, python: str) -> None:
+    """Write the files of a sandbox's tree into `folder`, without git data. Raises `BadStream`."""
+    bring_out(
+        sandbox, WORKDIR, folder, LARGEST_TREE, python=python,
+        where=lambda header: None if b".git" in header.names else header.path,
+    )  # fmt: skip
 
 
 def tree_id(folder: Path, backend: Backend) -> str:

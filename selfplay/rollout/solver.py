@@ -77,8 +77,17 @@ def make_ready(folder: Path, prepared: Prepared) -> ReadyBug:
     graded = task_of(folder, bug, artifact, prepared.world())
     told = specification(artifact.test_weaken, original_texts(graded.world, artifact.test_files), bug.hidden)
     task = Task(solver_world(prepared), artifact, graded.extra)
-    return ReadyBug(folder, bug, artifact, task, graded, told, oracle_of(bug, thresholds), thresholds.seconds,
-        bug.imported.statement if bug.imported else None)
+    return ReadyBug(
+        folder,
+        bug,
+        artifact,
+        task,
+        graded,
+        told,
+        oracle_of(bug, thresholds),
+        thresholds.seconds,
+        bug.imported.statement if bug.imported else None,
+    )
 
 
 def search_world(ready: ReadyBug, backend: Backend, limits: Limits = Limits()) -> Audit:

@@ -11,7 +11,7 @@ import hand_made
 import pools
 import pytest
 
-from selfplay.commands.export import ExportOrder, Exported, Form, run_export
+from selfplay.commands.export import Exported, ExportOrder, Form, run_export
 from selfplay.curriculum import CurriculumError
 from selfplay.export import writing
 from selfplay.export.choice import Choice

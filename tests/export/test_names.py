@@ -21,7 +21,7 @@ def test_an_id_that_a_line_would_change_is_encoded(test: str) -> None:
     assert " " not in test_name(test)
 
 
-@pytest.mark.parametrize("test", ["t.py::a", "t.py::a[x y]", "t.py::ünïcode", "it's [\"quoted\"] / works", "t.py::a[-]"])
+@pytest.mark.parametrize("test", ["t.py::a", "t.py::a[x y]", "t.py::ünïcode", 'it\'s ["quoted"] / works', "t.py::a[-]"])
 def test_ordinary_ids_stay(test: str) -> None:
     assert plain_test(test) and test_name(test) == test
 

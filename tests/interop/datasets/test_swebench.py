@@ -24,6 +24,7 @@ new file mode 100644
 """
 """The hook that the stock grader takes for a repair where a dataset's script does not put such files back."""
 
+
 def graded(tool: Tool, out: Path, logs: dict[str, dict[str, str]], *predictions: Path) -> Any:
     file = out.parent / "logs.json"
     file.write_text(json.dumps(logs))

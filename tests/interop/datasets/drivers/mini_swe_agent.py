@@ -1,7 +1,6 @@
 """Runs in mini-swe-agent's environment: its own command on one instance, with a model that always says the same, in
 its local environment. Arguments: the dataset's folder, the instance, the repository's tree, the output folder."""
 
-import json
 import pathlib
 import sys
 
