@@ -10,7 +10,7 @@ from selfplay.export.evaluation import eval_script
 from selfplay.export.names import test_name
 from selfplay.export.pools import PoolBug
 
-CREATED = "1970-01-01T00:00:00Z"
+CREATED = "1970-01-01 00:00:00"
 """Of every row: a date would make two exports of one pool differ."""
 COLUMNS: Mapping[str, Kind] = {
     "repo": "string",

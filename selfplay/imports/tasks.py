@@ -1,9 +1,9 @@
 """A row as a task: what it says, typed, and the two trees that it is about.
 
-A task of ours is an original, a diff that breaks it, and perhaps one that hides tests. A row of SWE-bench has the broken
-commit, the repair and the tests: its original is that commit with both applied, the bug is the reversed repair, and the
-hidden tests are the reversed `test_patch`. A row of SWE-smith has the working commit and the bug; it hides nothing. A
-row that was exported here carries the artifact itself.
+A task of ours is an original, a diff that breaks it, and perhaps one that hides tests. A row of SWE-bench has the
+broken commit, the repair and the tests: its original is that commit with both applied, the bug is the reversed repair,
+and the hidden tests are the reversed `test_patch`. A row of SWE-smith has the working commit and the bug; it hides
+nothing. A row that was exported here carries the artifact itself.
 """
 
 import re

@@ -4,12 +4,13 @@ Arguments: the table, and a JSON file of {instance: {kind: path of a log}}, or n
 predictions to read."""
 
 import json
+import pathlib
 import sys
 
 from swebench.harness.grading import get_eval_report
 from swebench.harness.utils import get_predictions_from_file, load_swebench_dataset, make_test_spec
 
-table, logs, predictions = sys.argv[1], json.load(open(sys.argv[2])), sys.argv[3:]
+table, logs, predictions = sys.argv[1], json.loads(pathlib.Path(sys.argv[2]).read_text()), sys.argv[3:]
 specs = {row["instance_id"]: make_test_spec(row) for row in load_swebench_dataset(table, "train")}
 resolved = {}
 for instance, kinds in logs.items():
