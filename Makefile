@@ -48,8 +48,8 @@ INTEROP_TOOLS := swebench swesmith harbor
 interop: $(INTEROP_TOOLS:%=$(INTEROP)/%/.ready)
 
 $(INTEROP)/swebench/.ready: WANTS = swebench==5.0.2 mini-swe-agent==2.4.6 'datasets>=4,<6'
-$(INTEROP)/swesmith/.ready: WANTS = swesmith==0.0.9
-$(INTEROP)/harbor/.ready: WANTS = harbor==0.25.0
+$(INTEROP)/swesmith/.ready: WANTS = 'swesmith[generate,validate]==0.0.9' 'swebench>=4,<5'
+$(INTEROP)/harbor/.ready: WANTS = harbor==0.24.0
 $(INTEROP)/harbor/.ready: VERSION = 3.13
 $(INTEROP)/%/.ready: Makefile | setup
 	$(BIN)/uv venv --quiet --clear --python $(or $(VERSION),$(BIN)/python) $(INTEROP)/$*

@@ -1,5 +1,6 @@
 """Pools made by hand, without episodes: bugs of the artifacts under `tests/data`, whose originals lie beside them."""
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -65,7 +66,8 @@ def measured(language: str, found: Validation, **known: Any) -> tuple[Bug, Artif
     verdicts = tuple(verdict.to_json() for verdict in found.verdicts)
     made = bug(
         artifact, id=f"{language}-1.removal.0", source=f"pypi:{language}==1", fail_to_pass=found.fail_to_pass,
-        pass_to_pass=found.pass_to_pass, flaky=found.flaky, verdicts=verdicts, **known,
+        pass_to_pass=found.pass_to_pass, flaky=found.flaky, verdicts=verdicts,
+        tree_hash=hashlib.sha1(language.encode()).hexdigest(), **known,
     )  # fmt: skip
     return made, artifact
 

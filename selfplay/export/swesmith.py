@@ -48,7 +48,7 @@ def smith_id(one: PoolBug) -> str:
 def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
     """`statement`: the one of the two that an agent is given."""
     first, last = commands(one)
-    run = "\n".join(["{", *first, "} >/selfplay-log 2>&1", last])
+    run = "\n".join(["{", *first, "set -x", "} >/tmp/selfplay-log 2>&1", last])  # traced: its markers are read so
     return {
         "instance_id": smith_id(one),
         "repo": f"swesmith/{repository_key(one)}",
