@@ -13,15 +13,11 @@ from selfplay.curriculum.stored import is_tree
 from selfplay.export.environments import ENVIRONMENTS
 from selfplay.export.names import bug_id_of
 from selfplay.imports.rows import ImportRefused, Row
-from selfplay.imports.tasks import Task, Tests, artifact_of, checked_environment, decoded, in_words, unique
+from selfplay.imports.tasks import Task, Tests, artifact_of, as_list, checked_environment, decoded, in_words, unique
 from selfplay.plain import encode
 
 ARCHIVE = "original.tar.gz"
 _KEY = re.compile("[0-9a-f]{16}")
-
-
-def _texts(value: Any) -> Any:
-    return parse_json(encode(value), "it") if isinstance(value, str) else value
 
 
 class OwnColumns(BaseModel):
@@ -42,7 +38,7 @@ class OwnColumns(BaseModel):
     ssr_attempt: str | None = None
     ssr_test_script: str
     ssr_test_parser: str
-    ssr_test_files: Annotated[tuple[str, ...], BeforeValidator(_texts)]
+    ssr_test_files: Annotated[tuple[str, ...], BeforeValidator(as_list)]
     ssr_flaky: Tests = Field(default=())
     ssr_hidden: Tests = Field(default=())
     ssr_parent_id: str | None = None

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,11 @@ def read_rows(path: Path) -> Iterator[Row]:
     """The rows at `path`, one by one. Raises `ImportRefused` for what holds none."""
     number = 0
     for file in _files(path):
-        for line, (value, fault) in enumerate(_values(file), 1):
+        for place, value, fault in _values(file):
             number += 1
             if number > MOST_ROWS:
                 raise ImportRefused(f"{path} has more than {MOST_ROWS} rows", "Import a part of it.")
-            yield _row(f"{file.name}:{line}", value, fault, file.parent)
+            yield _row(f"{file.name}:{place}", value, fault, file.parent)
     if not number:
         raise ImportRefused(f"{path} holds no row", f"Name a file that ends in {', '.join(ENDINGS)}, or its folder.")
 
@@ -65,22 +66,23 @@ def _files(path: Path) -> list[Path]:
     return [path]
 
 
-def _values(file: Path) -> Iterator[tuple[Any, str]]:
-    """(value, why it is none) of each row."""
+def _values(file: Path) -> Iterator[tuple[int, Any, str]]:
+    """(number in the file, value, why it is none) of each row."""
     try:
         if file.suffix == ".parquet":
             yield from _parquet(file)
         elif file.suffix == ".json":
             with opened_named(file, MOST_LIST) as stream:
                 value = parse_json(stream.read(MOST_LIST + 1), str(file))
-            yield from ((one, "") for one in (value if isinstance(value, list) else [value]))
+            listed = value if isinstance(value, list) else [value]
+            yield from ((number, one, "") for number, one in enumerate(listed, 1))
         else:
             yield from _lines(file)
     except ForeignError as error:
         raise ImportRefused(error.message, error.hint) from error
 
 
-def _lines(file: Path) -> Iterator[tuple[Any, str]]:
+def _lines(file: Path) -> Iterator[tuple[int, Any, str]]:
     with opened_named(file, MOST_FILE) as stream:
         for number, line in enumerate(iter(lambda: stream.readline(MOST_LINE + 1), b""), 1):
             if len(line) > MOST_LINE:
@@ -89,12 +91,12 @@ def _lines(file: Path) -> Iterator[tuple[Any, str]]:
             if not line.strip():
                 continue
             try:
-                yield parse_json(line, "it"), ""
+                yield number, parse_json(line, "it"), ""
             except ForeignError as error:
-                yield None, error.message
+                yield number, None, error.message
 
 
-def _parquet(file: Path) -> Iterator[tuple[Any, str]]:
+def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -102,7 +104,7 @@ def _parquet(file: Path) -> Iterator[tuple[Any, str]]:
         raise ImportRefused(f"{file} needs pyarrow to be read", "pip install 'selfplay-swe[parquet]'") from error
     try:
         with pyarrow.parquet.ParquetFile(file) as table:
-            for batch in table.iter_batches(batch_size=100):
-                yield from ((row, "") for row in batch.to_pylist())
+            batches = (batch.to_pylist() for batch in table.iter_batches(batch_size=100))
+            yield from ((number, row, "") for number, row in enumerate(chain.from_iterable(batches), 1))
     except (pyarrow.ArrowException, OSError) as error:
         raise ImportRefused(f"{file} is no Parquet file: {str(error)[:200]}") from error

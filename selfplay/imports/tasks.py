@@ -31,11 +31,17 @@ _TEST = re.compile(r"[^\s:][^:]*\.py::.+")
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 
-def _listed(value: Any) -> Any:
-    return parse_json(encode(value), "it") if isinstance(value, str) else value
+def as_list(value: Any) -> Any:
+    """A list, or the JSON text of one. Raises `ValueError` for another text, which pydantic tells with the column."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_json(encode(value), "it")
+    except (ForeignError, UnicodeEncodeError) as error:
+        raise ValueError(str(error)) from error
 
 
-Tests = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(max_length=MOST_TESTS)]
+Tests = Annotated[tuple[str, ...], BeforeValidator(as_list), Field(max_length=MOST_TESTS)]
 Diff = Annotated[str, Field(max_length=8 << 20)]
 
 

@@ -14,7 +14,11 @@ import tarfile
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-WHO = {"GIT_AUTHOR_DATE": "@946684800 +0000", "GIT_COMMITTER_DATE": "@0+0000", "PATH": "/usr/local/bin:/usr/bin:/bin"}
+WHO = {
+    "GIT_AUTHOR_DATE": "@946684800 +0000",
+    "GIT_COMMITTER_DATE": "@946684800 +0000",
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+}
 WHO.update({"GIT_" + who + "_" + what: "selfplay" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")})
 
 

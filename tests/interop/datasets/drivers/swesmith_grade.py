@@ -17,10 +17,19 @@ for row in rows:
     profile = registry.get_from_inst(row)
     assert row["instance_id"].rsplit(".", 1)[0] == profile.repo_name, (row["instance_id"], profile.repo_name)
     command, _ = profile.get_test_cmd(row)
-    scripts[row["instance_id"]] = "\n".join(
-        ["#!/bin/bash", "set -uxo pipefail", "cd /testbed", ": '>>>>> Start Test Output'", command,
-         ": '>>>>> End Test Output'"]
-    ) + "\n"  # as `run_patch_in_container` writes it
+    scripts[row["instance_id"]] = (
+        "\n".join(
+            [
+                "#!/bin/bash",
+                "set -uxo pipefail",
+                "cd /testbed",
+                ": '>>>>> Start Test Output'",
+                command,
+                ": '>>>>> End Test Output'",
+            ]
+        )
+        + "\n"
+    )  # as `run_patch_in_container` writes it
     for kind, path in logs.get(row["instance_id"], {}).items():
         prediction = {"instance_id": row["instance_id"], "model_patch": kind, "model_name_or_path": kind}
         resolved.setdefault(row["instance_id"], {})[kind] = get_eval_report(prediction, row, path)["resolved"]
