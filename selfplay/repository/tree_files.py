@@ -44,7 +44,7 @@ def commit_here(tree: Path) -> None:
 
 def take_tree(source: str, commit: str, folder: Path, backend: Backend) -> None:
     """Write the files of `source` at `commit` into a new `folder`. A source without a history has one state, which
-    stands for every commit. Raises `SourceError`."""
+    stands for every commit. Sandboxes may change them. Raises `SourceError`."""
     named = parse_source(source)
     if isinstance(named, PathSource) and (named.path / ".git").exists():
         named = GitSource(f"file://{named.path}", commit)
@@ -57,7 +57,7 @@ def take_tree(source: str, commit: str, folder: Path, backend: Backend) -> None:
         with reading(
             named, backend=backend, work=work, downloads=cache / "downloads", releases=1, progress=lambda line: None
         ) as (_, inside):
-            inside.tree(folder)
+            inside.tree(folder, backend.owner())
 
 
 def bring_tree_out(sandbox: Sandbox, folder: Path, python: str) -> None:

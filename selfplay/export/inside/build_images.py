@@ -17,7 +17,8 @@ COPY diffs/ /selfplay/
 RUN cd /testbed && for diff in /selfplay/*.diff; do git apply --whitespace=nowarn "$diff" || exit 1; done \\
  && rm -rf /selfplay .git && find . -name __pycache__ -type d -prune -exec rm -rf {} + \\
  && git config --system --add safe.directory '*' && git init -q && git add -A -f \\
- && GIT_AUTHOR_DATE='@946684800 +0000' GIT_COMMITTER_DATE='@946684800 +0000' git -c user.name=selfplay -c user.email=selfplay@localhost \\
+ && GIT_AUTHOR_DATE='@946684800 +0000' GIT_COMMITTER_DATE='@946684800 +0000' \\
+    git -c user.name=selfplay -c user.email=selfplay@localhost \\
     commit -q -m "The repository"
 COPY extra/ /
 """

@@ -36,8 +36,8 @@ def test_swebench_evaluates(exported: Callable[..., Path], tmp_path: Path, kind:
     file.write_text(json.dumps([{"instance_id": instance, "model_name_or_path": kind, "model_patch": patch}]))
     command = [
         ENVIRONMENTS / "swebench" / "bin" / "python", "-m", "swebench.harness.run_evaluation", "--dataset_name",
-        out / "train.jsonl", "--split", "train", "--predictions_path", file, "--run_id", kind, "--instance_ids", instance,
-        "--max_workers", "1",
+        out / "train.jsonl", "--split", "train", "--predictions_path", file, "--run_id", kind, "--instance_ids",
+        instance, "--max_workers", "1",
     ]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=250, env=clean())
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]

@@ -1,4 +1,4 @@
-"""mini-swe-agent's own command reads a dataset's folder; what its agent submits, swebench's reader and ours both take."""
+"""mini-swe-agent's own command reads a dataset's folder; what its agent submits, both graders take."""
 
 import json
 from collections.abc import Callable

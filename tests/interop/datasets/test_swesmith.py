@@ -9,6 +9,8 @@ from pathlib import Path
 import pools
 from interop_datasets import LANGUAGES, Log, Tool
 
+from selfplay.patches import touched_paths
+
 
 def test_its_report_agrees(exported: Callable[..., Path], log: Log, tool: Tool, tmp_path: Path) -> None:
     out = exported("swesmith")
@@ -34,10 +36,8 @@ def test_each_bug_has_a_branch_of_two_commits(exported: Callable[..., Path]) -> 
         bare = out / "remotes" / f"{row['repo'].partition('/')[2]}.git"
         shown = _git(bare, "log", "--format=%s", row["instance_id"]).splitlines()
         assert shown == ["Its tests removed", "The bug", "The repository"]
-        bug = _git(bare, "diff", "--full-index", f"{row['instance_id']}~2", f"{row['instance_id']}~1")
-        assert [line for line in bug.splitlines() if line[:1] in "+-"] == [
-            line for line in row["patch"].splitlines() if line[:1] in "+-"
-        ]
+        bug = _git(bare, "diff", "--name-only", "--no-renames", f"{row['instance_id']}~2", f"{row['instance_id']}~1")
+        assert set(bug.splitlines()) == set(touched_paths(row["patch"]))
 
 
 def _git(bare: Path, *arguments: str) -> str:
