@@ -31,7 +31,7 @@ def bundle(one: PoolBug) -> str:
         "flaky": [test_name(test) for test in one.bug.flaky],
         "names": other_names((*one.bug.fail_to_pass, *one.bug.pass_to_pass, *one.bug.flaky)),
     }
-    packed = base64.b64encode(zlib.compress(json.dumps(value, sort_keys=True).encode(), 9)).decode()
+    packed = base64.b64encode(zlib.compress(json.dumps(value, sort_keys=True).encode(), 6)).decode()
     return "\n".join(packed[at : at + WIDTH] for at in range(0, len(packed), WIDTH))
 
 

@@ -7,6 +7,7 @@ evaluation prints, so that both agree.
 """
 
 import re
+from functools import lru_cache
 from urllib.parse import quote
 
 from selfplay.artifact import Bug
@@ -54,6 +55,7 @@ def _kind(source: str) -> str:
     return found[1] if found else OWNER
 
 
+@lru_cache(maxsize=200_000)  # bugs of one repository share their tests
 def plain_test(test: str) -> bool:
     """Whether a line `PASSED <id>` is read back as this id."""
     return (

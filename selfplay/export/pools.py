@@ -5,12 +5,13 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from selfplay import patches
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import Curriculum, CurriculumError, read_pool
-from selfplay.curriculum.stored import first_tree, original_of, read_attempt, read_bug
+from selfplay.curriculum.stored import original_of, read_attempt, read_bug
 from selfplay.curriculum.summary import Solves, solves
 from selfplay.errors import SelfplayError
 from selfplay.export.choice import Choice
@@ -46,12 +47,12 @@ class PoolBug:
         """The diffs that turn the original into the tree that a solver gets."""
         return (*self.artifact.diffs, *((self.attempt,) if self.attempt else ()))
 
-    @property
+    @cached_property
     def patch(self) -> str:
         """The gold patch: it undoes the failed attempt and the bug."""
         return "".join(patches.reverse(diff) for diff in (self.attempt, self.artifact.bug_inject) if diff)
 
-    @property
+    @cached_property
     def test_patch(self) -> str:
         """What puts the weakened tests back."""
         return patches.reverse(self.artifact.test_weaken) if self.artifact.test_weaken else ""
@@ -112,13 +113,14 @@ class _Reader:
     def __init__(self, run: Path, pool: Curriculum, choice: Choice, found: Collected) -> None:
         self.run, self.pool, self.choice, self.found = run, pool, choice, found
         self.solved = _solved(pool)
-        self.first = first_tree(pool)
+        self.bugs = pool.bugs()
+        self.first = self.bugs[0].tree_hash if self.bugs else None
         self.languages = {name: str(facts.get("language") or "") for name, facts in pool.repositories().items()}
         self.licences: dict[Path, str | None] = {}
         self.texts: dict[tuple[Path, str], dict[str, str]] = {}
 
     def read(self) -> None:
-        for known in self.pool.bugs():
+        for known in self.bugs:
             solved = self.solved.get(known.id, {})
             if why := self.choice.refuses(known, solved):
                 self.found.left_out[why] += 1
