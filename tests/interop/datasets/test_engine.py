@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pools
 import pytest
-from interop_datasets import ENVIRONMENTS, ROOT
+from interop_datasets import ENVIRONMENTS, ROOT, Tool
 
 pytestmark = pytest.mark.docker
 BASE = "selfplay-debian"
@@ -47,3 +47,12 @@ def test_swebench_evaluates(exported: Callable[..., Path], tmp_path: Path, kind:
 
 def clean() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+@pytest.mark.parametrize(("agent", "reward"), [("oracle", 1.0), ("nop", 0.0)])
+def test_harbor_runs_its_agents(
+    exported: Callable[..., Path], tool: Tool, tmp_path: Path, agent: str, reward: float
+) -> None:
+    out = exported("harbor")
+    found = tool("harbor", "harbor_trial.py", out / "tasks" / built(out), agent, tmp_path / "trials")
+    assert found == {"rewards": {"reward": reward}, "error": ""}
