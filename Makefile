@@ -5,12 +5,13 @@ BIN := .venv/bin
 DEMO := runs/demo
 
 MODELS := .venv-models/bin
-REPORT := .venv-report/bin
+INTEROP := .venv-interop
 
 # Tests start hundreds of processes of Python: their bytecode is kept, also where the environment says not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test test-fast test-core test-attacks test-sandboxes test-models models interop-report pictures lint bench bench-models clean
+.PHONY: setup demo test test-fast test-core test-attacks test-sandboxes test-models test-interop models interop pictures \
+	test-interop-datasets test-interop-trainers test-interop-report lint bench bench-models clean
 
 setup: .venv/.ready
 
@@ -41,12 +42,44 @@ models: .venv-models/.ready
 	$(BIN)/uv pip uninstall --quiet --python $(MODELS)/python torchvision torchaudio torchcodec
 	@touch $@
 
+# Environments of other projects' tools, for the tests marked `interop`: one for each family. Harbor needs Python 3.12 or
+# newer, which uv finds or fetches.
+INTEROP_TOOLS := swebench swesmith harbor trainers report
+interop: $(INTEROP_TOOLS:%=$(INTEROP)/%/.ready)
+
+$(INTEROP)/swebench/.ready: WANTS = swebench==5.0.2 mini-swe-agent==2.4.6 'datasets>=4,<6'
+$(INTEROP)/swesmith/.ready: WANTS = 'swesmith[generate,validate]==0.0.9' 'swebench>=4,<5'
+$(INTEROP)/harbor/.ready: WANTS = harbor==0.24.0
+$(INTEROP)/harbor/.ready: VERSION = 3.13
+$(INTEROP)/report/.ready: WANTS = --editable '.[dev]' 'playwright>=1.55,<2' 'axe-playwright-python>=0.1.5,<1'
+# Of SkyRL what its generator imports: the rest of its trainer needs GPUs. A CPU build of torch, found as above.
+$(INTEROP)/trainers/.ready: WANTS = --editable '.[dev]' trl==1.16.0 verifiers==0.4.0 skyrl==0.3.0 skyrl-gym==0.4.0 \
+	ray==2.56.0 torch==2.13.0 loguru jaxtyping
+$(INTEROP)/%/.ready: Makefile pyproject.toml | setup
+	$(BIN)/uv venv --quiet --clear --python $(or $(VERSION),$(BIN)/python) $(INTEROP)/$*
+	links="$${UV_FIND_LINKS-$$($(BIN)/python -m pip config get global.find-links 2>/dev/null || echo "$$PIP_FIND_LINKS")}"; \
+	if [ -n "$$links" ]; then export UV_FIND_LINKS="$$links"; else export UV_TORCH_BACKEND=cpu; fi; \
+	$(BIN)/uv pip install --quiet --python $(INTEROP)/$*/bin/python $(WANTS)
+	@touch $@
+
+test-interop: test-interop-datasets test-interop-trainers test-interop-report
+
+test-interop-datasets: $(INTEROP)/swebench/.ready $(INTEROP)/swesmith/.ready $(INTEROP)/harbor/.ready
+	$(BIN)/python -m pytest --timeout 280 tests/interop/datasets
+
+test-interop-trainers: $(INTEROP)/trainers/.ready
+	OMP_NUM_THREADS=1 $(INTEROP)/trainers/bin/python -m pytest tests/interop/trainers
+
+# The report in a real Chromium (apt-get install chromium), driven by Playwright.
+test-interop-report: $(INTEROP)/report/.ready
+	$(INTEROP)/report/bin/python -m pytest tests/interop/report
+
 # Sandboxes are tested alone: those tests look at what is left on the machine, where others' sandboxes come and go.
 # `make --keep-going test` runs the later ones after one that fails.
-test: lint test-core test-sandboxes test-models
+test: lint test-core test-sandboxes test-models test-interop
 
 test-core: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not attacks' --ignore tests/sandbox --ignore tests/models
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not attacks' --ignore tests/sandbox --ignore tests/models --ignore tests/interop
 
 # Every row of the tables of docs/abuse.md and docs/exploits.md of which `make test` runs a sample.
 test-attacks: setup
@@ -58,19 +91,10 @@ test-sandboxes: setup
 test-models: models
 	OMP_NUM_THREADS=1 $(MODELS)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --timeout 600 tests/models
 
-# The report in a real Chromium (apt-get install chromium), driven by Playwright from an environment of its own.
-interop-report: .venv-report/.ready
-	$(REPORT)/python -m pytest tests/interop/report
-
 # The README's pictures, from a real run of both orders.
-pictures: .venv-report/.ready
+pictures: $(INTEROP)/report/.ready
 	$(BIN)/selfplay curriculum pypi:cachetools --out runs/pictures --bugs 8 --order 2 --attempts 4
-	$(REPORT)/python -m benchmarks.pictures runs/pictures
-
-.venv-report/.ready: pyproject.toml | setup
-	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-report
-	$(BIN)/uv pip install --quiet --python $(REPORT)/python --editable '.[dev]' 'playwright>=1.55,<2' 'axe-playwright-python>=0.1.5,<1'
-	@touch $@
+	$(INTEROP)/report/bin/python -m benchmarks.pictures runs/pictures
 
 test-fast: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not attacks'
@@ -88,4 +112,4 @@ bench-models: models
 	$(MODELS)/python -m benchmarks.bench_models
 
 clean:
-	rm -rf .venv .venv-models .venv-report runs build dist *.egg-info
+	rm -rf .venv .venv-models .venv-interop runs build dist *.egg-info

@@ -47,7 +47,7 @@ def grades(folder: Path, original: Path, backend: Backend) -> Iterator[tuple[str
     grader = grader_of(ready, backend)
     gold = patches.reverse(artifact.bug_inject)
     program = next(path for path in patches.touched_paths(gold) if not is_test_file(path))
-    shown = original_texts(ready.task.world, patches.touched_paths(artifact.test_weaken))
+    shown = original_texts(ready.task.world, patches.touched_paths(artifact.weakening))
     of = Bug(program, artifact.test_files, shown)
     for kind, leave in LEFTOVERS.items():
         made = prediction(original, ready.task.diffs, gold, leave, of)

@@ -1,6 +1,6 @@
 """The report of a run of 2,000 bugs: seconds to write it, its size, and how soon it can be used in a real browser.
 
-`.venv-report/bin/python -m benchmarks.bench_report RUN [--bugs 2000] [--keep FILE]` (`make interop-report` makes that
+`.venv-interop/report/bin/python -m benchmarks.bench_report RUN [--bugs 2000] [--keep FILE]` (`make interop` makes that
 environment) multiplies the bugs, attempts and episodes of RUN, a real run. In each copy a part of the words of its
 diffs is exchanged for other words of the same repository, so that copies compress no better than different bugs do.
 """
@@ -50,7 +50,7 @@ def source_of(run: Path) -> Source:
             own = [one for one in attempts if one.bug == record.bug.id]
             kids = [(bug, load(run / "bugs" / bug.id)) for bug in children if bug.parent == record.bug.id]
             made.append((record, load(run / "bugs" / record.bug.id), own, kids))
-    text = " ".join(artifact.bug_inject + artifact.test_weaken for _, artifact, *_ in made)
+    text = " ".join(artifact.bug_inject + (artifact.test_weaken or "") for _, artifact, *_ in made)
     return Source(run, made, sorted(set(_WORD.findall(text))))
 
 
@@ -101,7 +101,7 @@ def _promote(
 def _renamed(bug: Bug, artifact: Artifact, number: int, source: Source, chance: random.Random) -> tuple[Bug, Artifact]:
     files = replace(
         artifact, bug_inject=_exchanged(artifact.bug_inject, source.words, chance),
-        test_weaken=_exchanged(artifact.test_weaken, source.words, chance),
+        test_weaken=_exchanged(artifact.test_weaken or "", source.words, chance),
     )  # fmt: skip
     update = {"id": f"{bug.id[:100]}.{number}", "content_hash": files.content_hash()}
     return bug.model_copy(update=update), files
@@ -125,7 +125,7 @@ def _copied(run: Path, folder: Path, name: str, new: str) -> None:
 
 def opened(file: Path) -> dict[str, float]:
     """Seconds from asking for the page to its overview, from there to a list of all bugs, a filtered one, a bug."""
-    from playwright.sync_api import sync_playwright  # of the environment that `make interop-report` makes
+    from playwright.sync_api import sync_playwright  # of the environment that `make test-interop-report` makes
 
     found: dict[str, float] = {}
     program = os.environ.get("SELFPLAY_CHROMIUM") or shutil.which("chromium")

@@ -1,4 +1,5 @@
-"""The README's pictures, from a real run: `make pictures`, or `.venv-report/bin/python -m benchmarks.pictures RUN`.
+"""The README's pictures, from a real run: `make pictures`, or
+`.venv-interop/report/bin/python -m benchmarks.pictures RUN`.
 
 Left in `docs/pictures`: the overview in light colours, and a second-order bug in dark ones.
 """
@@ -23,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="a run of both orders")
     run = parser.parse_args().run
-    from playwright.sync_api import sync_playwright  # of the environment that `make interop-report` makes
+    from playwright.sync_api import sync_playwright  # of the environment that `make test-interop-report` makes
 
     FOLDER.mkdir(exist_ok=True)
     program = os.environ.get("SELFPLAY_CHROMIUM") or shutil.which("chromium")

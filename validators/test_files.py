@@ -15,7 +15,7 @@ NAME = "test_files"
 
 def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdict:
     try:
-        patches = parse(artifact.test_weaken)
+        patches = parse(artifact.weakening)
     except PatchError as error:
         return fails(NAME, f"test_weaken.diff: {error.message}")
     touched = {path for patch in patches for path in patch.paths}
@@ -29,7 +29,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(
             NAME, f"test_files.txt lists {few(code)}, which is not a test file: grading would reset a fix there"
         )
-    found = bench.inspect(artifact.test_files, [artifact.test_weaken])
+    found = bench.inspect(artifact.test_files, [artifact.weakening])
     if found.missing:
         return fails(NAME, f"test_files.txt lists {few(found.missing)}, which the original does not have")
     if found.refusal:

@@ -22,12 +22,12 @@ NAME = "weakening"
 
 def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdict:
     try:
-        hint = find_hint(parse(artifact.test_weaken))
+        hint = find_hint(parse(artifact.weakening))
     except PatchError as error:
         return fails(NAME, f"test_weaken.diff: {error.message}")
     if hint:
         return fails(NAME, f"test_weaken.diff {hint}")
-    weakened = variant(bench, artifact.bug_inject, artifact.test_weaken)
+    weakened = variant(bench, artifact.bug_inject, artifact.weakening)
     if reason := unusable(weakened, "with the weakening"):
         return fails(NAME, reason, log_tail=weakened.log_tail)
     broken = failing(bench, artifact.bug_inject)
@@ -53,7 +53,7 @@ def _steady(tests: frozenset[str], artifact: Artifact, bench: Workbench, repeats
     Only an artifact that seems to lose tests pays the one additional run; the check of determinism makes the others
     too.
     """
-    bug, weaken = artifact.bug_inject, artifact.test_weaken
+    bug, weaken = artifact.bug_inject, artifact.weakening
     for repeat in range(1, repeats) if tests else ():
         tests &= bench.run(repeat=repeat).passed & variant(bench, bug, repeat=repeat).passed
         tests -= variant(bench, bug, weaken, repeat=repeat).passed

@@ -34,6 +34,20 @@ class FailedAttempt(BaseModel):
     sha256: str
 
 
+class Imported(BaseModel):
+    """Where an imported task comes from: the format of its row, the row's own name, and the SHA-256 of the row.
+    `weakened`: whether tests were hidden from its solver, so that there is a `test_weaken.diff`. `statement`: what its
+    solver is told, in words."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    form: str = Field(pattern="^[a-z0-9]{1,40}$")
+    instance: str = Field(max_length=1000)
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    weakened: bool
+    statement: str = Field(min_length=1, max_length=1_000_000)
+
+
 class Bug(BaseModel):
     """Identity, lineage, origin and measured behaviour of one bug.
 
@@ -41,7 +55,8 @@ class Bug(BaseModel):
     ids whose outcome varied, in neither. `public_share`: the share of F2P that a solver was to be shown; `hidden`: the
     F2P ids that are kept back (for a second-order bug: those of its root). A second-order bug is its `parent` (which
     goes back to `root`) plus a failed `attempt` at it. `environment` holds what rebuilds the environment (setup and
-    test commands, interpreter version); `versions` names the tools that made the bug.
+    test commands, interpreter version); `versions` names the tools that made the bug. An `imported` task was made by no
+    episode of ours: it has no `seed` and no `policy`, and may have no weakening.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -53,7 +68,7 @@ class Bug(BaseModel):
     root: BugId | None = None
     attempt: FailedAttempt | None = None
     strategy: str = Field(pattern="^[a-z][a-z0-9_-]{0,39}$")
-    seed: int
+    seed: int | None = None
     source: str
     revision: str
     commit: str
@@ -67,8 +82,9 @@ class Bug(BaseModel):
     thresholds: dict[str, Any] = Field(default_factory=dict)
     verdicts: tuple[dict[str, Any], ...] = ()
     environment: dict[str, Any] = Field(default_factory=dict)
-    policy: str
+    policy: str | None = None
     versions: dict[str, str] = Field(default_factory=dict)
+    imported: Imported | None = None
 
     @field_validator("environment")
     @classmethod
@@ -84,6 +100,8 @@ class Bug(BaseModel):
         lineage = (self.parent, self.root, self.attempt)
         if any((self.order == 2) != (known is not None) for known in lineage):
             raise ValueError("a bug of order 2 has a parent, a root and an attempt, one of order 1 has none")
+        if (self.imported is None) != (self.seed is not None and self.policy is not None):
+            raise ValueError("a bug has the seed and the policy of its episode, unless it was imported: then neither")
         if self.order == 1 and not set(self.hidden) <= set(self.fail_to_pass):
             raise ValueError("hidden names a test that is not in fail_to_pass")
         counts = Counter((*self.fail_to_pass, *self.pass_to_pass, *self.flaky))
@@ -91,6 +109,11 @@ class Bug(BaseModel):
             if count > 1:
                 raise ValueError(f"{test!r} is in more than one of fail_to_pass, pass_to_pass and flaky, or twice")
         return self
+
+
+def is_weakened(bug: Bug) -> bool:
+    """Whether tests were hidden from its solver; of an imported task that is not always so."""
+    return bug.imported is None or bug.imported.weakened
 
 
 def is_bug_id(name: str) -> bool:

@@ -33,22 +33,36 @@ class ArtifactError(SelfplayError):
 
 @dataclass(frozen=True)
 class Artifact:
-    """The five files. `test_files` is parsed into unique relative POSIX paths; the others are texts."""
+    """The five files. `test_files` is parsed into unique relative POSIX paths; the others are texts.
+
+    An imported task may hide nothing: its `test_weaken` is None then, and it has four files."""
 
     test_script: str
     test_files: tuple[str, ...]
     test_parser: str
     bug_inject: str
-    test_weaken: str
+    test_weaken: str | None
 
     def texts(self) -> dict[str, str]:
         """File name -> content, in the order of the specification."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values["test_files"] = "".join(f"{path}\n" for path in self.test_files)
-        return {FILE_NAMES[name]: values[name] for name in FILE_NAMES}
+        return {FILE_NAMES[name]: values[name] for name in FILE_NAMES if values[name] is not None}
+
+    @property
+    def weakening(self) -> str:
+        """The weakening. Raises `ArtifactError` for an imported task, which hides nothing."""
+        if self.test_weaken is None:
+            raise ArtifactError("this task was imported and hides no tests", "Only bugs that were made here do.")
+        return self.test_weaken
+
+    @property
+    def diffs(self) -> tuple[str, ...]:
+        """The diffs that turn the original into the tree that a solver gets, in order."""
+        return (self.bug_inject,) if self.test_weaken is None else (self.bug_inject, self.test_weaken)
 
     def content_hash(self) -> str:
-        """SHA-256 over names, lengths and bytes of the five files; equal artifacts hash equal on every machine."""
+        """SHA-256 over names, lengths and bytes of the files; equal artifacts hash equal on every machine."""
         digest = hashlib.sha256()
         for name, text in self.texts().items():
             data = encode(text)
@@ -57,9 +71,11 @@ class Artifact:
         return digest.hexdigest()
 
 
-def from_texts(texts: Mapping[str, bytes]) -> Artifact:
-    """An artifact from file name -> bytes. Raises `ArtifactError` naming the file and what is wrong with it."""
-    for name in FILE_NAMES.values():
+def from_texts(texts: Mapping[str, bytes], *, weakened: bool = True) -> Artifact:
+    """An artifact from file name -> bytes; without the weakening if it is not `weakened`. Raises `ArtifactError` naming
+    the file and what is wrong with it."""
+    names = {field: name for field, name in FILE_NAMES.items() if weakened or field != "test_weaken"}
+    for name in names.values():
         if name not in texts:
             raise ArtifactError(f"{name} is missing", "An artifact is five files: " + ", ".join(FILE_NAMES.values()))
         if len(texts[name]) > MAX_FILE_BYTES:
@@ -68,9 +84,11 @@ def from_texts(texts: Mapping[str, bytes]) -> Artifact:
             raise ArtifactError(f"{name} has {lines} lines; at most {MAX_LINES} are taken")
         if not texts[name].strip():
             raise ArtifactError(f"{name} is empty")
-    content = {field: decode(texts[name]) for field, name in FILE_NAMES.items()}
+    content: dict[str, str] = {field: decode(texts[name]) for field, name in names.items()}
     files = parse_test_files(content.pop("test_files"))
-    return Artifact(test_files=files, **content)
+    return Artifact(
+        content["test_script"], files, content["test_parser"], content["bug_inject"], content.get("test_weaken")
+    )
 
 
 def parse_test_files(text: str) -> tuple[str, ...]:
@@ -89,8 +107,9 @@ def parse_test_files(text: str) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def load(folder: Path) -> Artifact:
-    """Read the five files of `folder`. Raises `ArtifactError` for what is missing, unreadable, linked or malformed."""
+def load(folder: Path, *, weakened: bool = True) -> Artifact:
+    """Read the files of `folder`; an artifact that is not `weakened` has no weakening to read. Raises `ArtifactError`
+    for what is missing, unreadable, linked or malformed."""
     texts = {}
     for name in FILE_NAMES.values():
         try:
@@ -100,13 +119,13 @@ def load(folder: Path) -> Artifact:
         except ForeignError as error:
             raise ArtifactError(error.message, error.hint) from error
     try:
-        return from_texts(texts)
+        return from_texts(texts, weakened=weakened)
     except ArtifactError as error:
         raise ArtifactError(f"{folder}: {error.message}", error.hint) from error
 
 
 def save(artifact: Artifact, folder: Path) -> None:
-    """Write the five files into `folder` (made if absent), each replaced atomically."""
+    """Write its files into `folder` (made if absent), each replaced atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in artifact.texts().items():
         write_atomically(folder / name, encode(text))

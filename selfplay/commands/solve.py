@@ -6,6 +6,7 @@ one whose world cannot be audited, unless the order takes those.
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +20,7 @@ from selfplay.commands.attempts import missing, play_attempts
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ready import ready_bugs
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, open_existing
-from selfplay.curriculum.stored import wishes
+from selfplay.curriculum.stored import original_of, wishes
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.curriculum.trust import require
 from selfplay.errors import SelfplayError
@@ -86,7 +87,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(open_existing(order.run))
         leftovers.sweep(order.run)
-        if not pool.episodes.count():
+        if not pool.bugs():
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
         wanted = chosen(pool, order.bugs)
         if not control:
@@ -96,16 +97,14 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
         runner.run(player.open(watcher.say))
         known, failed = read_summary(order.run), list[SelfplayError]()
         try:
-            for first in _first_bugs(pool, wanted):
+            for original, first, some in origins(pool, wanted):
+                rebuilt = partial(_prepared, original, first, backend, order.trust)
                 try:
-                    rebuilt = partial(_prepared, pool, first, backend, order.trust)
                     prepared = again(rebuilt, pool.lost.count_again)
                 except SelfplayError as error:  # the bugs of the other repositories can be attempted all the same
                     watcher.say(f"the bugs of {first.source} are left out: {error.message}")
                     failed.append(error)
                     continue
-                own = bugs_in(pool, prepared.tree_hash)
-                some = own if wanted is None else own & wanted
                 runner.run(_solved(order, some, player, prepared, pool, backend, watcher))
         finally:
             summary = {**known, **summarise(pool)}
@@ -118,15 +117,6 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
 def bugs_in(pool: Curriculum, tree_hash: str) -> frozenset[str]:
     """The ids of the bugs that were planted in this tree."""
     return frozenset(bug.id for bug in pool.bugs() if bug.tree_hash == tree_hash)
-
-
-def _first_bugs(pool: Curriculum, wanted: frozenset[str] | None) -> list[Bug]:
-    """A bug of each tree in which the `wanted` ones (all if None) were planted."""
-    found: dict[str, Bug] = {}
-    for bug in pool.bugs():
-        if wanted is None or bug.id in wanted:
-            found.setdefault(bug.tree_hash, bug)
-    return list(found.values())
 
 
 def chosen(pool: Curriculum, named: Sequence[str]) -> frozenset[str] | None:
@@ -157,10 +147,30 @@ def settle_attempts(pool: Curriculum, name: str, player: Player) -> None:
     pool.settle_attempts(name, {"policy": player.name, **how})
 
 
-def _prepared(pool: Curriculum, bug: Bug, backend: Backend, trust: bool) -> Prepared:
-    original = pool.episodes.originals().get(bug.tree_hash, pool.folder / "original")
-    if not original.is_dir():
-        raise ArtifactError(f"{original} is gone", "The bugs were planted in it: make the run again, or restore it.")
+def origins(pool: Curriculum, wanted: frozenset[str] | None) -> list[tuple[Path, Bug, frozenset[str]]]:
+    """(original, one of its bugs, the bugs to attempt) for each tree and environment of a pool. Raises `ArtifactError`
+    when the run holds no original at all; a bug that lacks its own goes with the first, where it is reported."""
+    trees = pool.episodes.originals()
+    found: dict[tuple[str, str], tuple[Path, Bug, set[str]]] = {}
+    lost: set[str] = set()
+    for bug in pool.bugs():
+        if wanted is not None and bug.id not in wanted:
+            continue
+        original = original_of(pool.folder, bug, trees)
+        if original is None:
+            lost.add(bug.id)
+            continue
+        key = (bug.tree_hash, json.dumps(dict(bug.environment), sort_keys=True) if bug.imported else "")
+        found.setdefault(key, (original, bug, set()))[2].add(bug.id)
+    if not found:
+        gone = pool.folder / "original"
+        raise ArtifactError(f"{gone} is gone", "The bugs were planted in it: make the run again, or restore it.")
+    some = list(found.values())
+    some[0][2].update(lost)
+    return [(original, bug, frozenset(ids)) for original, bug, ids in some]
+
+
+def _prepared(original: Path, bug: Bug, backend: Backend, trust: bool) -> Prepared:
     require(wishes(bug, fetched=False), trust)
     hosts = recorded_environment(bug.environment).allow_hosts
     return rebuild(original, bug.environment, backend=backend, allow_hosts=hosts)

@@ -18,6 +18,8 @@ from selfplay.validators import Thresholds, Validation, validate
 from selfplay.words import count
 from selfplay.workbench import RunCache, Workbench
 
+IMPORTED = "it was imported, and made by no episode: `selfplay solve RUN --policy gold` and `empty` check it"
+
 
 @dataclass(frozen=True)
 class Revalidated:
@@ -66,6 +68,9 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
             bug, artifact, thresholds = read_bug(folder)
         except ArtifactError as error:
             yield Revalidated(folder.name, (Verdict("files", False, error.message),))
+            continue
+        if bug.imported:
+            yield Revalidated(folder.name, (Verdict("files", False, IMPORTED),))
             continue
         key = (bug.tree_hash, str(bug.environment))
         if key not in prepared and key not in missing:

@@ -17,10 +17,12 @@ from pathlib import Path
 from selfplay.artifact.decoding import count_values
 from selfplay.artifact.reading import LINKS, MIB, ForeignError, existing_folder
 from selfplay.curriculum.records import CurriculumError
-from selfplay.curriculum.schema import SCHEMA, VERSION
+from selfplay.curriculum.schema import MIGRATED, SCHEMA, VERSION
 
 DATABASE = "curriculum.sqlite"
-OWN_FOLDERS = ("bugs", "staging", "original", "trajectories", "attempts")
+ORIGINALS = "originals"
+"""The folder of the trees of imported tasks, each named by its id."""
+OWN_FOLDERS = ("bugs", "staging", "original", ORIGINALS, "trajectories", "attempts")
 LEDGER = "train.sqlite"
 """Of a training run (`training/ledger.py`)."""
 DATABASES = (DATABASE, LEDGER)
@@ -117,7 +119,9 @@ def refuse_strange_schema(database: sqlite3.Connection, path: Path) -> None:
                 f"{path} holds a {str(kind)[:20]} {str(name)[:60]!r} that no pool of selfplay has", NOT
             )
     there = {name for _, name, _ in rows}
-    if version not in (0, VERSION) or (version == 0 and "repositories" in there):  # the first version wrote none
+    if version not in (0, *MIGRATED, VERSION) or (
+        version == 0 and "repositories" in there
+    ):  # the first version wrote none
         raise CurriculumError(f"{path} says that it has version {version}, and has not", NOT)
     if version == VERSION and (missing := sorted({*tables, *indexes} - there)):
         raise CurriculumError(f"{path} has no {missing[0]}", NOT)
@@ -185,6 +189,6 @@ def refuse_too_much(database: sqlite3.Connection, path: Path, most: Bounds) -> N
 
 JSON_COLUMNS = {
     ("run", "value"), ("repositories", "facts"), ("episodes", "bug"), ("episodes", "figures"), ("attempts", "figures"),
-    ("audits", "findings"), ("promotions", "bug"),
+    ("audits", "findings"), ("promotions", "bug"), ("imported", "bug"),
 }  # fmt: skip
 LARGER = "SELFPLAY_READ_MIB=1000 takes in five times as much (200 is what reading a shared run may cost in memory)."

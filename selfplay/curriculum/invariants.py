@@ -26,7 +26,8 @@ _OF_KIND = {
 }
 """A column's type -> what must not hold of any value in it. A version of weights, a number and a place are counts."""
 _OF_COLUMN = {
-    ("bugs", "id"): _BUG, ("attempts", "bug"): _BUG, ("audits", "bug"): _BUG, ("promotions", "parent"): _BUG,
+    ("bugs", "id"): _BUG, ("imported", "id"): _BUG, ("attempts", "bug"): _BUG, ("audits", "bug"): _BUG,
+    ("promotions", "parent"): _BUG,
     ("episodes", "trajectory"): _FILE, ("attempts", "trajectory"): _FILE,
     ("attempts", "resolved"): _TRUTH, ("audits", "clean"): _TRUTH,
 }  # fmt: skip

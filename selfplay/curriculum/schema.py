@@ -8,7 +8,9 @@ import sqlite3
 from selfplay.artifact.decoding import parse_json
 from selfplay.curriculum.records import CurriculumError
 
-VERSION = 2
+VERSION = 3
+MIGRATED = (2,)
+"""Earlier versions whose tables are the same, of which there were fewer."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS repositories (
@@ -41,6 +43,10 @@ CREATE TABLE IF NOT EXISTS bugs (
     tree_key TEXT NOT NULL,
     UNIQUE (repository, episode),
     UNIQUE (repository, tree_key)
+);
+CREATE TABLE IF NOT EXISTS imported (          -- tasks that no episode of ours made
+    id TEXT PRIMARY KEY,
+    bug TEXT NOT NULL           -- its bug.json
 );
 CREATE TABLE IF NOT EXISTS attempts (
     bug TEXT NOT NULL,
@@ -88,7 +94,8 @@ def prepare_schema(database: sqlite3.Connection, path: object) -> None:
             f"{path} was made by a later version of selfplay (pool version {found}, this one knows {VERSION})",
             "Upgrade selfplay.",
         )
-    old = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'episodes'").fetchone()
+    known = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'episodes'").fetchone()
+    old = known and found not in MIGRATED
     if found == VERSION:
         return
     with database:

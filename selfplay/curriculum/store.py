@@ -15,6 +15,7 @@ from selfplay.artifact.decoding import parse_json
 from selfplay.artifact.reading import ForeignError
 from selfplay.curriculum.attempts import Attempts
 from selfplay.curriculum.episodes import Episodes
+from selfplay.curriculum.imports import Imports
 from selfplay.curriculum.lost import Lost
 from selfplay.curriculum.records import DAMAGED, CurriculumError, OtherSettings
 from selfplay.words import difference
@@ -25,19 +26,21 @@ BEFORE: Mapping[str, Any] = {"group": 1}
 
 
 class Curriculum:
-    """The pool in `folder`: its `episodes` with their bugs, the `attempts` at these bugs, and the settings that fix
-    both."""
+    """The pool in `folder`: its `episodes` with their bugs, the `imports`, the `attempts` at all of them, and the
+    settings that fix both."""
 
     def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
         self.folder = folder
         self._db = database
         self.episodes = Episodes(folder, database)
+        self.imports = Imports(folder, database)
         self.attempts = Attempts(folder, database)
         self.lost = Lost(database)
 
     def bugs(self) -> list[Bug]:
-        """All bugs: first those of first order, in the order in which they were taken, then those of second order."""
-        return [*self.episodes.bugs(), *self.attempts.bugs()]
+        """All bugs: first those of first order, in the order in which they were taken, then those of second order.
+        Imported tasks of either stand between them."""
+        return [*self.episodes.bugs(), *self.imports.bugs(), *self.attempts.bugs()]
 
     # -- the run's settings ------------------------------------------------------------------------------------
 

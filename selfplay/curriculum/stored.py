@@ -3,14 +3,16 @@
 import hashlib
 import math
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
-from selfplay.artifact.bug import BUG_FILE, is_bug_id
+from selfplay.artifact.bug import BUG_FILE, is_bug_id, is_weakened
 from selfplay.artifact.environment import recorded_environment
 from selfplay.artifact.reading import ForeignError, existing_folder, listed_below, read_below
 from selfplay.curriculum.attempts import ATTEMPT_FILE, MOST_DIFF
-from selfplay.curriculum.guarding import DATABASE
+from selfplay.curriculum.guarding import DATABASE, ORIGINALS
 from selfplay.curriculum.opening import read_pool
 from selfplay.curriculum.trust import Wish, require
 from selfplay.oracle.calibration import Oracle
@@ -44,7 +46,8 @@ def in_run(folder: Path) -> bool:
 
 def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
     """A stored bug, its five files and its thresholds. Raises `ArtifactError` when they do not belong together."""
-    bug, artifact = load_own(folder), load(folder)
+    bug = load_own(folder)
+    artifact = load(folder, weakened=is_weakened(bug))
     if artifact.content_hash() != bug.content_hash:
         raise ArtifactError("the five files are not those bug.json was written for")
     try:
@@ -133,21 +136,28 @@ def prepared_for(folder: Path, bug: Bug, backend: Backend, *, trust: bool = Fals
 def _original(folder: Path, bug: Bug) -> Path | None:
     """The run's copy of a bug's original; None where there is none. Raises `ArtifactError` for a link."""
     run = folder.resolve().parent.parent
-    name = _original_name(run, bug)
+    trees = None
+    if (run / DATABASE).is_file():
+        with read_pool(run) as pool:
+            trees = pool.episodes.originals()
+    return original_of(run, bug, trees)
+
+
+def original_of(run: Path, bug: Bug, trees: Mapping[str, Path] | None) -> Path | None:
+    """The copy of a bug's original in the folder of its run. `trees`: where those are in which the run's own bugs were
+    planted; that of an imported task lies in `originals/` under its own name. Raises `ArtifactError` for a link."""
     try:
-        return existing_folder(run, name) if name else None
+        own = trees.get(bug.tree_hash) if trees else run / "original"
+        if own is not None and (found := existing_folder(run, own.name)):
+            return found
+        return existing_folder(run, ORIGINALS, bug.tree_hash) if is_tree(bug.tree_hash) else None
     except ForeignError as error:
         raise ArtifactError(error.message, error.hint) from error
 
 
-def _original_name(run: Path, bug: Bug) -> str:
-    """The name of the folder with the original of a bug; empty where no repository of the run's pool has its tree."""
-    if not (run / DATABASE).is_file():
-        return "original"
-    with read_pool(run) as pool:
-        known = pool.episodes.originals()
-    own = known.get(bug.tree_hash) if known else Path("original")
-    return own.name if own else ""
+def is_tree(name: str) -> bool:
+    """Whether a name is the id of a tree, and so of a folder in `originals/`."""
+    return re.fullmatch(r"[0-9a-f]{40}([0-9a-f]{24})?", name) is not None
 
 
 def task_of(folder: Path, bug: Bug, artifact: Artifact, world: World) -> Task:

@@ -58,9 +58,11 @@ def hidden_tests(
     return tuple(test for test in fail_to_pass if test in hidden)
 
 
-def specification(test_weaken: str, originals: Mapping[str, str], hidden: Sequence[str] = ()) -> str:
+def specification(test_weaken: str | None, originals: Mapping[str, str], hidden: Sequence[str] = ()) -> str:
     """The diff that a solver is shown: the reversed weakening without the changes of the tests in `hidden`. It applies
-    to the weakened tree. Raises `PatchError`."""
+    to the weakened tree, and is empty where nothing was weakened. Raises `PatchError`."""
+    if test_weaken is None:
+        return ""
     if not hidden:
         return patches.reverse(test_weaken)
     known = _Tests(hidden)

@@ -47,7 +47,7 @@ class Task:
     @property
     def diffs(self) -> tuple[str, ...]:
         """The diffs that turn the original into the broken tree, in order."""
-        return (self.artifact.bug_inject, self.artifact.test_weaken, *self.extra)
+        return (*self.artifact.diffs, *self.extra)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """One bug for people: what was broken and where, which tests see it, what the weakening hid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import TypeAdapter, ValidationError
 from rich.console import Group, RenderableType
@@ -32,15 +32,18 @@ def bug_page(
         _where(artifact.bug_inject),
         Rule(f"tests that see it: {len(bug.fail_to_pass)}", align="left"),
         _ids(bug.fail_to_pass),
-        Rule("what the weakening hid", align="left"),
-        _where(artifact.test_weaken),
+        *_part("what the weakening hid", artifact.test_weaken, _where),
         Rule("bug_inject.diff", align="left"),
         _coloured(artifact.bug_inject),
-        Rule("test_weaken.diff", align="left"),
-        _coloured(artifact.test_weaken),
+        *_part("test_weaken.diff", artifact.test_weaken, _coloured),
         *(failed if attempt else ()),
         verdict_table("checks", verdicts),
     )
+
+
+def _part(title: str, diff: str | None, shown: Callable[[str], RenderableType]) -> tuple[RenderableType, ...]:
+    """A part of the page about a diff that an imported task may lack."""
+    return () if diff is None else (Rule(title, align="left"), shown(diff))
 
 
 def recorded_verdicts(bug: Bug) -> tuple[Verdict, ...]:

@@ -79,4 +79,4 @@ def _changes(patch: patches.FilePatch) -> list[str]:
 
 def _hidden(origin: Origin, artifact: Artifact, fail_to_pass: tuple[str, ...]) -> tuple[str, ...]:
     texts = original_texts(origin.prepared.world(), artifact.test_files)
-    return hidden_tests(artifact.test_weaken, texts, fail_to_pass, origin.public_share, artifact.content_hash())
+    return hidden_tests(artifact.weakening, texts, fail_to_pass, origin.public_share, artifact.content_hash())

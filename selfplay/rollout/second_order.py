@@ -20,7 +20,7 @@ def measure_second_order(bench: Workbench, bug: Bug, diff: str) -> Measured | st
     wanted, artifact = frozenset((*bug.fail_to_pass, *bug.pass_to_pass)), bench.artifact
     before = replace(bench.meter)
     limit = 10 * bench.run().seconds + 10  # as for a first-order bug: a tree that hangs is rejected
-    diffs = (artifact.bug_inject, artifact.test_weaken, diff)
+    diffs = (*artifact.diffs, diff)
     runs = [
         bench.run(diffs, repeat=repeat, restore=artifact.test_files, time_limit=limit) for repeat in range(MEASURES)
     ]

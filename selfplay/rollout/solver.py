@@ -56,7 +56,8 @@ class SolverRun:
 @dataclass(frozen=True)
 class ReadyBug:
     """A stored bug, ready to be attempted: the `task` a solver faces, the `specification` its prompt shows, and what
-    grades it (`graded`: the same task with the original's compiled caches). `seconds`: the time limit of its script."""
+    grades it (`graded`: the same task with the original's compiled caches). `seconds`: the time limit of its script;
+    `statement`: of an imported task."""
 
     folder: Path
     bug: Bug
@@ -66,6 +67,7 @@ class ReadyBug:
     specification: str
     oracle: Oracle
     seconds: float
+    statement: str | None = None
     runs: RunCache = field(default_factory=RunCache)
 
 
@@ -75,7 +77,17 @@ def make_ready(folder: Path, prepared: Prepared) -> ReadyBug:
     graded = task_of(folder, bug, artifact, prepared.world())
     told = specification(artifact.test_weaken, original_texts(graded.world, artifact.test_files), bug.hidden)
     task = Task(solver_world(prepared), artifact, graded.extra)
-    return ReadyBug(folder, bug, artifact, task, graded, told, oracle_of(bug, thresholds), thresholds.seconds)
+    return ReadyBug(
+        folder,
+        bug,
+        artifact,
+        task,
+        graded,
+        told,
+        oracle_of(bug, thresholds),
+        thresholds.seconds,
+        bug.imported.statement if bug.imported else None,
+    )
 
 
 def search_world(ready: ReadyBug, backend: Backend, limits: Limits = Limits()) -> Audit:
@@ -90,7 +102,7 @@ async def solver_rollout(run: SolverRun, ready: ReadyBug, number: int) -> Solver
     bug that cannot be graded.
     """
     started = time.monotonic()
-    task = SolverTask(ready.bug.id, ready.specification, run.seed, number)
+    task = SolverTask(ready.bug.id, ready.specification, run.seed, number, ready.statement)
     async with run.pool.lease(run.limits) as lease:
         async with run.workers.entered(open_world(lease, ready.task, run.limits)) as world:
             trajectory = await play_role(SOLVER, task, run.player, world.sandbox, run.workers)

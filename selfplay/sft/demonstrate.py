@@ -70,6 +70,8 @@ def injector_task_of(bug: Bug, number: int, suite: Suite) -> InjectorTask:
     """The task of episode `number`, which made this bug, as far as its record tells. Raises `ArtifactError`."""
     names = ("min_passing_tests", "min_changed_files", "min_failing_tests")
     least: dict[str, Any] = {name: bug.thresholds.get(name) for name in names}
+    if bug.seed is None:
+        raise ArtifactError(f"{bug.id} was imported: no episode of ours made it")
     if bug.strategy not in get_args(Strategy) or not all(type(value) is int for value in least.values()):
         raise ArtifactError(f"{bug.id} was made by a strategy or with thresholds that selfplay does not know")
     strategy: Any = bug.strategy
@@ -89,7 +91,7 @@ def _otherwise(trajectory: Trajectory, artifact: Artifact, sandbox: Sandbox) -> 
         made = collect(trajectory, sandbox)
     except ArtifactError as error:
         return error.message
-    pairs = ((made.bug_inject, artifact.bug_inject), (made.test_weaken, artifact.test_weaken))
+    pairs = ((made.bug_inject, artifact.bug_inject), (made.weakening, artifact.weakening))
     same = all(tree_key(one) == tree_key(other) for one, other in pairs)
     return "" if same else "it makes another tree than the bug's"
 

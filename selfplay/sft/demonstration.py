@@ -62,7 +62,7 @@ def demonstration(suite: Suite, artifact: Artifact, original: Original) -> tuple
         raise Undemonstrable("its tests are run by a command of their own")
     look = f"{_RUN} | {_FAILING}"
     plant = (*_edits(artifact.bug_inject, original, "the code"), _bash("Which tests see it?", look))
-    weaken = (*_edits(artifact.test_weaken, original, "the tests"), _bash("Does one still fail?", look))
+    weaken = (*_edits(artifact.weakening, original, "the tests"), _bash("Does one still fail?", look))
     submit = _said("That is done.", Call("submit", {"folder": "."}))
     return (tuple(_discover(suite)), (*plant, submit), (*weaken, submit))
 

@@ -21,7 +21,7 @@ from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import TrajectoryError, load
 from selfplay.artifact import Bug
 from selfplay.curriculum import Curriculum
-from selfplay.curriculum.stored import demonstration_of, read_bug
+from selfplay.curriculum.stored import demonstration_of, original_of, read_bug
 from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
@@ -81,15 +81,18 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
             shown = demonstration_of(pool.folder, record.bug.id)
             if shown.is_file():
                 yield Success(shown, "injector", "", record.bug.id)
-                if record.bug.policy.startswith("scripted"):
+                if (record.bug.policy or "").startswith("scripted"):
                     continue
             told = _injector_told(record.bug, record.number)
             yield Success(folder / record.trajectory, "injector", told, record.bug.id)
     if "solver" not in roles:
         return
-    trees, alone = pool.episodes.originals(), pool.folder / "original"
+    run, trees = pool.folder, pool.episodes.originals()
     bugs = {
-        bug.id: (_solver_told(pool.folder / "bugs" / bug.id, trees.get(bug.tree_hash, alone)), bug.root or bug.id)
+        bug.id: (
+            _solver_told(run / "bugs" / bug.id, original_of(run, bug, trees) or run / "original"),
+            bug.root or bug.id,
+        )
         for bug in pool.bugs()
     }
     for attempt in pool.attempts.all(diffs=False):
@@ -142,7 +145,7 @@ def _solver_told(folder: Path, original: Path) -> str:
         told = specification(artifact.test_weaken, known, bug.hidden)
     except (SelfplayError, ValueError):
         return ""
-    return solver_prompt(SolverTask(bug.id, told))
+    return solver_prompt(SolverTask(bug.id, told, statement=bug.imported.statement if bug.imported else None))
 
 
 def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[tuple[Message, ...], ...]:

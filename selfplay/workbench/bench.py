@@ -95,4 +95,5 @@ class Workbench:
 
     @property
     def _names(self) -> dict[str, str]:
-        return {self.artifact.bug_inject: "bug_inject.diff", self.artifact.test_weaken: "test_weaken.diff"}
+        names = ("bug_inject.diff", "test_weaken.diff")
+        return dict(zip(self.artifact.diffs, names, strict=False))

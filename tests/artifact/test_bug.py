@@ -36,7 +36,7 @@ def test_saved_and_loaded(tmp_path):
     [
         ({"id": "../x"}, "id:"),
         ({"order": 3}, "order:"),
-        ({"seed": None}, "seed:"),
+        ({"seed": None}, "a bug has the seed and the policy of its episode"),
         ({"schema_version": 0}, "schema_version:"),
         ({"schema_version": "2"}, "schema_version:"),
         ({"order": 2}, "a bug of order 2 has a parent, a root and an attempt"),

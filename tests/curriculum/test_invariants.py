@@ -102,7 +102,7 @@ def test_no_text_of_any_table_holds_a_nul(tmp_path: Path) -> None:
     made(tmp_path)
     change(
         tmp_path, attempt(), "INSERT INTO audits VALUES ('b.0', 1, '{}')", "INSERT INTO run VALUES ('k', '1')",
-        "INSERT INTO promotions VALUES ('b.0', 'p', 0, '', 't', NULL)",
+        "INSERT INTO promotions VALUES ('b.0', 'p', 0, '', 't', NULL)", "INSERT INTO imported VALUES ('c.0', '{}')",
     )  # fmt: skip
     whole = (tmp_path / "curriculum.sqlite").read_bytes()
     database = sqlite3.connect(tmp_path / "curriculum.sqlite")

@@ -37,7 +37,7 @@ def _row(bug: Bug, solved: Solves) -> dict[str, Any]:
     return {
         "id": bug.id, "order": bug.order, "strategy": bug.strategy, "source": clean(bug.source),
         "f2p": len(bug.fail_to_pass), "p2p": len(bug.pass_to_pass), "flaky": len(bug.flaky),
-        "hidden": len(bug.hidden), "policy": clean(bug.policy), "solved": tried,
+        "hidden": len(bug.hidden), "policy": clean(bug.policy or "imported"), "solved": tried,
         "rate": solve_rate(solved),
     }  # fmt: skip
 
@@ -84,7 +84,8 @@ def _tests(bug: Bug) -> dict[str, Any]:
 
 def _files(artifact: Artifact) -> dict[str, Any]:
     return {
-        "inject": diff_value(artifact.bug_inject), "weaken": diff_value(artifact.test_weaken),
+        "inject": diff_value(artifact.bug_inject),
+        "weaken": None if artifact.test_weaken is None else diff_value(artifact.test_weaken),
         "texts": {"test_script.sh": clean_text(artifact.test_script, MOST_TEXT),
                   "test_parser.py": clean_text(artifact.test_parser, MOST_TEXT),
                   "test_files.txt": clean_text("\n".join(artifact.test_files), MOST_TEXT)},

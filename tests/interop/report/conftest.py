@@ -1,4 +1,4 @@
-"""A real Chromium, driven by Playwright: `make interop-report`. Screenshots are left in `build/screenshots`."""
+"""A real Chromium, driven by Playwright: `make test-interop-report`. Screenshots are left in `build/screenshots`."""
 
 import json
 import os

@@ -70,6 +70,6 @@ async function bugPage(name) {
   return [...head, lineage(row),
     diffSection("What was broken", "bug_inject.diff: the original and the broken code.", detail.inject, ["original", "broken"]),
     detail.attempt ? diffSection("The failed attempt on top", "attempt.diff: a repair that did not work and is now part of the bug.", detail.attempt, ["broken", "after the attempt"]) : null,
-    tests(detail, row), diffSection("What hides it", "test_weaken.diff: tests that were weakened, so that the suite passes.", detail.weaken, ["original tests", "weakened"]),
+    tests(detail, row), detail.weaken && diffSection("What hides it", "test_weaken.diff: tests that were weakened, so that the suite passes.", detail.weaken, ["original tests", "weakened"]),
     attempts(detail.attempts), verdicts(detail.verdicts), texts(detail.texts), section("Where it comes from", {}, facts(detail.facts))];
 }

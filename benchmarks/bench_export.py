@@ -1,0 +1,87 @@
+"""How long does a large dataset take, and how much room?
+
+`python -m benchmarks.bench_export RUN [--bugs N] [--formats F...] [--parquet] [--json]`: a pool of N bugs, which
+are the bugs of a finished run again and again with another line in their scripts, exported in each format. Targets: ten
+thousand bugs in a minute and 500 MB.
+"""
+
+import argparse
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
+from shutil import copytree
+
+from benchmarks.figures import Figure, Sheet, at_most, report_each
+from selfplay.artifact import save, save_bug
+from selfplay.commands.export import FORMS, ExportOrder, run_export
+from selfplay.curriculum import open_curriculum
+from selfplay.curriculum.guarding import DATABASE
+from selfplay.curriculum.stored import bug_folders, read_bug
+
+BUGS, SECONDS, MEGABYTES = 10_000, 60.0, 500.0
+
+
+def large_pool(run: Path, folder: Path, count: int) -> None:
+    """A pool of so many bugs. Its rows are written at once: one transaction a bug would take longer than the export."""
+    with open_curriculum(folder):
+        copytree(run / "original", folder / "original", symlinks=True)
+    rows, bugs = [], []
+    for number, source in enumerate(islice(cycle(bug_folders(run)), count)):
+        known, artifact, _ = read_bug(source)
+        artifact = replace(artifact, test_script=f"{artifact.test_script}# {number}\n")
+        hashed = artifact.content_hash()
+        bug = known.model_copy(update={"id": f"{known.id}.{number}", "content_hash": hashed})
+        save(artifact, folder / "bugs" / bug.id)
+        save_bug(bug, folder / "bugs" / bug.id)
+        rows.append((number, bug.strategy, str(number), bug.model_dump_json(), number + 1))
+        bugs.append((bug.id, number, str(number)))
+    database = sqlite3.connect(folder / DATABASE)
+    with database:
+        database.execute("INSERT INTO repositories VALUES ('', '{}')")
+        database.executemany(
+            "INSERT INTO episodes (repository, number, strategy, status, reason, tree_key, bug, figures, taken)"
+            " VALUES ('', ?, ?, 'valid', '', ?, ?, '{}', ?)",
+            rows,
+        )
+        database.executemany("INSERT INTO bugs (repository, id, episode, tree_key) VALUES ('', ?, ?, ?)", bugs)
+    database.close()
+
+
+def sheets(run: Path, count: int, forms: Sequence[str], parquet: bool) -> Iterator[Sheet]:
+    with tempfile.TemporaryDirectory() as place:
+        pool = Path(place, "pool")
+        large_pool(run, pool, count)
+        for form in forms:
+            out = Path(place, form)
+            started, core = time.monotonic(), time.process_time()
+            done = run_export(ExportOrder((pool,), out, form, parquet=parquet))  # type: ignore[arg-type]
+            seconds, core = time.monotonic() - started, time.process_time() - core
+            size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) / 1e6
+            share = count / BUGS
+            yield Sheet(
+                f"export of {sum(done.splits.values())} bugs as {form}{', in Parquet' if parquet else ''}",
+                (
+                    at_most("wall time", seconds, SECONDS * share, "s"),
+                    Figure("core time", core, "s"),
+                    at_most("size", size, MEGABYTES * share, "MB"),
+                ),
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="the folder of a finished run")
+    parser.add_argument("--bugs", type=int, default=BUGS, help="bugs to export")
+    parser.add_argument("--formats", nargs="+", choices=FORMS, default=["swebench"], help="formats")
+    parser.add_argument("--parquet", action="store_true", help="tables as Parquet")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    chosen = parser.parse_args()
+    report_each(sheets(chosen.run, chosen.bugs, chosen.formats, chosen.parquet), chosen.json)
+
+
+if __name__ == "__main__":
+    main()

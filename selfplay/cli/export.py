@@ -1,0 +1,70 @@
+"""`selfplay export`: the bugs of runs as a dataset that other tools read."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from selfplay.cli.app import app
+from selfplay.cli.conflicts import refuse
+from selfplay.cli.output import print_json, print_line
+from selfplay.words import count
+
+if TYPE_CHECKING:
+    from selfplay.commands.export import Form, Statement
+
+FORMS = ("swebench", "swesmith", "r2e", "harbor", "hf")
+
+
+@app.command()
+def export(
+    run_dir: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
+    out: Annotated[Path, typer.Option(help="The folder to write: a new one, or an empty one.")],
+    form: Annotated[str, typer.Option("--format", help="swebench, swesmith, r2e, harbor or hf.")] = "swebench",
+    min_order: Annotated[int, typer.Option(min=1, max=2, help="Leave bugs of a lower order out.")] = 1,
+    max_order: Annotated[int, typer.Option(min=1, max=2, help="Leave bugs of a higher order out.")] = 2,
+    solve_rate: Annotated[
+        str | None, typer.Option(help="A:B: only bugs of which so large a share of attempts is resolved.")
+    ] = None,
+    strategy: Annotated[list[str] | None, typer.Option(help="Only bugs of this strategy. Repeatable.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="A:B: the parts of train and test, such as 80:20, by whole repositories.")
+    ] = None,
+    public_share: Annotated[
+        float | None,
+        typer.Option(help="The share of failing tests that the statement shows; as recorded if not given."),
+    ] = None,
+    statement: Annotated[
+        str, typer.Option(help="What an agent is told: ssr (the tests as a diff), or plain (what fails, in words).")
+    ] = "ssr",
+    parquet: Annotated[bool, typer.Option("--parquet", help="Tables as Parquet (needs pyarrow).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+) -> None:
+    """The bugs of runs as a dataset of another tool's format, with all that is needed to run them. The same pool gives
+    the same bytes."""
+    refuse(form not in FORMS, "--format", f"is one of {', '.join(FORMS)}")
+    refuse(statement not in ("ssr", "plain"), "--statement", "is ssr or plain")
+    refuse(min_order > max_order, "--min-order", "is above --max-order")
+    refuse(public_share is not None and not 0 < public_share <= 1, "--public-share", "is above 0 and at most 1")
+    from selfplay.commands.export import ExportOrder, run_export
+    from selfplay.export.choice import Choice, read_range, read_split
+    from selfplay.report.progress import LiveWatcher
+
+    rates = read_range(solve_rate) if solve_rate else None
+    choice = Choice(min_order, max_order, rates, tuple(strategy or ()), public_share)
+    order = ExportOrder(
+        tuple(run_dir), out, cast("Form", form), choice, read_split(split) if split else None,
+        cast("Statement", statement), parquet,
+    )  # fmt: skip
+    with LiveWatcher(f"writing {out.name}"):
+        found = run_export(order)
+    if as_json:
+        print_json(found.to_json())
+        return
+    for name, rows in found.splits.items():
+        print_line(f"{name}: {count(rows, 'bug')}")
+    for why, number in sorted(found.left_out.items()):
+        print_line(f"left out, {why}: {number}")
+    for bug, why in sorted(found.damaged.items()):
+        print_line(f"damaged and left out: {bug}: {why}")
+    print_line(f"{out}/README.md tells what is there and how to use it")

@@ -1,0 +1,196 @@
+"""From rows of other tools to a pool: what `selfplay import` does, on values."""
+
+import gzip
+import hashlib
+import platform
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from selfplay.artifact import Bug
+from selfplay.artifact.bug import Imported
+from selfplay.artifact.decoding import first_fault
+from selfplay.artifact.reading import ensured_folder
+from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
+from selfplay.curriculum.guarding import ORIGINALS
+from selfplay.errors import SelfplayError
+from selfplay.imports.rows import ImportRefused, Row, read_rows
+from selfplay.imports.tasks import Task, task_of
+from selfplay.repository.errors import BadStream
+from selfplay.repository.tar import Tar
+from selfplay.repository.tree_files import LARGEST_TREE, bring_tree_out, take_tree, tree_id
+from selfplay.repository.unpack import write_out
+from selfplay.rollout.losses import again
+from selfplay.sandbox import Backend, SandboxError, World
+from selfplay.sandbox.owners import remove
+from selfplay.validators import Thresholds
+from selfplay.version import VERSION
+from selfplay.workbench.staging import DoesNotApply, apply_diffs
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class ImportOrder:
+    """What the user asked for. `sources`: repository of a row -> where its code is; nothing that a row names is
+    fetched. `form`: swebench or swesmith, for rows that do not tell."""
+
+    rows: Path
+    out: Path
+    sources: Mapping[str, str] = field(default_factory=dict)
+    form: str = ""
+
+
+@dataclass
+class Taken:
+    """What came of the rows: tasks now in the pool, those that were there, and the others with why."""
+
+    tasks: list[str] = field(default_factory=list)
+    known: int = 0
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"tasks": self.tasks, "known": self.known, "skipped": self.skipped}
+
+
+def run_import(order: ImportOrder, backend: Backend, say: Say) -> Taken:
+    """Take the rows into the pool of `order.out`, which may have others. A row that cannot be taken is skipped, and
+    named with the reason. Raises `SelfplayError` for a file that holds no rows."""
+    rows = read_rows(order.rows)
+    first = next(rows)
+    with open_curriculum(order.out) as pool:
+        if pool.episodes.any_stored():
+            raise CurriculumError(f"{order.out} holds bugs that were made here", "Import into a folder of its own.")
+        work = _Import(order, pool, backend)
+        for row in (first, *rows):
+            work.take(row)
+            if row.name in work.found.skipped:
+                say(f"skipped {row.name}: {work.found.skipped[row.name]}")
+        if not pool.bugs():
+            why = Counter(work.found.skipped.values()).most_common(1)[0][0]
+            raise ImportRefused(f"no row of {order.rows} can be taken", f"Most often: {why}.")
+    return work.found
+
+
+class _Import:
+    """Takes rows one by one; originals that several share are made once."""
+
+    def __init__(self, order: ImportOrder, pool: Curriculum, backend: Backend) -> None:
+        self.order, self.pool, self.backend = order, pool, backend
+        self.found = Taken()
+        self.known = {bug.id: bug for bug in pool.bugs()}
+        self.trees: dict[tuple[str, ...], str] = {}
+
+    def take(self, row: Row) -> None:
+        try:
+            task = task_of(row, self.order.form)
+            name = bug_id(task.instance)
+            there = self.known.get(name)
+            if there is not None and there.imported is not None and there.imported.sha256 == row.sha256:
+                self.found.known += 1
+                return
+            if there is not None:
+                raise ImportRefused(f"another row is named {task.instance[:100]!r}")
+            bug = _bug(task, name, self._original(task))
+        except (SandboxError, CurriculumError):
+            raise
+        except (SelfplayError, ValidationError) as error:
+            said = first_fault(error) if isinstance(error, ValidationError) else error.message
+            self.found.skipped[row.name] = said
+            return
+        self.pool.imports.add(bug, task.artifact, task.attempt)
+        self.known[name] = bug
+        self.found.tasks.append(name)
+
+    def _original(self, task: Task) -> str:
+        """The tree of the task's original, which is then in the run's folder."""
+        if task.archive is not None:
+            if (task.tree_hash,) not in self.trees:
+                self.trees[task.tree_hash,] = self._kept(task, lambda at: _unpack(task, at))
+            return self.trees[task.tree_hash,]
+        source = self.order.sources.get(task.repo)
+        if source is None:
+            raise ImportRefused(f"where is {task.repo or 'its repository'}? Say it with --source NAME=SOURCE")
+        key = (source, task.commit, *task.diffs)
+        if key not in self.trees:
+            self.trees[key] = self._kept(task, lambda at: self._made(task, source, at))
+        return self.trees[key]
+
+    def _kept(self, task: Task, make: Callable[[Path], None]) -> str:
+        """Make a tree beside the others and give it the name of its content."""
+        folder = ensured_folder(self.pool.folder, ORIGINALS)
+        staging = folder / ".new"
+        try:
+            again(lambda: _anew(staging, make))
+            tree = again(lambda: tree_id(staging, self.backend))
+            if task.tree_hash not in ("", tree):
+                raise ImportRefused(f"its original is the tree {tree[:12]}, not {task.tree_hash[:12]}")
+            if not (folder / tree).is_dir():
+                staging.rename(folder / tree)
+        finally:
+            remove(staging)
+        return tree
+
+    def _made(self, task: Task, source: str, folder: Path) -> None:
+        """The source at the row's commit, with the row's diffs applied in a sandbox."""
+        base = folder.with_name(".base")
+        try:
+            _anew(base, lambda at: take_tree(source, task.commit, at, self.backend))
+            base.chmod(0o755)
+            with self.backend.open(World(tree=(base,))) as sandbox:
+                try:
+                    apply_diffs(sandbox, task.diffs, lambda diff: "patch" if diff == task.diffs[0] else "test_patch")
+                except DoesNotApply as error:
+                    raise ImportRefused(str(error)) from error
+                bring_tree_out(sandbox, folder, self.backend.python)
+        except BadStream as error:
+            raise ImportRefused(error.message) from error
+        finally:
+            remove(base)
+
+
+def _anew(folder: Path, make: Callable[[Path], None]) -> None:
+    remove(folder)
+    folder.mkdir()
+    make(folder)
+
+
+def _unpack(task: Task, folder: Path) -> None:
+    assert task.archive is not None
+    try:
+        with gzip.open(task.archive, "rb") as stream:
+            write_out(Tar(stream), folder, LARGEST_TREE)  # type: ignore[arg-type]
+    except (BadStream, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise ImportRefused(f"the original beside the rows is damaged: {str(error)[:200]}") from error
+
+
+def bug_id(instance: str) -> str:
+    """The name of a task in a pool, made of the row's: what had to be changed gets a part of its hash."""
+    plain = re.sub(r"[^a-z0-9_.-]+", "-", instance.lower()).lstrip("-_.")[:100]
+    return plain if plain == instance else f"{plain or 'task'}.{hashlib.sha256(instance.encode()).hexdigest()[:8]}"
+
+
+def _bug(task: Task, name: str, tree: str) -> Bug:
+    """The record of an imported task. Raises `ValidationError` for a row that says what cannot be."""
+    extra = dict(task.extra)
+    seconds = extra.pop("seconds", Thresholds().seconds)
+    hidden = tuple(test for test in extra.pop("hidden", ()) if extra.get("order") == 2 or test in task.fail_to_pass)
+    environment = {**task.environment, "tree_hash": tree}
+    return Bug.model_validate({
+        "id": name, "strategy": extra.pop("strategy", "imported"), "source": task.repo or "imported",
+        "revision": task.commit, "commit": task.commit, "tree_hash": tree, "content_hash": task.artifact.content_hash(),
+        "fail_to_pass": task.fail_to_pass, "pass_to_pass": task.pass_to_pass, "hidden": hidden,
+        "thresholds": replace(Thresholds(), seconds=seconds).to_json(), "environment": environment,
+        "versions": {"selfplay": VERSION, "python": platform.python_version()},
+        "imported": Imported(
+            form=task.form, instance=task.instance, sha256=task.row.sha256,
+            weakened=task.artifact.test_weaken is not None, statement=task.statement,
+        ),
+        **extra,
+    })  # fmt: skip

@@ -1,0 +1,60 @@
+"""What a solver gets, handed out as files: `selfplay world`. Any agent can attempt a bug so, without code of ours."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfplay.curriculum import CurriculumError
+from selfplay.curriculum.stored import prepared_for, read_bug
+from selfplay.export.writing import new_folder
+from selfplay.oracle.world import open_world
+from selfplay.repository.errors import BadStream
+from selfplay.repository.tree_files import bring_tree_out, commit_here
+from selfplay.roles.solver import SOLVER
+from selfplay.roles.solver.task import SolverTask
+from selfplay.rollout.losses import again
+from selfplay.rollout.solver import make_ready
+from selfplay.sandbox import WORKDIR, Backend
+
+TREE, PROMPT, DIFF = "testbed", "prompt.md", "make_diff.sh"
+MAKE_DIFF = f"""#!/bin/sh
+# Writes fix.diff: what was changed in {TREE}/ since it was handed out.
+cd "$(dirname "$0")/{TREE}" && git add -A && git diff --cached --binary HEAD > ../fix.diff
+"""
+
+
+@dataclass(frozen=True)
+class HandedOut:
+    """`out`: the folder; `hand_in`: the command that grades what came of it."""
+
+    out: Path
+    hand_in: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"out": str(self.out), "tree": str(self.out / TREE), "prompt": str(self.out / PROMPT),
+                "hand_in": self.hand_in}  # fmt: skip
+
+
+def hand_out(folder: Path, out: Path, backend: Backend, *, trust: bool = False) -> HandedOut:
+    """Write the world of the bug in `folder` into `out`, which is new or empty: the broken tree as one commit, the
+    prompt, and a script that makes the diff. Nothing in it names the bug's folder, which holds the answer.
+
+    Raises `SelfplayError` for a damaged bug, or one whose environment is gone."""
+    bug, _, _ = read_bug(folder)
+
+    def work() -> None:
+        ready = make_ready(folder, prepared_for(folder, bug, backend, trust=trust))
+        with new_folder(out) as staging:
+            (staging / TREE).mkdir()
+            with open_world(backend, ready.task) as world:
+                try:
+                    bring_tree_out(world.sandbox, staging / TREE, world.python)
+                except BadStream as error:
+                    raise CurriculumError(f"the world of {bug.id} cannot be handed out: {error.message}") from error
+            commit_here(staging / TREE)
+            told = SOLVER.prompt(SolverTask(bug.id, ready.specification, statement=ready.statement))
+            (staging / PROMPT).write_text(told.replace(WORKDIR, f"./{TREE}") + "\n")
+            (staging / DIFF).write_text(MAKE_DIFF)
+            (staging / DIFF).chmod(0o755)
+
+    again(work)
+    return HandedOut(out, f"{out}/{DIFF} && selfplay grade {folder} --patch {out}/fix.diff")

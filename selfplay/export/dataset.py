@@ -1,0 +1,77 @@
+"""A dataset of one format: its tables, its predictions, its card, and what else the format's tool needs."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfplay.export import harbor, hf, r2e, swebench, swesmith
+from selfplay.export.card import card
+from selfplay.export.columns import Kind, Row
+from selfplay.export.pools import Collected, PoolBug
+from selfplay.export.statements import plain_statement, ssr_statement
+from selfplay.export.writing import write_files, write_lines, write_parquet
+
+
+@dataclass(frozen=True)
+class Format:
+    """`row` makes a row of a bug and its three statements (the given one, SSR's, the plain one); `files` makes what
+    lies beside the tables for one bug, `shared` for all; `name` is the row's own. `notes`: lines of the card."""
+
+    columns: Mapping[str, Kind]
+    row: Callable[[PoolBug, str, str, str], Row]
+    notes: Sequence[str]
+    files: Callable[[PoolBug, str], Mapping[str, bytes]] = lambda one, statement: {}
+    shared: Callable[[], Mapping[str, bytes]] = dict
+    name: Callable[[PoolBug], str] = lambda one: one.id
+
+
+FORMATS: Mapping[str, Format] = {
+    "swebench": Format(swebench.COLUMNS, swebench.row, swebench.NOTES),
+    "hf": Format(hf.COLUMNS, hf.row, hf.NOTES),
+    "swesmith": Format(
+        swesmith.COLUMNS, swesmith.row, swesmith.NOTES, shared=swesmith.shared_files, name=swesmith.smith_id
+    ),
+    "r2e": Format(r2e.COLUMNS, r2e.row, r2e.NOTES, r2e.files),
+    "harbor": Format(harbor.COLUMNS, harbor.row, harbor.NOTES, harbor.files),
+}
+
+
+def write(
+    form: str, folder: Path, splits: Mapping[str, Sequence[PoolBug]], found: Collected, statement: str, parquet: bool
+) -> None:
+    """Write everything of the format but the environments. `statement`: `ssr` or `plain`."""
+    made = FORMATS[form]
+    names = {split: f"{split}.{'parquet' if parquet else 'jsonl'}" for split in splits}
+    for split, bugs in splits.items():
+        rows = _rows(made, bugs, statement, folder)
+        if parquet:
+            write_parquet(folder / names[split], rows, made.columns)
+        else:
+            write_lines(folder / names[split], rows)
+    every = [one for bugs in splits.values() for one in bugs]
+    for name, answer in (("gold", _gold), ("empty", _empty)):
+        write_lines(folder / "predictions" / f"{name}.jsonl", _predictions(made, every, name, answer))
+    sizes = {split: len(bugs) for split, bugs in splits.items()}
+    text = card(form, names, made.columns, found, sizes, made.notes)
+    write_files(folder, {"README.md": text.encode(), **made.shared()})
+
+
+def _rows(made: Format, bugs: Iterable[PoolBug], statement: str, folder: Path) -> Iterator[Row]:
+    for one in bugs:
+        ssr, plain = ssr_statement(one), plain_statement(one)
+        given = ssr if statement == "ssr" else plain
+        write_files(folder, made.files(one, given))
+        yield made.row(one, given, ssr, plain)
+
+
+def _gold(one: PoolBug) -> str:
+    return one.patch
+
+
+def _empty(one: PoolBug) -> str:
+    return ""
+
+
+def _predictions(made: Format, bugs: Iterable[PoolBug], name: str, answer: Callable[[PoolBug], str]) -> Iterator[Row]:
+    for one in bugs:
+        yield {"instance_id": made.name(one), "model_name_or_path": name, "model_patch": answer(one)}

@@ -1,0 +1,59 @@
+"""The script that decides about a patch where this package is not: it puts the oracle's tests back, runs the
+artifact's own test script and parser, and prints `PASSED <id>` or `FAILED <id>`, so that graders made for pytest read
+any language.
+
+It defends against patches that steer the run by their files (`inside/evaluate.py`). It is weaker than `selfplay grade`,
+which looks at behaviour, too: what a test process does to its own run is not seen here.
+"""
+
+import base64
+import json
+import zlib
+
+from selfplay.export import inside
+from selfplay.export.names import other_names, test_name
+from selfplay.export.pools import PoolBug
+from selfplay.patches import touched_paths
+
+START, END = ">>>>> Start Test Output", ">>>>> End Test Output"
+WIDTH = 120
+
+
+def bundle(one: PoolBug) -> str:
+    """What the evaluation needs, packed: both texts of the artifact, the tests, and the ids that are written
+    differently."""
+    value = {
+        "test_script.sh": one.artifact.test_script,
+        "test_parser.py": one.artifact.test_parser,
+        "test_files": list(one.artifact.test_files),
+        "test_patch": one.test_patch,
+        "own": list(touched_paths(one.patch)),
+        "flaky": [test_name(test) for test in one.bug.flaky],
+        "names": other_names((*one.bug.fail_to_pass, *one.bug.pass_to_pass, *one.bug.flaky)),
+    }
+    packed = base64.b64encode(zlib.compress(json.dumps(value, sort_keys=True).encode(), 6)).decode()
+    return "\n".join(packed[at : at + WIDTH] for at in range(0, len(packed), WIDTH))
+
+
+def commands(one: PoolBug) -> tuple[list[str], str]:
+    """(the commands that put the tests back and run them, the command that prints their outcomes)"""
+    program = "python=$(command -v python3 || command -v python); selfplay=$(mktemp -d)"
+    first = [
+        "set +x",
+        program,
+        "cat > \"$selfplay/evaluate.py\" <<'SELFPLAY_PROGRAM'",
+        inside.text("evaluate.py").rstrip("\n"),
+        "SELFPLAY_PROGRAM",
+        "cat > \"$selfplay/bundle\" <<'SELFPLAY_BUNDLE'",
+        bundle(one),
+        "SELFPLAY_BUNDLE",
+        '"$python" -I "$selfplay/evaluate.py" "$selfplay/bundle" "$selfplay" run',
+    ]
+    return first, '"$python" -I "$selfplay/evaluate.py" "$selfplay/bundle" "$selfplay" report'
+
+
+def eval_script(one: PoolBug) -> str:
+    """`eval_script` of a row, as swebench 5 runs it: as root, in the bug's image, the patch applied to `/testbed`."""
+    first, last = commands(one)
+    lines = ["#!/bin/bash", "set -uxo pipefail", "cd /testbed", *first, "set -x"]
+    return "\n".join([*lines, f": '{START}'", last, f": '{END}'"]) + "\n"

@@ -1,0 +1,10 @@
+"""Programs that an export carries along: they run where the dataset is used, without this package."""
+
+from functools import cache
+from importlib.resources import files
+
+
+@cache
+def text(name: str) -> str:
+    """The text of one of them."""
+    return files(__name__).joinpath(name).read_text("utf-8")

@@ -1,0 +1,76 @@
+"""Builds the images of this dataset: python build_images.py [--base IMAGE] [INSTANCE_ID ...]; all without names.
+
+Needs the `docker` command and an engine. `--base` replaces the base image of every environment.
+"""
+
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+BROKEN = """ARG ENVIRONMENT
+FROM ${ENVIRONMENT}
+COPY diffs/ /selfplay/
+RUN cd /testbed && for diff in /selfplay/*.diff; do git apply --whitespace=nowarn "$diff" || exit 1; done \\
+ && rm -rf /selfplay .git && find . -name __pycache__ -type d -prune -exec rm -rf {} + \\
+ && git config --system --add safe.directory '*' && git init -q && git add -A -f \\
+ && GIT_AUTHOR_DATE='@946684800 +0000' GIT_COMMITTER_DATE='@946684800 +0000' \\
+    git -c user.name=selfplay -c user.email=selfplay@localhost \\
+    commit -q -m "The repository"
+COPY extra/ /
+"""
+
+
+def build(tag, folder, *arguments):
+    command = ["docker", "build", "-q", "-t", tag, *arguments, str(folder)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    print("built", tag, flush=True)
+
+
+def rows():
+    for file in sorted(HERE.glob("*.jsonl")):
+        with file.open(encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
+    files = sorted(HERE.glob("*.parquet"))
+    if files:
+        import pyarrow.parquet
+
+        for file in files:
+            yield from pyarrow.parquet.read_table(file).to_pylist()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("instances", nargs="*")
+    parser.add_argument("--base", help="instead of the base image of every environment")
+    given = parser.parse_args()
+    ready = set()
+    for row in rows():
+        if given.instances and row["instance_id"] not in given.instances:
+            continue
+        key = row["ssr_environment_key"]
+        environment = "selfplay/environments:" + key
+        if key not in ready:
+            base = ["--build-arg", "BASE=" + given.base] if given.base else []
+            build(environment, HERE / "environments" / key, *base)
+            ready.add(key)
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            (place / "Dockerfile").write_text(BROKEN)
+            (place / "diffs").mkdir()
+            for number, name in enumerate(("ssr_bug_inject", "ssr_test_weaken", "ssr_attempt")):
+                if row[name]:
+                    (place / "diffs" / ("%d.diff" % number)).write_bytes(row[name].encode("utf-8"))
+            (place / "extra").mkdir()
+            added = HERE / "instances" / row["instance_id"]
+            if added.is_dir():
+                shutil.copytree(added, place / "extra", dirs_exist_ok=True)
+            build(row["image_name"] if "image_name" in row else row["image"], place,
+                  "--build-arg", "ENVIRONMENT=" + environment)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

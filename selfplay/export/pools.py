@@ -1,0 +1,204 @@
+"""The bugs of pools, with all that a dataset says of them. A bug that is damaged is left out, counted and named."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from selfplay import patches
+from selfplay.artifact import Artifact, ArtifactError, Bug
+from selfplay.curriculum import Curriculum, CurriculumError, read_pool
+from selfplay.curriculum.stored import original_of, read_attempt, read_bug
+from selfplay.curriculum.summary import Solves, solves
+from selfplay.errors import SelfplayError
+from selfplay.export.choice import Choice
+from selfplay.export.names import instance_id
+from selfplay.oracle.originals import original_texts
+from selfplay.oracle.specification import hidden_tests, specification
+from selfplay.repository.licence import licence_of
+from selfplay.sandbox import World
+
+MOST_TEXTS = 400
+"""Original test files that are kept in memory: bugs of one repository share them."""
+
+
+@dataclass(frozen=True)
+class PoolBug:
+    """A bug as it is exported. `id`: unique in the dataset. `attempt`: the failed attempt in a second-order bug.
+    `original`: its repository's tree; `environment`: equal for bugs whose original and environment are equal.
+    `specification`: the tests that a solver is shown, as a diff; empty where nothing was weakened."""
+
+    id: str
+    bug: Bug
+    artifact: Artifact
+    attempt: str | None
+    original: Path
+    language: str
+    licence: str | None
+    environment: str
+    specification: str
+    solved: Solves = field(default_factory=dict)
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The diffs that turn the original into the tree that a solver gets."""
+        return (*self.artifact.diffs, *((self.attempt,) if self.attempt else ()))
+
+    @cached_property
+    def patch(self) -> str:
+        """The gold patch: it undoes the failed attempt and the bug."""
+        return "".join(patches.reverse(diff) for diff in (self.attempt, self.artifact.bug_inject) if diff)
+
+    @cached_property
+    def test_patch(self) -> str:
+        """What puts the weakened tests back."""
+        return patches.reverse(self.artifact.test_weaken) if self.artifact.test_weaken else ""
+
+    @property
+    def solve_rate(self) -> float | None:
+        """The share of all attempts that are resolved; None without an attempt."""
+        made = sum(one["attempts"] for one in self.solved.values())
+        return sum(one["resolved"] for one in self.solved.values()) / made if made else None
+
+
+@dataclass
+class Collected:
+    """The bugs of an export, by id, and what was left out: bugs that are damaged by their name, others by count."""
+
+    bugs: list[PoolBug] = field(default_factory=list)
+    damaged: dict[str, str] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def collect(runs: Sequence[Path], choice: Choice) -> Collected:
+    """The bugs of these runs that were chosen. Raises `CurriculumError` for a folder that is no run, and when no bug is
+    left."""
+    found = Collected()
+    for run in runs:
+        with read_pool(run) as pool:
+            _Reader(run, pool, choice, found).read()
+    found.bugs = sorted(_named(found), key=lambda one: one.id)
+    if not found.bugs:
+        said = ", ".join(f"{count} {why}" for why, count in sorted(found.left_out.items()))
+        said = ", ".join(filter(None, [said, *(f"{bug}: {why}" for bug, why in list(found.damaged.items())[:3])]))
+        raise CurriculumError("there is no bug to export", f"Left out: {said}." if said else "Make some first.")
+    return found
+
+
+def _named(found: Collected) -> Iterator[PoolBug]:
+    """Each bug once, under a name of its own: of different bugs of one name all but one get a part of their hash."""
+    named: dict[str, dict[str, PoolBug]] = {}
+    for one in found.bugs:
+        same = named.setdefault(one.id, {})
+        if (digest := _identity(one)) in same:
+            found.left_out["in two pools"] += 1
+        else:
+            same[digest] = one
+    for name, same in named.items():
+        for place, (digest, one) in enumerate(sorted(same.items())):
+            yield replace(one, id=f"{name}.{digest[:12]}") if place else one
+
+
+def _identity(one: PoolBug) -> str:
+    attempt = one.bug.attempt.sha256 if one.bug.attempt else ""
+    return hashlib.sha256(f"{one.bug.tree_hash} {one.bug.content_hash} {attempt}".encode()).hexdigest()
+
+
+class _Reader:
+    """Reads the bugs of one run."""
+
+    def __init__(self, run: Path, pool: Curriculum, choice: Choice, found: Collected) -> None:
+        self.run, self.pool, self.choice, self.found = run, pool, choice, found
+        self.solved = _solved(pool)
+        self.bugs = pool.bugs()
+        self.trees = pool.episodes.originals()
+        self.languages = {name: str(facts.get("language") or "") for name, facts in pool.repositories().items()}
+        self.licences: dict[Path, str | None] = {}
+        self.texts: dict[tuple[Path, str], dict[str, str]] = {}
+
+    def read(self) -> None:
+        for known in self.bugs:
+            solved = self.solved.get(known.id, {})
+            if why := self.choice.refuses(known, solved):
+                self.found.left_out[why] += 1
+                continue
+            try:
+                self.found.bugs.append(self._one(known, solved))
+            except (SelfplayError, ValueError) as error:
+                self.found.damaged[f"{self.run}: {known.id}"] = str(error).partition("\n")[0]
+
+    def _one(self, known: Bug, solved: Solves) -> PoolBug:
+        folder = self.run / "bugs" / known.id
+        bug, artifact, _ = read_bug(folder)
+        original = original_of(self.run, bug, self.trees)
+        if original is None:
+            raise ArtifactError(f"the original of {bug.id} is not in {self.run}")
+        one = PoolBug(
+            id=instance_id(bug.id),
+            bug=bug,
+            artifact=artifact,
+            attempt=read_attempt(folder, bug) if bug.attempt else None,
+            original=original,
+            language=self.languages.get(bug.source) or _language(bug),
+            licence=self._licence(original),
+            environment=environment_key(bug),
+            specification=self._specification(bug, artifact, original),
+            solved=solved,
+        )
+        refuse_odd(one)
+        return one
+
+    def _licence(self, original: Path) -> str | None:
+        if original not in self.licences:
+            self.licences[original] = licence_of(original)
+        return self.licences[original]
+
+    def _specification(self, bug: Bug, artifact: Artifact, original: Path) -> str:
+        share = self.choice.public_share
+        if artifact.test_weaken is None or (share is None and not bug.hidden):
+            return specification(artifact.test_weaken, {})
+        texts = self._original_texts(original, patches.touched_paths(artifact.test_weaken))
+        hidden: Sequence[str] = bug.hidden
+        if share is not None:
+            hidden = hidden_tests(artifact.test_weaken, texts, bug.fail_to_pass, share, bug.content_hash)
+        return specification(artifact.test_weaken, texts, hidden)
+
+    def _original_texts(self, original: Path, paths: Sequence[str]) -> Mapping[str, str]:
+        key = (original, "\0".join(paths))
+        if key not in self.texts:
+            if len(self.texts) >= MOST_TEXTS:
+                self.texts.clear()
+            self.texts[key] = original_texts(World(tree=(original,)), paths)
+        return self.texts[key]
+
+
+def _solved(pool: Curriculum) -> dict[str, Solves]:
+    """Bug -> policy -> its solves; controls are no policies."""
+    every = (one for one in pool.attempts.all(diffs=False) if one.policy not in ("gold", "empty"))
+    return solves(every)
+
+
+def _language(bug: Bug) -> str:
+    return "python" if bug.environment.get("python") else "unknown"
+
+
+def environment_key(bug: Bug) -> str:
+    """Equal for bugs that can share an image of their environment."""
+    known = {name: bug.environment.get(name) for name in ("python", "setup", "version", "lock", "image")}
+    return hashlib.sha256(json.dumps([bug.tree_hash, known], sort_keys=True).encode()).hexdigest()[:16]
+
+
+def refuse_odd(one: PoolBug) -> None:
+    """Raises `ArtifactError` for a bug that JSON cannot hold, or that would end in another tree than its own."""
+    texts = (*one.artifact.texts().values(), one.attempt or "", *one.bug.fail_to_pass, *one.bug.pass_to_pass)
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError as error:
+        raise ArtifactError("its files hold bytes that are not UTF-8, which no JSON text can hold") from error
+    tests = set(one.artifact.test_files)
+    touched = patches.touched_paths(one.patch)
+    if both := sorted(tests & set(touched)):
+        raise ArtifactError(f"its repair and its tests share the file {both[0]!r}")

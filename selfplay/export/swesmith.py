@@ -1,0 +1,69 @@
+"""Rows as SWE-smith 0.0.9 reads them: `patch` is the bug, the lists are lists, and the fix is in no column of theirs.
+
+Its evaluation wants a registered profile of the repository and a git remote with a branch of two commits for each bug:
+the bug, then the removal of the tests that show it. Both are made from the rows by `swesmith_profiles.py`, which lies
+beside them; the local remote needs `git`, not the network.
+"""
+
+import hashlib
+from collections.abc import Mapping
+
+from selfplay.export import inside
+from selfplay.export.columns import EXTRA, IMAGES, Kind, Row, extra, images, repository
+from selfplay.export.evaluation import commands
+from selfplay.export.names import test_name
+from selfplay.export.pools import PoolBug
+
+COLUMNS: Mapping[str, Kind] = {
+    "instance_id": "string",
+    "repo": "string",
+    "patch": "string",
+    "FAIL_TO_PASS": "list",
+    "PASS_TO_PASS": "list",
+    "problem_statement": "string",
+    **IMAGES,
+    "ssr_instance_id": "string",
+    "ssr_gold_patch": "string",
+    "ssr_run_tests": "string",
+    **EXTRA,
+}
+NOTES = (
+    "`patch` is the bug, as SWE-smith has it; the repair is `ssr_gold_patch`. `import swesmith_profiles` registers the"
+    " profile of every repository, so that `swesmith.harness.eval` knows them;"
+    " `python swesmith_profiles.py remotes` makes the local git remotes with two commits for each bug.",
+)
+
+
+def repository_key(one: PoolBug) -> str:
+    """`owner__name.commit8`, as a profile calls its repository."""
+    return f"{repository(one).replace('/', '__')}.{one.bug.commit[:8]}"
+
+
+def smith_id(one: PoolBug) -> str:
+    """`owner__name.commit8.strategy__hash8`; what follows the last dot is the bug's own."""
+    own = hashlib.sha256(one.id.encode()).hexdigest()[:8]
+    return f"{repository_key(one)}.{one.bug.strategy}__{own}"
+
+
+def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
+    """`statement`: the one of the two that an agent is given."""
+    first, last = commands(one)
+    run = "\n".join(["{", *first, "set -x", "} >/tmp/selfplay-log 2>&1", last])  # traced: its markers are read so
+    return {
+        "instance_id": smith_id(one),
+        "repo": f"swesmith/{repository_key(one)}",
+        "patch": "".join(diff for diff in (one.artifact.bug_inject, one.attempt) if diff),
+        "FAIL_TO_PASS": [test_name(test) for test in one.bug.fail_to_pass],
+        "PASS_TO_PASS": [test_name(test) for test in one.bug.pass_to_pass],
+        "problem_statement": statement,
+        **images(one),
+        "ssr_instance_id": one.id,
+        "ssr_gold_patch": one.patch,
+        "ssr_run_tests": run,
+        **extra(one, ssr, plain),
+    }
+
+
+def shared_files() -> dict[str, bytes]:
+    """What lies beside the table."""
+    return {"swesmith_profiles.py": inside.text("swesmith_profiles.py").encode()}

@@ -1,0 +1,45 @@
+"""SWE-smith 0.0.9 evaluates gold and empty by the shipped profile, and its remotes have two commits for each bug."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pools
+from interop_datasets import LANGUAGES, Log, Tool
+
+from selfplay.patches import touched_paths
+
+
+def test_its_report_agrees(exported: Callable[..., Path], log: Log, tool: Tool, tmp_path: Path) -> None:
+    out = exported("swesmith")
+    file = tmp_path / "logs.json"
+    file.write_text("{}")
+    scripts = tool("swesmith", "swesmith_grade.py", out, file, cwd=tmp_path)["scripts"]
+    logs: dict[str, dict[str, str]] = {}
+    for row in pools.rows(out):
+        for kind, patch in (("gold", row["ssr_gold_patch"]), ("empty", "")):
+            path = tmp_path / f"{row['ssr_language']}.{kind}"
+            path.write_text(log(row, patch, scripts[row["instance_id"]]))
+            logs.setdefault(row["instance_id"], {})[kind] = str(path)
+    file.write_text(json.dumps(logs))
+    found = tool("swesmith", "swesmith_grade.py", out, file, cwd=tmp_path)["resolved"]
+    assert len(found) == len(LANGUAGES)
+    assert set(map(str, found.values())) == {str({"gold": True, "empty": False})}
+
+
+def test_each_bug_has_a_branch_of_two_commits(exported: Callable[..., Path]) -> None:
+    out = exported("swesmith")
+    subprocess.run([sys.executable, out / "swesmith_profiles.py", "remotes"], check=True, timeout=60)
+    for row in pools.rows(out):
+        bare = out / "remotes" / f"{row['repo'].partition('/')[2]}.git"
+        shown = _git(bare, "log", "--format=%s", row["instance_id"]).splitlines()
+        assert shown == ["Its tests removed", "The bug", "The repository"]
+        bug = _git(bare, "diff", "--name-only", "--no-renames", f"{row['instance_id']}~2", f"{row['instance_id']}~1")
+        assert set(bug.splitlines()) == set(touched_paths(row["patch"]))
+
+
+def _git(bare: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", bare, *arguments], check=True, capture_output=True, text=True, timeout=60)
+    return done.stdout
