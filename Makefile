@@ -5,11 +5,12 @@ BIN := .venv/bin
 DEMO := runs/demo
 
 MODELS := .venv-models/bin
+INTEROP := .venv-interop/bin
 
 # Tests start hundreds of processes of Python: their bytecode is kept, also where the environment says not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test test-fast test-core test-attacks test-sandboxes test-models models lint bench bench-models clean
+.PHONY: setup demo test test-fast test-core test-attacks test-sandboxes test-models test-interop models interop lint bench bench-models clean
 
 setup: .venv/.ready
 
@@ -40,9 +41,22 @@ models: .venv-models/.ready
 	$(BIN)/uv pip uninstall --quiet --python $(MODELS)/python torchvision torchaudio torchcodec
 	@touch $@
 
+# The environment of the tests with others' trainers: each as it is published, with a CPU build of torch found as above.
+# Of SkyRL what its generator imports: the rest of its trainer needs GPUs.
+TRAINERS := trl==1.16.0 verifiers==0.4.0 skyrl==0.3.0 skyrl-gym==0.4.0 ray==2.56.0 torch==2.13.0 loguru jaxtyping
+
+interop: .venv-interop/.ready
+
+.venv-interop/.ready: Makefile pyproject.toml | setup
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-interop
+	links="$${UV_FIND_LINKS-$$($(BIN)/python -m pip config get global.find-links 2>/dev/null || echo "$$PIP_FIND_LINKS")}"; \
+	if [ -n "$$links" ]; then export UV_FIND_LINKS="$$links"; else export UV_TORCH_BACKEND=cpu; fi; \
+	$(BIN)/uv pip install --quiet --python $(INTEROP)/python --editable '.[dev]' $(TRAINERS)
+	@touch $@
+
 # Sandboxes are tested alone: those tests look at what is left on the machine, where others' sandboxes come and go.
 # `make --keep-going test` runs the later ones after one that fails.
-test: lint test-core test-sandboxes test-models
+test: lint test-core test-sandboxes test-models test-interop
 
 test-core: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not attacks' --ignore tests/sandbox --ignore tests/models
@@ -56,6 +70,9 @@ test-sandboxes: setup
 
 test-models: models
 	OMP_NUM_THREADS=1 $(MODELS)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --timeout 600 tests/models
+
+test-interop: interop
+	OMP_NUM_THREADS=1 $(INTEROP)/python -m pytest tests/interop
 
 test-fast: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not attacks'
@@ -73,4 +90,4 @@ bench-models: models
 	$(MODELS)/python -m benchmarks.bench_models
 
 clean:
-	rm -rf .venv .venv-models runs build dist *.egg-info
+	rm -rf .venv .venv-models .venv-interop runs build dist *.egg-info

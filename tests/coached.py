@@ -87,7 +87,9 @@ class Coached:
         """There is nothing to free."""
 
 
-def coached_player(path: Path, plans: Mapping[str, Iterable[Lines]], most: int = 16) -> ModelPlayer:
+def coached_player(
+    path: Path, plans: Mapping[str, Iterable[Lines]], most: int = 16, name: str = "coached:m"
+) -> ModelPlayer:
     """A player of one episode at a time; each makes two calls; free messages have at most `most` tokens."""
 
     async def opened() -> TokenSide:
@@ -96,7 +98,7 @@ def coached_player(path: Path, plans: Mapping[str, Iterable[Lines]], most: int =
         chat = ChatFormat(load_tokenizer(str(path)))
         return TokenSide(Coached(model, chat, plans, 4096), chat)
 
-    return ModelPlayer("coached:m", opened, PlayOptions(episodes=1, calls=2, max_tokens=most))
+    return ModelPlayer(name, opened, PlayOptions(episodes=1, calls=2, max_tokens=most))
 
 
 class CoachedBySeed:

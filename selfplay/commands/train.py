@@ -22,6 +22,7 @@ from selfplay.commands.learn import vocabulary_of
 from selfplay.commands.order import refuse_out_in_source, settings_of
 from selfplay.commands.solve import settle_attempts
 from selfplay.commands.train_loop import TRAINING, Training, newest_weights
+from selfplay.commands.train_opponents import opposed
 from selfplay.commands.train_order import Known, TrainOrder, curriculum_order, injector_run, solver_run
 from selfplay.commands.train_parts import Learns, Plays, Samples
 from selfplay.curriculum import Curriculum, open_curriculum
@@ -100,7 +101,10 @@ async def _trained(
     injecting = replace(injecting, is_known=lambda key: key in known())
     solving = solver_run(injecting, TRAINING)
     seen = watching.watching(config, order.out, ledger.finished(), watcher)
-    async with _parts(order, injecting, solving, known, watcher) as (plays, engines, learner):
+    async with (
+        _parts(order, injecting, solving, known, watcher) as (plays, engines, learner),
+        opposed(config, injecting, solving, chat, watcher) as opponent,
+    ):
         training = Training(
             config=config,
             pool=pool,
@@ -115,6 +119,7 @@ async def _trained(
             first=_first(pool, ledger, config),
             watcher=watcher,
             store=store,
+            opponent=opponent,
         )
         watcher.expect(config.steps - len(ledger.finished()), "training")
         with seen as stepped:

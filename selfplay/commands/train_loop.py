@@ -17,6 +17,7 @@ from selfplay.commands.attempts import play_attempts
 from selfplay.commands.injections import stored_injections
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ready import ready_bugs
+from selfplay.commands.train_opponents import Opponent
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
 from selfplay.curriculum import Attempt, Curriculum, crediting
 from selfplay.curriculum.lost import attempt_name
@@ -24,6 +25,7 @@ from selfplay.learning.crediting import Credited, credited
 from selfplay.learning.stored import played_in
 from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.many import each_of
+from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.solver import ReadyBug, SolverRun
 from selfplay.training.config import TrainConfig
 from selfplay.training.errors import TrainingError
@@ -41,7 +43,7 @@ IN_VAIN = 8
 class Training:
     """A run. `first`: the number of its first injector episode; `vocabulary`: the model's size of it. `ready`: the bugs
     that may be attempted, read once. `injecting`, `solving`: what the episodes share, whoever plays them. `store`:
-    called when a step is finished."""
+    called when a step is finished. `opponent`: what plays some groups instead."""
 
     config: TrainConfig
     pool: Curriculum
@@ -56,6 +58,7 @@ class Training:
     first: int
     watcher: Watcher
     store: Callable[[], None] = lambda: None
+    opponent: Opponent | None = None
     ready: dict[str, ReadyBug] = field(default_factory=dict)
     _idle_since: float = field(default_factory=time.monotonic)
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -81,7 +84,7 @@ class Training:
         if attempts is None:
             attempts = await self._chosen(step, plan.injections)
             self.ledger.choose(step, attempts)
-        await self._attempt(step, attempts)
+        await self._attempt(step, attempts, self._opposed(plan))
         await self._promote({bug for bug, _ in attempts})
         return replace(plan, attempts=attempts)
 
@@ -104,13 +107,18 @@ class Training:
         """Play the injector episodes of these numbers that are not stored, and take their bugs as they come."""
         run, plays, stored = self.injecting, self.plays, self.pool.episodes.finished(self.config.source)
         jobs = each_of([number for number in numbers if number not in stored])
-        play = partial(plays.inject, step=step)
+        play = partial(self._injection, step=step)
         async with aclosing(stored_injections(run, self.pool, jobs, plays.places, play, plays.elsewhere)) as records:
             async for record in records:
                 self._take()
                 said = f": {record.reason}" if record.reason else ""
                 self.watcher.say(f"injector {record.number} ({record.strategy}) {record.status}{said}")
         self._take()
+
+    async def _injection(self, number: int, step: int) -> InjectorRollout:
+        others = self.opponent
+        plays = others.plays if others is not None and others.injects(number) else self.plays
+        return await plays.inject(number, step)
 
     def _take(self) -> None:
         everything = 1 << 62
@@ -119,16 +127,17 @@ class Training:
     async def _chosen(self, step: int, numbers: Sequence[int]) -> Attempted:
         """The attempts of a step: at the bugs that its injections made, and at old ones."""
         await self._make_ready(frozenset(bug.id for bug in self.pool.bugs()))
-        made = set(numbers)
-        new = [
-            record.bug.id
-            for record in self.pool.episodes.with_bugs()
-            if record.number in made and record.repository == self.config.source and record.bug
-        ]
+        new = self._made(numbers)
         fresh = [bug for bug in new if bug in self.ready]
         old = [bug for bug in self.ready if bug not in new]
         wanted, planned = attempted(fresh, old, self.config.solver, self.config.seed, step), self.ledger.attempts()
         return [(bug, number) for bug in wanted for number in self._numbers(bug, planned)]
+
+    def _made(self, numbers: Sequence[int]) -> dict[str, int]:
+        """The bugs that these injections made -> which of them."""
+        wanted, found = set(numbers), self.pool.episodes.with_bugs()
+        mine = [one for one in found if one.number in wanted and one.repository == self.config.source]
+        return {one.bug.id: one.number for one in mine if one.bug}
 
     def _numbers(self, bug: str, planned: Attempted) -> range:
         """The numbers of the next attempts: above those that are stored, and those that other steps will make."""
@@ -136,8 +145,12 @@ class Training:
         taken += [number for other, number in planned if other == bug]
         return next_attempts(taken, self.config.solver.attempts)
 
-    async def _attempt(self, step: int, attempts: Attempted) -> None:
-        """Play those of the attempts that are neither stored nor set aside."""
+    def _opposed(self, plan: Planned) -> frozenset[str]:
+        """The bugs of a step that the opponent attempts."""
+        return self.opponent.attempted(self._made(plan.injections)) if self.opponent else frozenset()
+
+    async def _attempt(self, step: int, attempts: Attempted, opposed: Set[str]) -> None:
+        """Play those of the attempts that are neither stored nor set aside; the opponent those at `opposed` bugs."""
         await self._make_ready(frozenset(bug for bug, _ in attempts))
         done, aside = self.pool.attempts.finished(TRAINING), self.pool.lost.unplayed()
         jobs = [
@@ -149,8 +162,12 @@ class Training:
         def tell(attempt: Attempt) -> None:
             self.watcher.say(f"solver {attempt.bug} {attempt.number}: {attempt.reason}")
 
-        plays, say = self.plays, self.watcher.say
-        solve = partial(plays.solve, step=step)
+        plays, say, others = self.plays, self.watcher.say, self.opponent
+
+        async def solve(ready: ReadyBug, number: int) -> SolverRollout:
+            who = others.plays if others is not None and ready.bug.id in opposed else plays
+            return await who.solve(ready, number, step)
+
         await play_attempts(self.solving, None, self.pool, jobs, plays.places, tell, say, solve, plays.elsewhere)
 
     async def _promote(self, bugs: Set[str]) -> None:
@@ -173,11 +190,17 @@ class Training:
     async def _credited(self, plan: Planned) -> list[Credited]:
         """The credit of the step's episodes, for the present weights."""
         suffix = self.pool.episodes.suffix(self.config.source)
-        names = {crediting.injection_name(number, suffix) for number in plan.injections}
-        names |= {crediting.attempt_name(bug, number) for bug, number in plan.attempts or ()}
+        injections = {crediting.injection_name(number, suffix): number for number in plan.injections}
+        attempts = {crediting.attempt_name(bug, number): bug for bug, number in plan.attempts or ()}
+        names = injections.keys() | attempts.keys()
         played = await asyncio.to_thread(played_in, self.pool.folder, TRAINING, "refuse", self.chat, names)
         played.sort(key=lambda one: (one.episode.role, one.episode.name))  # not as they came: one batch, one gradient
-        planned = self.config.solver.attempts
+        planned, others = self.config.solver.attempts, self.opponent
+        if others is not None:
+            opposed = self._opposed(plan)
+            its = {name for name, number in injections.items() if others.injects(number)}
+            its |= {name for name, bug in attempts.items() if bug in opposed}
+            played = [replace(one, episode=replace(one.episode, opponent=one.episode.name in its)) for one in played]
         return credited(played, self.config.recipe, planned, self.learner.version, self.vocabulary)
 
     def _refuse_vain(self) -> None:

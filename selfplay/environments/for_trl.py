@@ -6,7 +6,7 @@ and never rendered again; what the model did not sample is masked (`env_mask`). 
 own `_generate_single_turn`, as its loop for tools does, so vLLM and transformers both work. Written for TRL 1.16.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -128,11 +128,11 @@ def _pending(row: _Row) -> bool:
     return row.episode.step.result is not None and row.episode.step.result["outcome"] == "valid"
 
 
-def settle(played: Sequence[_Row], mean: Callable[[list[float]], float] = fmean) -> None:
-    """An episode without a reward, which the machine lost, teaches nothing: all of it is masked, and it gets the mean of
-    the others of its task, which leaves their baseline as it is."""
+def settle(played: Sequence[_Row]) -> None:
+    """An episode without a reward, which the machine lost, teaches nothing: all of it is masked, and it gets the mean
+    of the others of its task, which leaves their baseline as it is."""
     for row in played:
         if row.reward is None:
             others = [one.reward for one in played if one.task == row.task and one.reward is not None]
             row.mask = [0] * len(row.mask)
-            row.reward = mean(others) if others else 0.0
+            row.reward = fmean(others) if others else 0.0

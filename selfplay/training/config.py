@@ -19,6 +19,7 @@ from selfplay.rollout.players import player_named
 from selfplay.training.errors import TrainingError
 from selfplay.training.machine import Machine, too_few_machines
 from selfplay.training.monitors import Monitors
+from selfplay.training.opponents import Opponents
 from selfplay.training.part import Number, Part, Some
 
 MOST_BYTES = 1 << 20
@@ -71,7 +72,7 @@ class TrainConfig(Part):
     `play`: its options, as of `--option`. `keep`: how many checkpoints. `staleness`: how many updates may be missing
     from the weights that begin to play a step; with 0 the roles and the trainer take turns. `cluster`: None for one
     process. `machine`: what it runs on, for the plan. `monitors`: what warns of a collapse, or stops the run.
-    `tensorboard`: the figures are written for TensorBoard, too."""
+    `tensorboard`: the figures are written for TensorBoard, too. `opponents`: a frozen policy plays some groups."""
 
     source: str
     model: str
@@ -88,6 +89,7 @@ class TrainConfig(Part):
     cluster: Cluster | None = None
     machine: Machine = Machine()
     monitors: Monitors = Monitors()
+    opponents: Opponents = Opponents()
     tensorboard: bool = False
     setup: str | None = None
     test: str | None = None
@@ -142,6 +144,22 @@ def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
         (
             config.staleness > 0 and config.cluster is None,
             "staleness needs a cluster: in one process the roles and the trainer take turns",
+        ),
+        (
+            config.opponents.share > 0 and config.cluster is not None,
+            "opponents need one process: a cluster's engines all sample the model in training",
+        ),
+        (
+            config.opponents.share > 0 and (config.injector.groups == 0 or config.solver.bugs == 0),
+            "opponents need both roles: they attempt new bugs, and plant bugs that are attempted",
+        ),
+        (
+            config.opponents.model is not None and config.opponents.share == 0,
+            "opponents.model plays nothing: opponents.share is 0",
+        ),
+        (
+            config.opponents.share > 0 and config.machine.gpu is not None and float(play.get("memory", 0.9)) > 0.45,
+            "opponents have an engine of their own on the same GPU: set play.memory to 0.45 or less",
         ),
         (
             config.cluster is not None and int(play.get("tensor_parallel", 1)) != max(1, config.cluster.engine_gpus),
