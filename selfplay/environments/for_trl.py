@@ -8,13 +8,14 @@ own `_generate_single_turn`, as its loop for tools does, so vLLM and transformer
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
 from selfplay.environments.client import Client, Episode, RoleName
+from selfplay.environments.errors import Busy
 from selfplay.policies.tokenizer import HfTokenizer
 
 AT_ONCE = 64
@@ -74,30 +75,51 @@ class Rollouts:
         }
 
     def _played(self, tasks: Sequence[str], trainer: Any) -> list[_Row]:
-        """An episode of each task, all of them turn by turn."""
+        """An episode of each task, turn by turn, as many at once as the server has sessions."""
         chat = ChatFormat(HfTokenizer(trainer.processing_class, "the trainer's tokenizer", trainer.eos_token_ids))
+        found: list[_Row | None] = [None] * len(tasks)
         with ThreadPoolExecutor(AT_ONCE) as threads:
-            found = list(threads.map(lambda task: self._begun(task, chat), tasks))
             try:
-                while live := [row for row in found if not row.episode.step.done]:
+                while None in found or _live(found):
+                    self._begin(found, tasks, chat, threads)
+                    live = _live(found)
                     prompts = [[*row.prompt, *row.ids] for row in live]
+                    if not live:
+                        continue
                     sampled, logprobs = trainer._generate_single_turn(prompts, None, {}, num_generations=1)
                     jobs = zip(live, sampled, logprobs or [None] * len(live), strict=True)
                     list(threads.map(lambda job: self._answered(*job, chat), jobs))
             finally:
-                list(threads.map(lambda row: row.episode.close(), found))
-        for row in found:
-            assert row.episode.step.result is not None
-            row.reward = row.episode.step.result["reward"]
-            if not row.ids:  # it was lost before its model was asked
-                row.add(chat.stop[:1])
-        return found
+                list(threads.map(lambda row: row.episode.close(), filter(None, found)))
+        return [_ended(row, chat) for row in found if row is not None]
 
-    def _begun(self, task: str, chat: ChatFormat) -> _Row:
+    def _begin(
+        self, found: list[_Row | None], tasks: Sequence[str], chat: ChatFormat, threads: ThreadPoolExecutor
+    ) -> None:
+        """Begin the episodes that are missing, as far as there are sessions. Where nothing plays, the first of them
+        waits for a session."""
+        missing = [place for place, row in enumerate(found) if row is None]
+        if missing and not _live(found):
+            found[missing[0]] = self._begun(self.client, tasks[missing[0]], chat)
+            missing = missing[1:]
+        eager = replace(self.client, wait=0.0)
+        for place, row in zip(
+            missing, threads.map(lambda at: self._tried(eager, tasks[at], chat), missing), strict=True
+        ):
+            found[place] = row
+
+    def _begun(self, client: Client, task: str, chat: ChatFormat) -> _Row:
         role, _, name = task.partition("/")
-        episode = self.client.begin(role, name)  # type: ignore[arg-type]
+        episode = client.begin(role, name)  # type: ignore[arg-type]
         told = [Message(one["role"], one["content"]) for one in episode.step.messages]  # type: ignore[arg-type]
         return _Row(task, episode, chat.opening(told) if told else list(chat.stop[:1]))
+
+    def _tried(self, client: Client, task: str, chat: ChatFormat) -> _Row | None:
+        """As `_begun`; None where no session is free."""
+        try:
+            return self._begun(client, task, chat)
+        except Busy:
+            return None
 
     def _answered(self, row: _Row, ids: list[int], logprobs: list[float] | None, chat: ChatFormat) -> None:
         """Take the model's message, and what it is told next; end the episode where that does not fit."""
@@ -122,6 +144,19 @@ class Rollouts:
         ) if self.attempts else None
         for row, bug in zip(planted, bugs, strict=True):
             row.reward = self.client.credit(bug)["reward"] if self.attempts else self.valid
+
+
+def _live(found: Sequence[_Row | None]) -> list[_Row]:
+    return [row for row in found if row is not None and not row.episode.step.done]
+
+
+def _ended(row: _Row, chat: ChatFormat) -> _Row:
+    """The episode with its reward."""
+    assert row.episode.step.result is not None
+    row.reward = row.episode.step.result["reward"]
+    if not row.ids:  # it was lost before its model was asked
+        row.add(chat.stop[:1])
+    return row
 
 
 def _pending(row: _Row) -> bool:

@@ -7,17 +7,26 @@ verifiers, so traces, token ids and limits are theirs. Written for verifiers 0.4
 """
 
 import asyncio
-from typing import Any, Literal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 import httpx
 import verifiers.v1 as vf
 from pydantic import Field
 
 from selfplay.environments.client import Client, Episode
+from selfplay.environments.errors import Busy
 from selfplay.rl.rewards import ssr
 
 SEAT = vf.AgentConfig(runtime=vf.SubprocessConfig())
 """Nothing runs in verifiers' own sandboxes: the run's server has them."""
+THREADS = ThreadPoolExecutor(256, thread_name_prefix="selfplay")
+"""They wait for the server, which may grade for minutes."""
+AGAIN = 1.0
+"""Seconds until a session is asked for again."""
+T = TypeVar("T")
 
 
 class SelfPlayData(vf.TaskData):
@@ -78,18 +87,32 @@ class SelfPlayHarness(vf.Harness[SelfPlayHarnessConfig]):
         self, ctx: Any, trace: vf.Trace, runtime: Any, endpoint: str, secret: str, mcp_urls: Any, data: vf.TaskData
     ) -> vf.ProgramResult:
         assert isinstance(data, SelfPlayData)
-        episode = await asyncio.to_thread(Client.of(data.run).begin, data.role, data.task)
+        episode = await _begun(data)
         headers = {"Authorization": f"Bearer {secret}"}
         try:
             async with httpx.AsyncClient(base_url=endpoint, headers=headers, timeout=None, trust_env=False) as model:
                 await _played(episode, model, ctx.model, trace)
         finally:
-            await asyncio.to_thread(episode.close)
+            await _in_thread(episode.close)
         result = episode.step.result
         trace.state.result = result
         if result is None or result["outcome"] == "lost":
             raise vf.SandboxError(f"the episode was lost: {(result or {}).get('reason', 'no result')}")
         return vf.ProgramResult(0, "", "")
+
+
+async def _begun(data: SelfPlayData) -> Episode:
+    """A new episode, once a session is free."""
+    client = Client.of(data.run, wait=0.0)
+    while True:
+        try:
+            return await _in_thread(partial(client.begin, data.role, data.task))
+        except Busy:
+            await asyncio.sleep(AGAIN)
+
+
+async def _in_thread(call: Callable[[], T]) -> T:
+    return await asyncio.get_running_loop().run_in_executor(THREADS, call)
 
 
 async def _played(episode: Episode, model: httpx.AsyncClient, name: str, trace: vf.Trace) -> None:
@@ -99,14 +122,14 @@ async def _played(episode: Episode, model: httpx.AsyncClient, name: str, trace: 
         messages += episode.step.messages
         answer = await model.post("/chat/completions", json={"model": name, "messages": messages})
         if trace.stop_condition is not None:
-            await asyncio.to_thread(episode.stop)
+            await _in_thread(episode.stop)
             return
         if answer.status_code != 200:
             raise vf.HarnessError(f"the model answered {answer.status_code}: {answer.text[:500]}")
         choice = answer.json()["choices"][0]
         text = choice["message"]["content"] or ""
         messages.append({"role": "assistant", "content": text})
-        await asyncio.to_thread(episode.say, text, choice["finish_reason"] == "length")
+        await _in_thread(partial(episode.say, text, choice["finish_reason"] == "length"))
 
 
 class SelfPlayEnvConfig(vf.EnvConfig):

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from run_fixtures import Command, selfplay, shop, together
+from run_fixtures import Command, finished, selfplay, shop, together
 
 from selfplay.environments.client import Client
 
-__all__ = ["selfplay", "shop", "together"]
+__all__ = ["finished", "selfplay", "shop", "together"]
 SERVED = ("--calls", 4, "--sessions", 2, "--prompts", 2, "--workers", 1)
 
 

@@ -1,12 +1,15 @@
 """Both roles played through the server by a strong model, written by hand: planted, attempted, graded, credited."""
 
 import json
+import shutil
+import signal
 import stat
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 from recorded import messages
+from run_fixtures import Command, Done
 
 from selfplay.curriculum.opening import read_pool
 from selfplay.environments.client import ADDRESS_FILE, Client, Episode, NotServed, Step
@@ -111,6 +114,24 @@ def test_the_token_is_for_its_user_alone(served: Served) -> None:
     run, client = served
     assert stat.S_IMODE((run / ADDRESS_FILE).stat().st_mode) == 0o600
     assert json.loads((run / ADDRESS_FILE).read_text()) == {"port": client.port, "token": client.token}
+
+
+@pytest.mark.slow
+def test_bugs_of_a_curriculum_can_be_attempted(
+    selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished[0], run)
+    with read_pool(run) as pool:
+        bugs = [bug.id for bug in pool.bugs()]
+    with selfplay.running("serve-env", shop, "--out", run, "--sessions", 1) as server:
+        server.until("serving")
+        client = Client.of(run)
+        assert set(client.tasks("solver")) == set(bugs) and len(bugs) == 4
+        found = client.begin("solver", bugs[0]).stop().result
+        assert found is not None and (found["outcome"], found["finish"]) == ("failed", "out_of_context")
+        server.ends_by(signal.SIGINT)
+    assert not (run / ADDRESS_FILE).exists(), "a server that was asked to end leaves no address behind"
 
 
 def test_a_run_that_nobody_serves(tmp_path: Path) -> None:
