@@ -139,9 +139,8 @@ class Rollouts:
     def _attempt(self, planted: Sequence[_Row], trainer: Any) -> None:
         """What valid bugs earn."""
         bugs = [row.episode.step.result["bug"] for row in planted if row.episode.step.result]
-        self._played(
-            [f"solver/{bug}" for bug in bugs for _ in range(self.attempts)], trainer
-        ) if self.attempts else None
+        if bugs and self.attempts:
+            self._played([f"solver/{bug}" for bug in bugs for _ in range(self.attempts)], trainer)
         for row, bug in zip(planted, bugs, strict=True):
             row.reward = self.client.credit(bug)["reward"] if self.attempts else self.valid
 
