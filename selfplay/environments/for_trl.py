@@ -88,7 +88,7 @@ class Rollouts:
                         continue
                     sampled, logprobs = trainer._generate_single_turn(prompts, None, {}, num_generations=1)
                     jobs = zip(live, sampled, logprobs or [None] * len(live), strict=True)
-                    list(threads.map(lambda job: self._answered(*job, chat), jobs))
+                    list(threads.map(lambda job: self._answered(job[0], job[1], job[2], chat), jobs))
             finally:
                 list(threads.map(lambda row: row.episode.close(), filter(None, found)))
         return [_ended(row, chat) for row in found if row is not None]

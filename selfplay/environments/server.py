@@ -86,7 +86,7 @@ async def answered(sessions: Sessions, token: str, request: "_Handler") -> Any:
         raise WrongToken("the token is missing or wrong", f"It stands in {ADDRESS_FILE} of the run's folder.")
     match (request.command, *request.path.strip("/").split("/")):
         case "GET", "tasks", ("injector" | "solver") as role:
-            return sessions.run.tasks(role)  # type: ignore[arg-type]
+            return sessions.run.tasks(role)
         case "GET", "bugs", bug:
             return sessions.run.credit(bug).to_json()
         case "POST", "sessions":

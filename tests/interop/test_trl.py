@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from coached_text import coached_line
 from datasets import Dataset
@@ -68,7 +69,7 @@ def test_an_injector_is_paid_by_attempts_of_the_same_model(served: Served, tiny:
     """One of two members plants a bug, which one of two attempts mends: 0.1 and -1, whose mean is -0.45."""
     rollouts = Recorded(served[1], context=8192, attempts=2)
     figures, moved = stepped(rows(served[1], "injector"), rollouts, tiny, tmp_path)
-    assert sorted(rollouts.found[REWARD]) == [-1.0, 0.1]
+    assert sorted(rollouts.found[REWARD]) == pytest.approx([-1.0, 0.1])
     assert abs(figures["rewards/reward/mean"] + 0.45) < 1e-6 and moved > 0
 
 
