@@ -2,6 +2,8 @@
 nothing but Python's own library and our errors, so it fits into any trainer's environment."""
 
 import json
+import os
+import stat
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
@@ -13,6 +15,7 @@ from selfplay.errors import SelfplayError
 
 HOST = "127.0.0.1"
 ADDRESS_FILE = "environments.json"
+MOST_ADDRESS = 4096
 RoleName = Literal["injector", "solver"]
 Messages = list[dict[str, str]]
 
@@ -49,7 +52,7 @@ class Client:
         """The client of the server that serves the run's folder. Raises `NotServed`."""
         path = Path(run) / ADDRESS_FILE
         try:
-            found = json.loads(path.read_text())
+            found = _address(path)
             return cls(int(found["port"]), str(found["token"]), **more)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise NotServed(
@@ -115,6 +118,15 @@ class Episode:
     def _take(self, answer: dict[str, Any]) -> Step:
         self.step = Step(answer["messages"], answer["result"])
         return self.step
+
+
+def _address(path: Path) -> dict[str, Any]:
+    """What a server wrote there. A run's folder may be a stranger's: no link or pipe is read."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is not a regular file")
+        found: dict[str, Any] = json.loads(file.read(MOST_ADDRESS))
+        return found
 
 
 def _refusal(error: urllib.error.HTTPError) -> SelfplayError:

@@ -1,6 +1,7 @@
 """Both roles played through the server by a strong model, written by hand: planted, attempted, graded, credited."""
 
 import json
+import os
 import shutil
 import signal
 import stat
@@ -137,6 +138,10 @@ def test_bugs_of_a_curriculum_can_be_attempted(
 def test_a_run_that_nobody_serves(tmp_path: Path) -> None:
     with pytest.raises(NotServed, match="selfplay serve-env"):
         Client.of(tmp_path)
+    os.mkfifo(tmp_path / ADDRESS_FILE)
+    with pytest.raises(NotServed, match="not a regular file"):
+        Client.of(tmp_path)
+    (tmp_path / ADDRESS_FILE).unlink()
     (tmp_path / ADDRESS_FILE).write_text('{"port": 1, "token": "t"}')
     with pytest.raises(NotServed, match="does not answer"):
         Client.of(tmp_path).tasks("solver")

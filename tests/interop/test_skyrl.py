@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 import skyrl_on_311  # noqa: F401  # isort: skip
 import torch
 from coached_text import coached_line
