@@ -87,9 +87,7 @@ class Coached:
         """There is nothing to free."""
 
 
-def coached_player(
-    path: Path, plans: Mapping[str, Iterable[Lines]], most: int = 16, name: str = "coached:m"
-) -> ModelPlayer:
+def coached_player(path: Path, plans: Mapping[str, Iterable[Lines]], most: int = 16) -> ModelPlayer:
     """A player of one episode at a time; each makes two calls; free messages have at most `most` tokens."""
 
     async def opened() -> TokenSide:
@@ -98,7 +96,7 @@ def coached_player(
         chat = ChatFormat(load_tokenizer(str(path)))
         return TokenSide(Coached(model, chat, plans, 4096), chat)
 
-    return ModelPlayer(name, opened, PlayOptions(episodes=1, calls=2, max_tokens=most))
+    return ModelPlayer("coached:m", opened, PlayOptions(episodes=1, calls=2, max_tokens=most))
 
 
 class CoachedBySeed:

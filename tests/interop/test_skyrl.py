@@ -36,7 +36,7 @@ class Engine(InferenceEngineInterface):
         line = coached_line(told, told.count("<|im_start|>assistant") - 1, told not in self.begun)
         self.begun.add(told)
         ids = self._sampled(prompt) if line is None else self.tokenizer(f"{line}<|im_end|>").input_ids
-        logprobs = logprobs_of(self.model, prompt, ids).tolist()
+        logprobs = logprobs_of(self.model, prompt, ids).detach().tolist()
         said = self.tokenizer.decode(ids, skip_special_tokens=True)
         stopped = "stop" if ids[-1] == self.tokenizer.eos_token_id else "length"
         return {

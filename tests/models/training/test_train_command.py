@@ -124,16 +124,14 @@ def test_an_opponent_counts_for_the_injector_and_is_not_trained_on(
 ) -> None:
     """The present injector plants a bug, and a frozen policy makes both attempts at it: one mends it, so the injector
     earns 1 - 1.8/2 = 0.1 and learns, and the solver has nothing to learn. In the next step, when the bug is old, the
-    present policy attempts it."""
+    present policy attempts it: each has two attempts in its plan, and no more."""
     frozen = tmp_path / "frozen"
     shutil.copytree(tiny, frozen)
     plans = {
         str(tiny): {"plant a realistic bug": [None, PLANTED, None, None], "is broken": [MENDED, None]},
         str(frozen): {"is broken": [MENDED, None]},
     }
-    monkeypatch.setattr(
-        players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, plans[model], name=model)}
-    )
+    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, plans[model])})
     monkeypatch.setattr(train_opponents, "drawn", lambda share, seed, group: group.startswith("solver:"))
     out = tmp_path / "run"
     run_training(TrainOrder(config(shop, tiny, opponents={"share": 0.5, "model": str(frozen)}), out), backend, SILENT)
@@ -143,7 +141,7 @@ def test_an_opponent_counts_for_the_injector_and_is_not_trained_on(
     assert first["rollouts"]["solver"]["without_a_gradient"] == {"opponent": 2}
     assert second["rollouts"]["solver"]["trained_on"] == 2
     with read_pool(out) as pool:
-        assert [one.figures.player for one in pool.attempts.all()] == [str(frozen)] * 2 + [str(tiny)] * 2
+        assert [one.resolved for one in pool.attempts.all()] == [True, False, True, False]
 
 
 WRONG = [
