@@ -18,7 +18,9 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, DynamicCache
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.model import Sample, Sampling
+from selfplay.agent.model import ModelError, Sample, Sampling
+from selfplay.policies.broadcast import WeightGroup
+from selfplay.policies.meeting import Fact, Meeting
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TokenSide
 
@@ -107,6 +109,7 @@ class CoachedBySeed:
         self.name, self.context, self.version = "coached", context, 0
         self._model, self._chat, self._lines = model, chat, lines
         self._turn = asyncio.Lock()
+        self._group: WeightGroup | None = None
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
         async with self._turn:
@@ -139,6 +142,21 @@ class CoachedBySeed:
         async with self._turn:
             self._model.load_state_dict(load_file(Path(folder) / "model.safetensors"), strict=False)
             self.version = version
+
+    async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> None:
+        """Take the weights that the trainer sends."""
+        async with self._turn:
+            try:
+                found = await asyncio.to_thread(self._received, meeting, first, facts)
+            except RuntimeError as error:
+                raise ModelError(str(error)) from error
+            self._model.load_state_dict(found, strict=False)
+            self.version = version
+
+    def _received(self, meeting: Meeting, rank: int, facts: Sequence[Fact]) -> dict[str, torch.Tensor]:
+        if self._group is None or self._group.meeting != meeting:
+            self._group = WeightGroup(meeting, rank, "cpu")
+        return dict(self._group.received(facts))
 
     async def close(self) -> None:
         """There is nothing to free."""

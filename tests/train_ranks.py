@@ -15,8 +15,9 @@ from tiny_models import tiny_llama, uneven
 
 from selfplay.train import checkpoint
 from selfplay.train.lora import LoraOptions
-from selfplay.train.model import ModelOptions, save_model, scorer_of
+from selfplay.train.model import ModelOptions, scorer_of
 from selfplay.train.step import StepOptions, Tokens, Trainer
+from selfplay.train.weights import save_model
 
 STEPS = 3
 FULL = ModelOptions(precision="fp32", checkpointing=True, chunk=4)

@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from selfplay.agent.model import ModelError, Sample, Sampling
-from selfplay.rollout.model_player import Opened, Reloadable, TokenEngine, TokenSide
+from selfplay.policies.meeting import Fact, Meeting
+from selfplay.rollout.model_player import Opened, Receiving, Reloadable, TokenEngine, TokenSide
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,15 @@ class Facts:
     name: str
     context: int
     seeded: bool
+
+
+@dataclass(frozen=True)
+class State:
+    """`version`: of the weights it samples with; None before it is told which are the present ones. `met`: the name of
+    the group in which it last received weights."""
+
+    version: int | None
+    met: str | None
 
 
 @dataclass(frozen=True)
@@ -34,6 +44,7 @@ class EngineActor:
         self._engine: TokenEngine | None = None
         self._facts: Facts | None = None
         self._version: int | None = None
+        self._met: str | None = None
         self._opening = asyncio.Lock()
 
     async def open(self) -> Facts | ModelError:
@@ -73,9 +84,20 @@ class EngineActor:
         self._version = version
         return None
 
-    async def version(self) -> int | None:
-        """Of the weights it samples with; None before it is told which are the present ones."""
-        return self._version
+    async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> ModelError | None:
+        """Sample with the weights that the trainer sends from now on."""
+        if not isinstance(self._engine, Receiving):
+            return ModelError("this model cannot take weights over the network", "Set cluster.weights=files.")
+        try:
+            await self._engine.receive(meeting, first, facts, version)
+        except ModelError as error:
+            return error
+        self._version, self._met = version, meeting.name
+        return None
+
+    async def state(self) -> State:
+        """What it has."""
+        return State(self._version, self._met)
 
     async def close(self) -> None:
         """Free the model."""

@@ -6,21 +6,22 @@ import asyncio
 import logging
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, cast
 
 import ray
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
 from selfplay.cluster.answers import LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
-from selfplay.cluster.engine import Facts, NotReady
+from selfplay.cluster.engine import Facts, NotReady, State
 from selfplay.cluster.errors import RESUMES, ClusterError
+from selfplay.cluster.weights import Folder, Weights, Writes
 from selfplay.errors import SelfplayError
 
 log = logging.getLogger(__name__)
-OPEN_SECONDS, SYNC_SECONDS, ALIVE_SECONDS = 1800.0, 600.0, 60.0
-"""How long an engine may take to open, to take new weights, and to say that it lives."""
+OPEN_SECONDS, ALIVE_SECONDS = 1800.0, 60.0
+"""How long an engine may take to open, and to say that it lives."""
 AWAY_SECONDS = 3600.0
 """How long an engine may take to be placed at first, and how long no engine at all may be there."""
 SAMPLE_SECONDS = 3600.0
@@ -33,15 +34,14 @@ NO_ENGINE = 900.0
 
 @dataclass
 class Engines:
-    """The engines, on the driver. `actors`: Ray handles. An engine that does not take the weights is killed, and Ray
-    starts it anew: one that is paused for ever would keep its requests. `failed`: told of an error that ends the run
-    while nothing is synced. `synced`: the version that every engine has that is not away; `facts`: what is known of
-    them once they are open."""
+    """The engines, on the driver. `actors`: Ray handles. `weights`: how new ones come to them. An engine that does not
+    take them is killed, and Ray starts it anew: one that is paused for ever would keep its requests. `failed`: told of
+    an error that ends the run while nothing is synced. `synced`: the version that every engine has that is not away;
+    `facts`: what is known of them once they are open."""
 
     actors: Sequence[Any]
+    weights: Weights = field(default_factory=Folder)
     failed: Callable[[Exception], None] = lambda error: None
-    folder: str | None = None
-    version: int = 0
     synced: int = 0
     restarted: int = 0
     facts: Facts | None = None
@@ -55,12 +55,14 @@ class Engines:
         await self._some_synced(everyone=True)
         self._watches = [asyncio.create_task(self._watched(number)) for number in range(len(self.actors))]
 
-    async def reload(self, folder: Path, version: int) -> None:
-        """Let every engine sample with these weights. One that Ray is starting again gets them when it is there; until
-        then it samples nothing. Raises `ClusterError` when one keeps failing, or all stay away."""
-        self.folder, self.version = str(folder), version
+    async def sync(self, learner: Writes) -> None:
+        """Let every engine sample with the learner's weights. One that Ray is starting again gets them when it is
+        there; until then it samples nothing. Raises `ClusterError` when one keeps failing, or all stay away, and what
+        the learner raises."""
+        await self.weights.offer(learner)
+        await self._given_at_once()
         await self._some_synced()
-        self.synced = version
+        self.synced = self.weights.version
 
     async def close(self) -> None:
         """End the engines, whatever became of them."""
@@ -93,14 +95,28 @@ class Engines:
                 )
             await asyncio.sleep(LOOK_EVERY)
 
+    async def _given_at_once(self) -> None:
+        """Give the weights to all engines that are open, together. Whom it fails for is seen to afterwards."""
+        free = [number for number in range(len(self.actors)) if not self._lock(number).locked()]
+        async with AsyncExitStack() as held:
+            for number in free:
+                await held.enter_async_context(self._lock(number))
+            states = await asyncio.gather(*(self._state(number) for number in free))
+            known = zip(free, states, strict=True)
+            there = [number for number, state in known if state is not None and self._behind(state)]
+            given = await self.weights.give([self.actors[number] for number in there])
+            for number, failure in zip(there, given, strict=True):
+                if failure is not None:
+                    await self._anew(number, failure)
+
     async def _synced(self, number: int) -> bool:
         """Give one engine the present weights, however often it has to be started for that; False for one that is
         away. One that dies while it is opened or takes weights has failed."""
-        async with self._locks.setdefault(number, asyncio.Lock()):
+        async with self._lock(number):
             while True:
-                version, actor = self.version, self.actors[number]
+                actor = self.actors[number]
                 try:
-                    if await answered(actor.version.remote(), self._patience(number)) == version:
+                    if self._has(await self._asked(number)):
                         self._failures[number] = 0
                         return True
                 except ActorAway:
@@ -108,16 +124,43 @@ class Engines:
                 except ActorLost as error:
                     await self._anew(number, error)
                     continue
-                finally:
-                    self._answered.add(number)
                 try:
-                    self.facts = await _opened(actor, self.folder, version)
+                    self.facts = await _opened(actor)
                 except ModelError as error:
                     if not self._watches:
                         raise  # it cannot be opened at all
                     await self._anew(number, error)
-                except (ActorLost, _Refused) as error:
+                except ActorLost as error:
                     await self._anew(number, error)
+                else:
+                    (failure,) = await self.weights.give([actor])
+                    if failure is not None:
+                        await self._anew(number, failure)
+
+    def _lock(self, number: int) -> asyncio.Lock:
+        return self._locks.setdefault(number, asyncio.Lock())
+
+    def _has(self, state: State) -> bool:
+        """Whether an engine has the present weights."""
+        return state.version is not None and state.version >= self.weights.version
+
+    def _behind(self, state: State) -> bool:
+        """Whether an engine is open, and only needs the present weights."""
+        return state.version is not None and not self._has(state)
+
+    async def _state(self, number: int) -> State | None:
+        """None when it does not say."""
+        try:
+            return await self._asked(number)
+        except ActorLost:
+            return None
+
+    async def _asked(self, number: int) -> State:
+        """What an engine says it has. Raises `ActorLost`."""
+        try:
+            return cast(State, await answered(self.actors[number].state.remote(), self._patience(number)))
+        finally:
+            self._answered.add(number)
 
     def _patience(self, number: int) -> float:
         """How long an engine may be silent. The first answer comes when Ray has found a place for it."""
@@ -134,18 +177,11 @@ class Engines:
         await asyncio.sleep(LOOK_EVERY)
 
 
-class _Refused(Exception):
-    """An engine refused new weights; whether it holds the old ones or part of the new ones is not known."""
-
-
-async def _opened(actor: Any, folder: str | None, version: int) -> Facts:
-    """Open an engine and give it the weights. Raises `ModelError` for a model that cannot be opened at all."""
+async def _opened(actor: Any) -> Facts:
+    """Open an engine. Raises `ModelError` for a model that cannot be opened, and `ActorLost`."""
     facts = await answered(actor.open.remote(), OPEN_SECONDS)
     if isinstance(facts, ModelError):
         raise facts
-    refused = await answered(actor.reload.remote(folder, version), SYNC_SECONDS)
-    if refused is not None:
-        raise _Refused(str(refused))
     return cast(Facts, facts)
 
 

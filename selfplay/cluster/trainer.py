@@ -1,5 +1,6 @@
 """The trainer as Ray actors: one for every rank. What is trained is the caller's; this room starts ranks and waits."""
 
+import asyncio
 import logging
 import os
 import socket
@@ -14,9 +15,10 @@ from selfplay.cluster.answers import ActorLost, all_of, answered
 from selfplay.cluster.errors import ClusterError
 from selfplay.errors import SelfplayError
 from selfplay.learning.crediting import Credited
+from selfplay.policies.meeting import Fact, Meeting
 
 log = logging.getLogger(__name__)
-OPEN_SECONDS, LEARN_SECONDS = 3600.0, 6 * 3600.0
+OPEN_SECONDS, LEARN_SECONDS, SEND_SECONDS = 3600.0, 6 * 3600.0, 600.0
 MEMORY = "Is there memory enough for it? `--plan` says what it needs. The same command resumes."
 TRIES = 3
 """How often in a row the trainer may die in one step."""
@@ -31,6 +33,10 @@ class Learner(Protocol):
     def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]: ...
 
     def write(self) -> Path | None: ...
+
+    def facts(self) -> list[Fact]: ...
+
+    def send(self, meeting: Meeting) -> str | None: ...
 
 
 class RankActor:
@@ -78,17 +84,30 @@ class RankActor:
         except SelfplayError as error:
             return error
 
+    def facts(self) -> list[Fact]:
+        """What `send` will send."""
+        assert self._learner is not None
+        return self._learner.facts()
+
+    def send(self, meeting: Meeting) -> str | None:
+        """Send the weights to the engines of a group; what came in the way."""
+        assert self._learner is not None
+        return self._learner.send(meeting)
+
 
 @dataclass
 class RemoteLearner:
     """All ranks, on the driver. `start` makes their actors, `make` the learner of each, which goes on from the newest
-    checkpoint: a step that was updated before the trainer died is not updated again."""
+    checkpoint: a step that was updated before the trainer died is not updated again. `facts`: what it can send;
+    `resting`: held by whoever asks something of the ranks."""
 
     start: Callable[[int], Any]
     make: Callable[[], Learner]
     ranks: int
     version: int = 0
     restarted: int = 0
+    facts: list[Fact] = field(default_factory=list)
+    resting: asyncio.Lock = field(default_factory=asyncio.Lock)
     _actors: list[Any] = field(default_factory=list)
 
     async def open(self) -> None:
@@ -97,6 +116,7 @@ class RemoteLearner:
             self._actors = [self.start(rank) for rank in range(self.ranks)]
             meeting = await answered(self._actors[0].meeting_place.remote(), OPEN_SECONDS)
             versions = await self._all("open", self.make, meeting, seconds=OPEN_SECONDS)
+            self.facts = await answered(self._actors[0].facts.remote(), OPEN_SECONDS)
         except ActorLost as error:
             raise ClusterError(f"the trainer cannot be started: {error}", MEMORY) from error
         if len(set(versions)) > 1:
@@ -110,13 +130,30 @@ class RemoteLearner:
         """Take the update of a step, whatever dies meanwhile; its figures."""
         given = ray.put(list(rollouts))
         figures: dict[str, Any]
-        figures, self.version = await self._again("learn", given, step)
+        async with self.resting:
+            figures, self.version = await self._again("learn", given, step)
         return figures
 
     async def write(self) -> Path | None:
         """The folder with the present weights; None before the first update."""
-        found: Path | None = await self._again("write")
+        async with self.resting:
+            found: Path | None = await self._again("write")
         return found
+
+    async def meeting_place(self) -> tuple[str, int]:
+        """Where the first rank can be met; the caller holds `resting`. Raises `ActorLost`."""
+        host, port = await answered(self._actors[0].meeting_place.remote(), SEND_SECONDS)
+        return host, port
+
+    async def send(self, meeting: Meeting) -> str | None:
+        """Send the weights to a group that engines join now; the caller holds `resting`. What came in the way; ranks
+        that were lost are started anew. Raises `ClusterError` and what the learner raises when they cannot be."""
+        try:
+            return str((await self._all("send", meeting, seconds=SEND_SECONDS))[0] or "") or None
+        except ActorLost as error:
+            log.warning("the trainer was lost: %s; it is started anew", error)
+            await self._restarted()
+            return str(error)
 
     async def close(self) -> None:
         for actor in self._actors:

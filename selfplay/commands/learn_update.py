@@ -8,8 +8,9 @@ from typing import Any
 from selfplay.commands.learn import LearnOrder, Watcher
 from selfplay.learning.crediting import Credited
 from selfplay.learning.update import model_options, step_options, update
-from selfplay.train.model import load_scorer, write_model, written_dtype
+from selfplay.train.model import load_scorer
 from selfplay.train.step import Trainer
+from selfplay.train.weights import write_model, written_dtype
 
 
 def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watcher: Watcher) -> dict[str, Any]:

@@ -10,10 +10,11 @@ from selfplay.commands.results import written
 from selfplay.commands.sft import CHECKPOINTS, SftOrder, Watcher
 from selfplay.train.errors import TrainError
 from selfplay.train.lora import LoraOptions
-from selfplay.train.model import ModelOptions, load_scorer, write_model, written_dtype
+from selfplay.train.model import ModelOptions, load_scorer
 from selfplay.train.packing import Example
 from selfplay.train.step import StepFigures, StepOptions, Trainer
 from selfplay.train.tuning import Tuned, TuneOptions, batches, forget, tune
+from selfplay.train.weights import write_model, written_dtype
 
 
 def train(

@@ -139,7 +139,7 @@ async def _parts(
         async with on_cluster(order, injecting, known, watcher) as parts:
             yield parts
         return
-    from selfplay.commands.train_here import LearnsHere, PlayedHere
+    from selfplay.commands.train_here import LearnsHere, PlayedHere, SamplesHere
     from selfplay.commands.train_update import Learner
 
     try:
@@ -147,7 +147,7 @@ async def _parts(
         watcher.say(f"loading {order.config.model} to train it")
         learner = await asyncio.to_thread(Learner, order.config, order.out)
         places = player.episodes or injecting.workers.count
-        yield PlayedHere(injecting, solving, places), player, LearnsHere(learner)
+        yield PlayedHere(injecting, solving, places), SamplesHere(player), LearnsHere(learner)
     finally:
         await player.close()
 

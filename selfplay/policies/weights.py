@@ -1,4 +1,5 @@
-"""What a folder of safetensors holds, by tensor name and shape, read from the file headers alone."""
+"""What a folder of safetensors holds, by tensor name and shape, read from the file headers alone; and whether it is a
+model's."""
 
 import json
 from collections.abc import Mapping
@@ -22,19 +23,18 @@ def shapes(folder: Path) -> Shapes:
     return found
 
 
-def check_same(wanted: Shapes, folder: Path) -> None:
-    """Raises `ModelError` when `folder` lacks a tensor of `wanted`, or has one of another shape: engines load what they
-    find, and would run mixed weights under the new version's name."""
-    found = shapes(folder)
+def check_same(wanted: Shapes, found: Shapes, where: Path | str) -> None:
+    """Raises `ModelError` when what is found at `where` lacks a tensor of `wanted`, or has one of another shape:
+    engines load what they find, and would run mixed weights under the new version's name."""
     for name, shape in wanted.items():
         if name not in found:
             count = sum(name not in found for name in wanted)
             raise ModelError(
-                f"{folder} lacks {count} of the model's {len(wanted)} tensors, first {name!r}",
+                f"{where} lacks {count} of the model's {len(wanted)} tensors, first {name!r}",
                 "Save the whole model, as safetensors.",
             )
         if found[name] != shape:
-            raise ModelError(f"{folder}: {name!r} has shape {found[name]}, the model's has {shape}")
+            raise ModelError(f"{where}: {name!r} has shape {found[name]}, the model's has {shape}")
 
 
 def _head(file: Path) -> dict[str, dict[str, list[int]]]:

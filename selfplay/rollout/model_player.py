@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import copy
 import zlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import ChatConversation, Conversation, Style, TokenConversation
 from selfplay.agent.model import Message, MessageCount, ModelError, Sampling, TextModel, TokenModel
 from selfplay.policies.bounds import Amount, Count, Seconds, Share
+from selfplay.policies.meeting import Fact, Meeting
 from selfplay.roles.role import Role
 
 Say = Callable[[str], None]
@@ -72,6 +73,16 @@ class Reloadable(Protocol):
 
     async def reload(self, folder: str, version: int) -> None:
         """Take the weights in `folder`; what is sampled from then on has this version. Raises `ModelError`."""
+        ...
+
+
+@runtime_checkable
+class Receiving(Protocol):
+    """An engine that takes new weights from the trainer over the network."""
+
+    async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> None:
+        """Take the weights that rank 0 of the group of `meeting` sends; the engine's processes have the ranks from
+        `first` on. Raises `ModelError`."""
         ...
 
 

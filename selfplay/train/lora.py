@@ -75,7 +75,7 @@ def merged(name: str, value: Tensor, adapters: Mapping[str, Tensor], options: Lo
     stem = name.removesuffix(f"{BASE}weight")
     if options is None or stem == name:
         return value
-    down, up = (adapters[f"{stem}{PART}{side}.{NAME}.weight"] for side in "AB")
+    down, up = (adapters[f"{stem}{PART}{side}.{NAME}.weight"].to(value.device) for side in "AB")
     return value + options.scale * (up @ down)
 
 

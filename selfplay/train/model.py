@@ -13,12 +13,10 @@ from typing import Any, Literal
 
 import torch
 import torch.distributed as dist
-from safetensors import SafetensorError
 from torch import Tensor, nn
 from torch.autograd.graph import save_on_cpu
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
-from torch.distributed.tensor import DTensor
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM
 
 from selfplay.train import lora
 from selfplay.train.activations import forget_activations
@@ -30,8 +28,6 @@ from selfplay.train.memory import give_back_freed_memory
 from selfplay.train.rows import Row
 
 Precision = Literal["fp32", "bf16"]
-ADAPTER = "adapter"
-"""The folder of adapters beside a model."""
 APART = 1e-3
 """How far, at most, the model's own log-probabilities in float32 may be from ours."""
 
@@ -179,58 +175,3 @@ def _shard(scorer: Scorer) -> None:
         if isinstance(module, FSDPModule):
             module.set_gradient_divide_factor(1.0)
             module.set_force_sum_reduction_for_comms(True)  # gloo knows no product with a factor
-
-
-def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16) -> None:
-    """Write the weights, with adapters added, as a Hugging Face folder; every rank calls it, the first one writes."""
-    once = {name for named in (scorer.model.named_parameters(), scorer.model.named_buffers()) for name, _ in named}
-    parts, adapters, options = scorer.model.state_dict(), adapter(scorer), scorer.options.lora
-    whole = {name: _whole(value) for name, value in parts.items() if name in once}  # a tied head is the embedding
-    weights = {
-        lora.plain(name): lora.merged(name, value.cpu(), adapters, options).to(dtype)
-        for name, value in whole.items()
-        if name not in adapters
-    }
-    if not first_rank():
-        return
-    scorer.model.save_pretrained(folder, state_dict=weights)
-    config = AutoConfig.from_pretrained(folder)
-    config.dtype = dtype  # engines load with what stands here, and it would be that of the masters
-    config.save_pretrained(folder)
-
-
-def adapter(scorer: Scorer) -> dict[str, Tensor]:
-    """The weights of its adapters, whole, in float32; every rank calls it. Without LoRA there are none."""
-    found = scorer.model.state_dict().items()
-    return {name: _whole(value).cpu() for name, value in found if lora.PART in name}
-
-
-def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.dtype = torch.bfloat16) -> None:
-    """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens; adapters once more in
-    `adapter/`. The settings come last, so that a folder in which a kill left half of the model is not taken for one.
-    Raises `OSError` when it cannot be written."""
-    made, first = folder / ".new-model", first_rank()
-    adapters = adapter(scorer)
-    try:
-        save_model(scorer, made, dtype)
-        if first and scorer.options.lora is not None:
-            lora.save_adapter(adapters, scorer.options.lora, folder / ADAPTER, str(source))
-    except SafetensorError as error:
-        raise OSError(str(error)) from error
-    if first:
-        AutoTokenizer.from_pretrained(source).save_pretrained(made)
-        for path in sorted(made.iterdir(), key=lambda path: path.name == "config.json"):
-            path.replace(folder / path.name)
-        made.rmdir()
-
-
-def written_dtype(source: str | Path, precision: Precision) -> torch.dtype:
-    """What a trained model is to be written in: float32 where it was computed so, since bf16 would round small updates
-    away; else what its source is stored in."""
-    if precision == "fp32":
-        return torch.float32
-    return getattr(torch, str(AutoConfig.from_pretrained(source).dtype or torch.bfloat16).removeprefix("torch."))
-
-
-def _whole(value: Tensor) -> Tensor:
-    return value.full_tensor() if isinstance(value, DTensor) else value

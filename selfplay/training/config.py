@@ -19,7 +19,7 @@ from selfplay.rollout.players import player_named
 from selfplay.training.errors import TrainingError
 from selfplay.training.machine import Machine, too_few_machines
 from selfplay.training.monitors import Monitors
-from selfplay.training.opponents import Opponents
+from selfplay.training.opponents import Opponents, refused_opponents
 from selfplay.training.part import Number, Part, Some
 
 MOST_BYTES = 1 << 20
@@ -51,7 +51,9 @@ class Solving(Part):
 class Cluster(Part):
     """The Ray actors of a run. `engines` have `engine_gpus` GPUs each (tensor parallel; 0: on CPU). `hosts` play the
     episodes' sandboxes and graders, each with `host_cpus` cores and at most `host_episodes` episodes at once.
-    `trainers` ranks share the model, each with `trainer_gpus` GPUs (0: on CPU)."""
+    `trainers` ranks share the model, each with `trainer_gpus` GPUs (0: on CPU). `weights`: how new ones go to the
+    engines: as `files` in the run's folder, or as a `broadcast` over the network, where they are only written at the
+    end and by checkpoints."""
 
     engines: Some = 1
     engine_gpus: Number = 0
@@ -60,6 +62,7 @@ class Cluster(Part):
     host_episodes: Some = 64
     trainers: Some = 1
     trainer_gpus: Annotated[int, Field(ge=0, le=1)] = 0
+    weights: Literal["files", "broadcast"] = "files"
 
     @property
     def gpus(self) -> int:
@@ -96,7 +99,7 @@ class TrainConfig(Part):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        for wrong, why in (*too_few_machines(self), *impossible(self)):
+        for wrong, why in (*too_few_machines(self), *refused_opponents(self), *impossible(self)):
             if wrong:
                 raise ValueError(why)
         return self
@@ -144,22 +147,6 @@ def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
         (
             config.staleness > 0 and config.cluster is None,
             "staleness needs a cluster: in one process the roles and the trainer take turns",
-        ),
-        (
-            config.opponents.share > 0 and config.cluster is not None,
-            "opponents need one process: a cluster's engines all sample the model in training",
-        ),
-        (
-            config.opponents.share > 0 and (config.injector.groups == 0 or config.solver.bugs == 0),
-            "opponents need both roles: they attempt new bugs, and plant bugs that are attempted",
-        ),
-        (
-            config.opponents.model is not None and config.opponents.share == 0,
-            "opponents.model plays nothing: opponents.share is 0",
-        ),
-        (
-            config.opponents.share > 0 and config.machine.gpu is not None and float(play.get("memory", 0.9)) > 0.45,
-            "opponents have an engine of their own on the same GPU: set play.memory to 0.45 or less",
         ),
         (
             config.cluster is not None and int(play.get("tensor_parallel", 1)) != max(1, config.cluster.engine_gpus),

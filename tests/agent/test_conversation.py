@@ -138,6 +138,7 @@ def test_one_that_never_learns_the_format(sandbox: Sandbox, said: str) -> None:
     assert [m.malformed for m in conversation if m.role == "assistant"] == [True] * GARBLED
 
 
+@pytest.mark.slow
 def test_one_that_prints_noise_without_end(sandbox: Sandbox, tmp_path: Path) -> None:
     noise = "lorem ipsum <tool: " * 40_000
     started = time.monotonic()

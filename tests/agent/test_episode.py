@@ -79,6 +79,7 @@ def test_a_policy_may_stop_when_its_calls_are_spent(sandbox: Sandbox) -> None:
     assert play(sandbox, [Call("submit", {"folder": "a"})], calls=1)[0].finish == Finish.SUBMITTED
 
 
+@pytest.mark.slow
 def test_seconds_run_out_and_cut_the_last_command_short(sandbox: Sandbox) -> None:
     started = time.monotonic()
     trajectory, seen = play(sandbox, [bash("sleep 60"), bash("true")], seconds=1.2)

@@ -155,6 +155,7 @@ def test_reading_costs_time_linear_in_the_text(name: str) -> None:
     assert list(superlinear(READERS[name], list(product(atoms, around)))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["command", "path", "old", "new", "content", "folder"])
 def test_writing_costs_time_linear_in_the_text(name: str) -> None:
     tool = {"command": "bash", "content": "create", "folder": "submit"}.get(name, "edit")

@@ -44,6 +44,7 @@ def test_what_is_too_much_or_no_object(data: bytes, said: str) -> None:
         lines(data)
 
 
+@pytest.mark.slow
 def test_three_gigabytes_in_a_hundred_kilobytes_are_not_unpacked(tmp_path: Path) -> None:
     packer = zstandard.ZstdCompressor().compressobj()
     parts = [packer.compress(b" " * (1 << 20)) for _ in range(3000)]

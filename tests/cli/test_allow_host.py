@@ -13,6 +13,7 @@ def test_it_is_explained(command: list[str]) -> None:
     assert "--allow-host" in done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_no_host_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     options = ["--allow-host", "github.com", "--allow-host", "https://github.com/x", "--out", str(tmp_path / "run")]

@@ -7,6 +7,7 @@ import pytest
 from run_fixtures import Command
 
 
+@pytest.mark.slow
 def test_stored_attempts_as_a_table_and_as_json(selfplay: Command, attempted: Path) -> None:
     asked = ("eval", attempted, "--policy", "searcher", "--stored", "--attempts", 3)
     page = selfplay(*asked, "--against", "gold")
@@ -18,6 +19,7 @@ def test_stored_attempts_as_a_table_and_as_json(selfplay: Command, attempted: Pa
     assert found == selfplay(*asked, "--json").json
 
 
+@pytest.mark.slow
 def test_the_injector_of_a_run_as_a_table_and_as_json(selfplay: Command, attempted: Path) -> None:
     """Of its four bugs one was attempted, and solved by 1 of 3 attempts: 1 - 1.8/3 = 0.4."""
     asked = ("eval", attempted, "--role", "injector", "--policy", "searcher", "--stored", "--attempts", 3)

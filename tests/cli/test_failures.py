@@ -56,6 +56,7 @@ def test_a_full_runs_folder_of_an_export(selfplay: Command, run: Path, tmp_path:
     refused(done, "No space left on device", "Free some space")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["curriculum", "solve", "show", "validate", "grade", "audit", "export"])
 def test_a_path_of_850_characters(selfplay: Command, shop: Path, run: Path, tmp_path: Path, command: str) -> None:
     long = tmp_path / ("x" * 850)
@@ -95,6 +96,7 @@ def test_a_file_where_a_folder_is_expected(selfplay: Command, tmp_path: Path) ->
         refused(selfplay(command, tmp_path / "file"), f"{tmp_path}/file")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["bug.json", "bug_inject.diff", "trajectory", "curriculum.sqlite"])
 def test_what_cannot_be_read(selfplay: Command, finished: tuple[Path, Done], what: str) -> None:
     """As another user where the tests run as root, who may read everything."""

@@ -74,6 +74,7 @@ def test_a_run_on_a_folder_of_others_is_shown_and_nothing_is_cleared_away(selfpl
     assert contents(run) == before
 
 
+@pytest.mark.slow
 def test_no_run_and_a_damaged_one(selfplay: Command, run: Path, tmp_path: Path) -> None:
     done = selfplay("show", tmp_path / "nowhere")
     assert done.code == 2 and "is neither a run, nor a bug, nor a trajectory" in done.err
@@ -84,6 +85,7 @@ def test_no_run_and_a_damaged_one(selfplay: Command, run: Path, tmp_path: Path) 
     assert done.code == 2 and "is not a curriculum" in done.err and "Traceback" not in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_reader_that_goes_away_ends_it_in_silence(selfplay: Command, run: Path, options: tuple[str, ...]) -> None:
     bug = sorted((run / "bugs").iterdir())[0]

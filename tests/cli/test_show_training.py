@@ -17,6 +17,7 @@ def test_the_steps_are_shown_and_are_in_the_json(selfplay: Command, run: Path) -
     assert selfplay("show", run, "--json").json["steps"] == [STEP, STEP]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -43,12 +43,14 @@ def test_a_mistyped_source_may_be_mended_in_the_same_folder(selfplay: Command, s
     assert code == 0 and summary["wanted"] == 1, said
 
 
+@pytest.mark.slow
 def test_an_out_folder_that_is_somebody_elses(selfplay: Command, shop: Path, tmp_path: Path) -> None:
     (tmp_path / "bugs" / "mine").mkdir(parents=True)
     code, said, _ = run(selfplay, shop, tmp_path)
     assert code == 2 and "it is not a run's folder" in said and (tmp_path / "bugs" / "mine").is_dir()
 
 
+@pytest.mark.slow
 def test_an_out_folder_inside_a_plain_source_would_change_it(selfplay: Command, tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text("x = 1\n")
     code, said, _ = run(selfplay, tmp_path, tmp_path / "out")

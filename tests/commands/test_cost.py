@@ -23,6 +23,7 @@ def burned(backend: Backend, tree: Path, command: str) -> float:
         return pool.costs()["bugs"][1]
 
 
+@pytest.mark.slow
 def test_a_sandbox_s_processes_are_counted_once(backend: Backend, tmp_path: Path) -> None:
     nothing = burned(backend, tmp_path, "true")
     spent = burned(backend, tmp_path, f"python3 -c '{BURN.format(seconds=1)}'")
@@ -30,6 +31,7 @@ def test_a_sandbox_s_processes_are_counted_once(backend: Backend, tmp_path: Path
     assert 0.95 < spent - nothing < 1.4
 
 
+@pytest.mark.slow
 def test_orphans_inside_a_sandbox_are_counted(backend: Backend, tmp_path: Path) -> None:
     nothing = burned(backend, tmp_path, "true")
     burner = f"python3 -c '{BURN.format(seconds=1)}'; echo > /tmp/done"
@@ -38,6 +40,7 @@ def test_orphans_inside_a_sandbox_are_counted(backend: Backend, tmp_path: Path) 
     assert 0.95 < spent - nothing < 1.4
 
 
+@pytest.mark.slow
 def test_the_price_is_that_of_the_whole_run_in_runs_of_the_suite(backend: Backend, tmp_path: Path) -> None:
     suite = Suite(files=(), seconds={}, cpu_seconds=0.25)
     (tmp_path / "tree").mkdir()

@@ -90,6 +90,7 @@ def test_a_run_again_adds_nothing_and_with_more_bugs_goes_on(
     assert more.code == 0 and len(hashes(out)) == 5 and hashes(out)[:4] == before
 
 
+@pytest.mark.slow
 def test_other_settings_are_refused(selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(finished[0], out)

@@ -15,6 +15,7 @@ def doctor(*options: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **env})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
 def test_a_backend_that_isolates_exits_0_and_shows_every_promise(name: str) -> None:
     done = doctor("--sandbox", name, "--json")
@@ -31,6 +32,7 @@ def test_a_backend_that_isolates_exits_0_and_shows_every_promise(name: str) -> N
     assert found["builds"].startswith("the build may reach ") and found["builds"].endswith(", and nothing else")
 
 
+@pytest.mark.slow
 def test_a_backend_that_does_not_exits_1_and_says_what_to_do() -> None:
     done = doctor("--sandbox", "docker", DOCKER_HOST="unix:///no/such.sock", COLUMNS="200")
     assert done.returncode == 1

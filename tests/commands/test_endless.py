@@ -52,6 +52,7 @@ def made(folder: Path, rng: random.Random) -> None:
             pool.episodes.take(3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_hostile_numbers_are_refused_or_end(tmp_path: Path, seed: int) -> None:
     """As a stranger's pool, and once more as a pool that nothing looked through: the loop relies on no guard."""

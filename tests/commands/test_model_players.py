@@ -199,11 +199,13 @@ def test_messages_are_drawn_by_the_seed_of_the_run_the_attempt_and_the_turn() ->
     assert drawn(0, 0, {"seeded": "true"}, "openai") == first
 
 
+@pytest.mark.slow
 def test_an_option_that_is_no_pair(selfplay: Any, shop: Path, tmp_path: Path) -> None:
     done = selfplay("curriculum", shop, "--out", tmp_path / "r", "--policy", "openai:m", "--option", "fast")
     assert done.code == 2 and "'fast' is not NAME=VALUE" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "said"), [("openai", "Install it: pip install 'selfplay-swe[openai]'"), ("vllm", "")])
 def test_a_policy_without_the_openai_client(kind: str, said: str) -> None:
     """Only endpoints need it; whoever asks for one is told how to get it."""
@@ -226,6 +228,7 @@ def test_options_reach_what_they_are_for() -> None:
     assert player.limits == EpisodeLimits(calls=3, seconds=60)
 
 
+@pytest.mark.slow
 def test_an_engine_that_is_not_installed_says_how_to_get_it(selfplay: Any, shop: Path, tmp_path: Path) -> None:
     done = selfplay("curriculum", shop, "--out", tmp_path / "r", "--policy", f"transformers:{tmp_path}")
     assert done.code == 2 and "Install it: pip install 'selfplay-swe[transformers]'" in done.err

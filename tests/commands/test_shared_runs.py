@@ -45,6 +45,7 @@ def change(bug: Path, edit: Callable[[dict[str, object]], None]) -> None:
     (bug / "bug.json").write_text(json.dumps(value))
 
 
+@pytest.mark.slow
 def test_checking_a_run_right_after_it_was_made_builds_nothing(selfplay: Command, run: Path) -> None:
     lock = load_bug(first_bug(run)).environment["lock"]
     assert "pytest" in {line.partition("==")[0] for line in lock}  # what a build would be held to
@@ -75,6 +76,7 @@ def test_another_lock_is_built_apart_from_the_users_own_environment(
     assert own.code == 0 and environments(selfplay) == before, own.err  # the own run had no part in it
 
 
+@pytest.mark.slow
 def test_a_setup_of_a_strangers_run_is_not_run_unasked(selfplay: Command, run: Path, stranger: Path) -> None:
     bug, before = first_bug(run), environments(selfplay)
     change(bug, lambda environment: environment.update(setup="touch owned"))
@@ -110,6 +112,7 @@ def test_the_users_own_setup_is_never_asked_for(selfplay: Command, shop: Path, t
     assert selfplay("validate", moved).code == 2
 
 
+@pytest.mark.slow
 def test_a_terminal_asks_once(selfplay: Command, run: Path, stranger: Path) -> None:
     """A no is an error; a yes is remembered, so that the same is not asked again."""
     bug = first_bug(run)
@@ -159,6 +162,7 @@ def test_a_calibration_that_comes_with_a_run_is_not_believed(selfplay: Command, 
     assert json.loads(path.read_bytes())["calibration"].keys() == json.loads(own)["calibration"].keys()  # made anew
 
 
+@pytest.mark.slow
 def test_opening_a_run_to_write_deletes_nothing_behind_a_link(selfplay: Command, run: Path) -> None:
     """What a kill leaves in `staging/` is removed; a link there led to the user's own folders."""
     kept = run.parent / "kept"

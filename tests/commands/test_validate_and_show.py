@@ -64,6 +64,7 @@ def test_a_tampered_diff_is_not_valid_and_the_others_are_still_checked(selfplay:
     assert sum(one["valid"] for one in done.json) == 3
 
 
+@pytest.mark.slow
 def test_a_bug_that_lost_a_file_is_not_valid(selfplay: Command, run: Path) -> None:
     bug = first_bug(run)
     (bug / "test_parser.py").unlink()
@@ -126,6 +127,7 @@ def test_a_bug_that_breaks_nothing_is_not_valid(selfplay: Command, run: Path) ->
     assert found["verdicts"][-1]["check"] == "bug" and not found["verdicts"][-1]["passed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("break_it", "said"),
     [
@@ -143,6 +145,7 @@ def test_what_cannot_be_checked_exits_2(
     assert any(line.startswith("selfplay: ") and said in line for line in done.err.splitlines())
 
 
+@pytest.mark.slow
 def test_a_run_folder_that_is_not_there(selfplay: Command, tmp_path: Path) -> None:
     done = selfplay("validate", tmp_path / "nowhere")
     assert done.code == 2 and f"{tmp_path / 'nowhere'} holds no bug" in done.err
@@ -156,6 +159,7 @@ def test_a_bug_alone_is_checked_against_its_source(selfplay: Command, run: Path,
     assert done.code == 0, done.err
 
 
+@pytest.mark.slow
 def test_show_has_all_the_pieces(selfplay: Command, run: Path) -> None:
     folder = first_bug(run)
     bug, artifact = load_bug(folder), load(folder)
@@ -174,6 +178,7 @@ def test_show_has_all_the_pieces(selfplay: Command, run: Path) -> None:
         assert line.expandtabs(4)[:80].rstrip() in done.out
 
 
+@pytest.mark.slow
 def test_show_survives_hostile_content(selfplay: Command, run: Path) -> None:
     folder = first_bug(run)
     record = json.loads((folder / "bug.json").read_text())
@@ -192,6 +197,7 @@ def test_show_survives_hostile_content(selfplay: Command, run: Path) -> None:
     assert "[/red][link=x]t" in done.out and "[bold]source" in done.out and "[/x]" in done.out
 
 
+@pytest.mark.slow
 def test_show_of_a_record_that_is_no_bug(selfplay: Command, run: Path, tmp_path: Path) -> None:
     folder = first_bug(run)
     rewrite(folder / "bug.json", lambda text: text.replace('"order": 1', '"order": 7'))

@@ -45,6 +45,7 @@ def opened(lab: Lab, folder: Path, backend: Backend, oracle: Oracle | None = Non
     return counting.opened
 
 
+@pytest.mark.slow
 def test_the_second_who_asks_runs_nothing(lab: Lab, backend: Backend, tmp_path: Path) -> None:
     assert opened(lab, tmp_path, backend) > 0
     assert opened(lab, tmp_path, backend) == 0
@@ -186,6 +187,7 @@ class _Lost:
         return self.sandbox.run(command, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [1, 3], ids=["in the first run", "in the run of the impossible tests"])
 def test_a_lost_sandbox_is_neither_believed_nor_stored(lab: Lab, backend: Backend, tmp_path: Path, last: int) -> None:
     """Each run opens two sandboxes, for the script and for the parser: the third is that of the second run."""

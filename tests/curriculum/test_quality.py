@@ -90,6 +90,7 @@ def pairwise(lines: Mapping[str, Lines]) -> frozenset[str]:
 SETS = st.lists(st.frozensets(st.tuples(st.sampled_from("fg"), st.sampled_from("abcdefgh")), max_size=12), max_size=12)
 
 
+@pytest.mark.slow
 @given(SETS)
 def test_the_index_finds_what_comparing_every_pair_finds(sets: list[Lines]) -> None:
     lines = {str(number): own for number, own in enumerate(sets)}
@@ -117,5 +118,6 @@ def seconds_for(count: int) -> float:
     return least
 
 
+@pytest.mark.slow
 def test_thousands_of_bugs_in_one_file_take_time_in_step_with_their_number() -> None:
     assert seconds_for(8000) / seconds_for(1000) < 20  # 8 when in step, 64 when every pair is compared

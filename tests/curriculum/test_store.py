@@ -55,6 +55,7 @@ def check_whole(pool: Curriculum) -> None:
     assert numbers == list(range(len(numbers)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_any_order_of_completion_gives_the_same_pool(tmp_path: Path, seed: int) -> None:
     wanted, results = 8, episodes(seed)
@@ -209,6 +210,7 @@ def test_a_folder_that_is_no_run_is_refused_and_left_alone(tmp_path: Path, name:
     assert (tmp_path / name / "mine").is_dir()
 
 
+@pytest.mark.slow
 def test_a_second_process_is_told(tmp_path: Path) -> None:
     code = "from selfplay.curriculum import *; from pathlib import Path\n"
     code += f"with open_curriculum(Path({str(tmp_path)!r})): pass"

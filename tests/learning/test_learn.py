@@ -56,6 +56,7 @@ def written(order: LearnOrder, rollouts: Any, folder: Path, watcher: Any) -> dic
     return {"step": {"loss": 1.0}}
 
 
+@pytest.mark.slow
 def test_the_dry_run_prints_the_table_of_credit_without_torch(
     selfplay: Command, attempted: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

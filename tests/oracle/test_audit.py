@@ -120,6 +120,7 @@ def answer() -> bytes:
     return (hand_made.original("python") / SOURCE).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PLANTED)
 def test_a_planted_copy_is_found(backend: Backend, plant: Callable[[str, bytes], Task], kind: str) -> None:
     path, pack = PLANTED[kind]
@@ -226,6 +227,7 @@ def test_compiled_code_is_found_under_any_name(
     assert any(finding.where == "cache/prices.bin" for finding in found.findings), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [2, marshal.version])
 @pytest.mark.parametrize("whole", [True, False], ids=["a module", "a function"])
 def test_marshalled_code_is_found(
@@ -244,6 +246,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_what_would_stop_the_search_does_not(backend: Backend, plant: Callable[[str, bytes], Task], kind: str) -> None:
     started = time.monotonic()
@@ -251,6 +254,7 @@ def test_what_would_stop_the_search_does_not(backend: Backend, plant: Callable[[
     assert time.monotonic() - started < 20  # a second or two; the dots took a hundred, the tuple the machine's memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "leak",
     [

@@ -92,16 +92,19 @@ def test_the_original_is_recorded_where_the_bug_shows(ledger: Lab) -> None:
     assert all(known.right[one] != known.wrong[one] for one in known.right)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cheat", [HARD_CODED, TESTS_READ], ids=["hard-coded", "read from the tests"])
 def test_who_only_knows_the_cases_of_the_tests_is_caught(ledger: Lab, cheat: str) -> None:
     assert layer(ledger, BROKEN_MONEY + cheat) == ("caught", "behaviour")
 
 
+@pytest.mark.slow
 def test_the_constants_of_the_caller_are_of_no_use(ledger: Lab) -> None:
     grade = ledger.grade(patch(ledger, BROKEN_MONEY + CALLERS_CONSTANTS))
     assert not grade.resolved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [MONEY, OTHER_REPAIR], ids=["the original", "another algorithm"])
 def test_a_repair_is_resolved_whatever_its_algorithm(ledger: Lab, text: str) -> None:
     """The other one differs from the original where nothing specifies it: in the text of its error, and in where the
@@ -208,6 +211,7 @@ def test_an_exception_that_no_test_sees_is_an_accident() -> None:
     assert list(without_accidents(dict.fromkeys("abc", ""), {**seen, **made}, ["s"])) == ["a", "c"]
 
 
+@pytest.mark.slow
 def test_a_grade_says_how_well_it_is_assured(lab: Callable[[str], Lab], ledger: Lab) -> None:
     fully = ledger.grade(patch(ledger, MONEY)).to_json()
     assert (fully["resolved"], fully["assurance"], fully["weaknesses"]) == (True, "full", [])

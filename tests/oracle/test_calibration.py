@@ -73,6 +73,7 @@ def test_a_stored_calibration_gives_equal_grades(backend: Backend, lab: Lab) -> 
         assert first == second
 
 
+@pytest.mark.slow
 def test_without_the_counterfactual_is_one_run_less_and_cannot_be_asked_for(backend: Backend, lab: Lab) -> None:
     known = calibrate(backend, lab.task, lab.oracle, counterfactual=False)
     assert known.runs == 1 and known.impossible is None

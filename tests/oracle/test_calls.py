@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from selfplay.oracle import inside
 from selfplay.oracle.call_probes import by_novelty, shape_of, target_of, varied_calls
 from selfplay.oracle.entered import Entered, read_entered
@@ -94,6 +96,7 @@ def recorded(folder: Path, calls: list[list[str]], **order: object) -> Signed:
     return found
 
 
+@pytest.mark.slow
 def test_each_call_is_recorded_by_itself(tmp_path: Path) -> None:
     """What is missing is told from what fails inside; an endless call is stopped, and one that exits is caught."""
     found = recorded(tmp_path, CALLS)

@@ -54,6 +54,7 @@ def test_an_honest_fix_fails_again_with_the_bug_planted_back(
     assert said(grade) == ("passed", "F2P tests fail with the bug planted back") and grade.runs == 2
 
 
+@pytest.mark.slow
 def test_a_fix_that_also_forges_results_is_caught(backend: Backend, worlds: dict[str, World], oracle: Oracle) -> None:
     artifact = hand_made.artifact("c")
     forging = hand_made.diff(hand_made.original("c"), hand_made.substitute("src/text.h", "#endif", FORGED + "#endif"))
@@ -62,6 +63,7 @@ def test_a_fix_that_also_forges_results_is_caught(backend: Backend, worlds: dict
     assert said(grade) == ("caught", "every F2P test passes with the bug planted back")
 
 
+@pytest.mark.slow
 def test_a_fix_the_bug_cannot_be_planted_into_is_taken_and_said(
     backend: Backend, worlds: dict[str, World], oracle: Oracle, tmp_path: Path
 ) -> None:
@@ -84,6 +86,7 @@ if "def test_share_is_fair" in _text and "\\n\\n\\ndef test_share_is_fair" not i
 """A program that tells the impossible tests by how their file is written."""
 
 
+@pytest.mark.slow
 def test_the_same_files_lie_in_both_runs(lab: Callable[[str], Lab], monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that lay in one alone told a program which run it was in."""
     here, given = lab("python"), list[set[str]]()

@@ -46,6 +46,7 @@ def test_a_power_without_a_name_is_seen_while_it_is_used(ledger: Lab, done: str)
     assert "ledger/money.py" in grade.detail and "while it runs" in grade.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("done", [
     "open(os.path.join('/t' + 'mp', 'self' + 'play-witness'), 'a').write('x')",
     "os.kill(os.getpid(), 9)",
@@ -96,6 +97,7 @@ def share(amount, parts):
 """
 
 
+@pytest.mark.slow
 def test_what_the_language_does_for_a_declaration_shows_nothing(ledger: Lab) -> None:
     grade = ledger.grade(ledger.diff(lambda root: write(root, {"ledger/money.py": MONEY + HONEST})))
     assert grade.resolved, grade

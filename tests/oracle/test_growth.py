@@ -91,6 +91,7 @@ CODE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", JAVASCRIPT)
 @pytest.mark.parametrize("atom", CODE, ids=repr)
 def test_javascript(step: str, atom: str) -> None:
@@ -112,6 +113,7 @@ PYTHON = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("atom", PYTHON, ids=repr)
 def test_python(atom: str) -> None:
     ids = [f"tests/test_a.py::test_{number}" for number in range(100)] + ["tests/test_a.py::test_a"]
@@ -163,6 +165,7 @@ SETTINGS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("atom", SETTINGS, ids=lambda atom: repr(atom[:20]))
 @pytest.mark.parametrize("path", ["pyproject.toml", "setup.cfg", "tox.ini", "package.json", "Makefile"])
 def test_settings(path: str, atom: str) -> None:
@@ -259,6 +262,7 @@ def test_archives_that_unpack_to_more_than_is_read() -> None:
         limited.file("/testbed/b", "b.bin", packed)
 
 
+@pytest.mark.slow
 def test_needles_of_a_bug_that_takes_everything_away(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Many lines, many runs of them and many files, each compared with every file of the original."""
 

@@ -12,6 +12,7 @@ from selfplay.workbench.files import TestFile
 LONG = "".join(f"def test_other_{number}():\n    assert {number} == {number}\n\n\n" for number in range(900))
 
 
+@pytest.mark.slow
 def test_every_test_of_the_bug_has_a_copy_and_every_file_a_false_claim() -> None:
     files = {
         f"tests/test_{one}.py": TestFile(f"{LONG}def test_of_{one}():\n    assert [1] == [1]\n".encode())

@@ -40,6 +40,7 @@ def compiled(lab: Callable[[str], Lab], tmp_path: Path, backend: Backend) -> Wor
     return replace(world, tree=(*world.tree, tree))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixed", [False, True], ids=["the world as it is given", "with a prediction"])
 def test_a_reader_in_the_grading_sandbox_finds_nothing(
     lab: Callable[[str], Lab], compiled: World, backend: Backend, fixed: bool
@@ -61,6 +62,7 @@ def test_the_reader_finds_what_is_there(lab: Callable[[str], Lab], compiled: Wor
     assert "/testbed/ledger/money.py" in found and ".pyc" in found
 
 
+@pytest.mark.slow
 def test_test_files_are_restored_from_outside_whatever_stands_in_their_place(
     lab: Callable[[str], Lab], backend: Backend
 ) -> None:

@@ -79,6 +79,7 @@ def test_every_shape_is_found(backend: Backend, bug: Callable[[str, int], Task],
     assert missed_in(backend, task, [seed, seed + 100]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_shape_is_the_same_for_the_same_seed(mechanism: str) -> None:
     text = "".join(f"def function_{n}(a):\n    return a + {n}\n\n\n" for n in range(40))

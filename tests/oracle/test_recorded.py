@@ -62,6 +62,7 @@ def test_who_only_knows_the_cases_in_the_file_is_caught(data: Lab) -> None:
     assert (grade.resolved, grade.reason) == (False, "behaviour"), grade
 
 
+@pytest.mark.slow
 def test_a_repair_is_resolved_and_fully_assured_by_behaviour(data: Lab) -> None:
     grade = data.grade(patch(data, MONEY))
     assert grade.resolved and not [one for one in grade.weaknesses if one.startswith("behaviour")], grade

@@ -90,6 +90,7 @@ TRICKS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trick", TRICKS)
 def test_what_the_solver_does_to_git_does_not_matter(backend: Backend, task: Task, trick: str) -> None:
     _, _, diff = played(backend, task, TRICKS[trick])
@@ -117,6 +118,7 @@ def test_a_prediction_that_is_too_large_says_so(backend: Backend, task: Task) ->
     assert caught.value.reason == "oversized"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [name for name in HISTORY if name != "a bundle in base64"])
 @pytest.mark.parametrize("seed", range(2))
 def test_git_data_is_taken_out_in_whatever_shape(

@@ -15,6 +15,7 @@ def base(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @RELAXED
 @given(old=trees, new=trees, quoted=st.booleans())
 def test_parse_loses_nothing(base: Path, old: Tree, new: Tree, quoted: bool) -> None:

@@ -56,6 +56,7 @@ def test_what_is_sent_and_what_comes_back(monkeypatch: pytest.MonkeyPatch) -> No
     assert reply.usage.cost == pytest.approx((1 * 2.0 + 2 * 8.0) / 1e6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -90,6 +91,7 @@ def answering(part: str, value: Any) -> Callable[[dict[str, Any]], Any]:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [{"0": 1}, "abc", [None], [1], [{"message": "hi"}], [{"message": None}]])
 @pytest.mark.usefixtures("impatient")
 def test_choices_that_are_none_are_no_answer(value: Any) -> None:
@@ -239,6 +241,7 @@ def test_an_endpoint_that_fails_a_fifth_of_its_calls_loses_no_episode() -> None:
     assert 24 * 5 < len(server.requests) <= 24 * 5 + retries
 
 
+@pytest.mark.slow
 def test_retries_of_an_answer_that_was_no_completion_count_too() -> None:
     """503, a page instead of JSON, 503, an answer: three times asked again."""
     answers = iter([(503, "text/plain", "busy"), (200, "text/html", "<html>"), (503, "text/plain", "busy"), "Ready."])

@@ -24,7 +24,7 @@ def test_all_files_of_a_folder_count(tmp_path: Path) -> None:
     write(tmp_path / "model-1.safetensors", {"a": [2, 3]})
     write(tmp_path / "model-2.safetensors", {"b": [1, 4], "c": [5, 1]})
     assert shapes(tmp_path) == {"a": (2, 3), "b": (1, 4), "c": (5, 1)}
-    check_same({"a": (2, 3), "c": (5, 1)}, tmp_path)  # more is no harm: a head that is tied elsewhere
+    check_same({"a": (2, 3), "c": (5, 1)}, shapes(tmp_path), tmp_path)  # more is no harm: a head that is tied elsewhere
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_all_files_of_a_folder_count(tmp_path: Path) -> None:
 def test_a_part_of_a_model_is_refused(tmp_path: Path, tensors: dict[str, list[int]], says: str) -> None:
     write(tmp_path / "model.safetensors", tensors)
     with pytest.raises(ModelError, match=says):
-        check_same({"a": (2, 3), "b": (1, 4)}, tmp_path)
+        check_same({"a": (2, 3), "b": (1, 4)}, shapes(tmp_path), tmp_path)
 
 
 def test_a_file_that_was_not_written_to_its_end_is_named(tmp_path: Path) -> None:

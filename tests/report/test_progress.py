@@ -61,6 +61,7 @@ def test_nobody_reads_any_more() -> None:
         assert process.wait(30) == 141
 
 
+@pytest.mark.slow
 def test_a_terminal_has_a_bar_and_keeps_the_lines() -> None:
     ours, theirs = os.openpty()
     program = WORK.replace("sleep(3)", "sleep(0.3)")

@@ -115,6 +115,7 @@ TARGETS = ("a", "p/a", "../a", "../p/a", "../../a", "p/../../a", "/etc/passwd", 
 KINDS = (tarfile.REGTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE)
 
 
+@pytest.mark.slow
 def test_what_the_standard_librarys_filter_refuses_is_refused(tmp_path: Path) -> None:
     """Every name with every kind and every target of a link, one archive each; nothing that is made leads outside."""
     if not hasattr(tarfile, "data_filter"):

@@ -122,6 +122,7 @@ def test_root_copies_what_the_owner_can_read_and_nothing_else(place: Path) -> No
         copied(mounts, OTHER, place / "copies", (0, 0), "it", 60.0)
 
 
+@pytest.mark.slow
 @ROOT
 def test_a_race_for_a_second(place: Path) -> None:
     folder = tree(place)

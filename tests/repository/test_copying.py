@@ -75,6 +75,7 @@ def test_too_many_files_and_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.glob("copy-of*")) == []
 
 
+@pytest.mark.slow
 def test_a_copy_that_takes_too_long_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "pack.py"
     program.write_text("import time\ntime.sleep(60)\n")

@@ -78,6 +78,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_plain_folder_larger_than_the_cache(project: Path, tmp_path: Path) -> None:
     """Its files cannot be copied, which must not read as "special or unreadable files were left out"."""
     cache = tmp_path / "cache"
@@ -85,6 +86,7 @@ def test_a_plain_folder_larger_than_the_cache(project: Path, tmp_path: Path) -> 
     assert said.startswith(f"CacheError {cache}/") and FULL in said and "set SELFPLAY_CACHE to another disk" in said
 
 
+@pytest.mark.slow
 def test_a_repository_larger_than_the_cache(project: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     git(project, "init", "--quiet")

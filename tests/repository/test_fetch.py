@@ -50,6 +50,7 @@ def test_nothing_of_a_checkout_runs(repository: Make, taken: Take, tmp_path: Pat
     assert not (tmp_path / "ran").exists() and not (one.tree / "ran").exists()
 
 
+@pytest.mark.slow
 def test_a_plain_folder_is_one_commit_with_a_repeatable_id(tmp_path: Path, taken: Take) -> None:
     folder = write(tmp_path / "pl äce", {"a.py": "", ".gitignore": "skip\n", "skip": "", "__pycache__/a.pyc": ""})
     os.mkfifo(folder / "pipe")
@@ -80,6 +81,7 @@ def test_a_repository_without_commits_is_a_plain_folder(repository: Make, taken:
     assert list(found.tracked) == ["a.py"] and "has no commit yet" in found.notes[0]
 
 
+@pytest.mark.slow
 def test_a_url_at_a_tag_a_branch_and_a_short_commit(repository: Make, taken: Take) -> None:
     folder = repository({"a.py": "1\n"}, {"a.py": "2\n"}, {"a.py": "3\n"})
     git(folder, "tag", "v1.5", "HEAD~1")
@@ -131,6 +133,7 @@ def test_a_worktree_and_its_submodules_are_sources(repository: Make, taken: Take
     assert found.notes == ("1 uncommitted changes were not taken (new.py): commit them to include them",)
 
 
+@pytest.mark.slow
 def test_a_strangers_submodule_cannot_name_a_repository_of_this_machine(repository: Make, taken: Take) -> None:
     """Only the checkout beside it may be read, and there is none: not by an absolute path, not by a relative one."""
     inner, outer = with_submodule(repository)

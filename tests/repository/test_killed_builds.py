@@ -46,6 +46,7 @@ def test_a_build_is_the_same_after_kills_inside(backend: Backend, tmp_path: Path
         assert made(killing, tmp_path / str(number)) == wanted and killing.struck == 1
 
 
+@pytest.mark.slow
 def test_what_is_killed_once_is_run_again(backend: Backend) -> None:
     killing = Killing(backend, running("sleep 0.5; echo"), kill_inside)
     with killing.open(World()) as sandbox:
@@ -53,6 +54,7 @@ def test_what_is_killed_once_is_run_again(backend: Backend) -> None:
     assert done.stdout == b"done\n" and killing.struck == 1
 
 
+@pytest.mark.slow
 def test_what_kills_itself_every_time_is_believed(backend: Backend) -> None:
     """It says so as often as it is asked, and programs that do nothing live beside it."""
     killing = Killing(backend, lambda number, command: False)
@@ -68,6 +70,7 @@ def test_where_all_are_killed_nothing_is_believed(backend: Backend, monkeypatch:
         believed_here(sandbox, lambda: sandbox.run("sleep 20", timeout=30))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("helper", ["mktemp", "cat 1", "cat 2", "cat 3"])
 def test_a_helper_of_the_test_script_that_is_killed_ends_it_as_killed(tmp_path: Path, helper: str) -> None:
     """`cat` writes two files and shows the records. On the code before, a run without its program or its records said

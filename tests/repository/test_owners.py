@@ -37,6 +37,7 @@ def checked(one: Taken, folder: Path) -> None:
     assert one.found.version == "1.5", "the tags are read too"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["checkout", "bare", "work tree", "url"])
 def test_a_checkout_that_git_takes_for_somebody_elses(place, repository: Make, taken: Take, monkeypatch) -> None:
     """git's own switch for its tests, so that this one needs no second user."""
@@ -60,6 +61,7 @@ def test_root_reads_a_users_checkout(repository: Make, taken: Take) -> None:
     checked(taken(given(folder)), folder)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can read what is closed to all others")
 @pytest.mark.parametrize("kind", ["checkout", "worktree", "folder"])
 def test_root_reads_a_checkout_that_is_closed_to_all_others(

@@ -50,6 +50,7 @@ def test_a_home_that_is_a_git_folder(home: Path, tmp_path: Path, monkeypatch: py
         locate(write(tmp_path / "bare" / "project", {"a.py": ""}))
 
 
+@pytest.mark.slow
 def test_projects_in_such_a_home_are_read(home: Path, taken: Take) -> None:
     write(home, {"tracked/new.py": ""})
     one = taken(home / "tracked")

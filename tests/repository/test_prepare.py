@@ -117,12 +117,14 @@ def test_a_build_that_fails_names_step_lines_and_log(backend: Backend, cache: Pa
     assert not list((cache / "environments").glob(".*"))  # no staging folder stays
 
 
+@pytest.mark.slow
 def test_a_setup_command_that_fails(backend: Backend, cache: Path, tmp_path: Path) -> None:
     folder = write(tmp_path / "other", {"package.json": "{}"})
     with pytest.raises(BuildFailed, match="the setup command exited 3"):
         prepare(str(folder), backend=backend, cache=cache, setup="exit 3")
 
 
+@pytest.mark.slow
 def test_other_languages_are_prepared_without_an_environment(backend: Backend, cache: Path, tmp_path: Path) -> None:
     folder = write(tmp_path / "c", {"Makefile": "check:\n\ttrue\n", "main.c": ""})
     prepared = prepare(str(folder), backend=backend, cache=cache, setup="mkdir out && echo built > out/made")

@@ -85,6 +85,7 @@ def test_releases_are_history_without_pre_releases_and_yanked_ones(index: Callab
     assert subjects(get("1.4", releases=1)) == ["demo 1.4", "demo 1.2"]
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_named(index: Callable[..., Path], get: Get) -> None:
     index(("1.0", ""))
     with pytest.raises(SourceError, match=r"no sdist of this version\n  The newest with one are: 1\.0"):
@@ -100,6 +101,7 @@ def test_a_download_that_is_not_what_the_index_promised(index: Callable[..., Pat
         get()
 
 
+@pytest.mark.slow
 def test_an_old_release_that_is_gone_is_a_note(index: Callable[..., Path], get: Get) -> None:
     root = index(("1.0", ""), ("1.1", ""))
     (root / "demo-1.0.tar.gz").unlink()
@@ -113,6 +115,7 @@ def test_no_index(get: Get, monkeypatch: pytest.MonkeyPatch) -> None:
         get()
 
 
+@pytest.mark.slow
 def test_a_download_without_end(index: Callable[..., Path], get: Get, monkeypatch: pytest.MonkeyPatch) -> None:
     index(("1.0", ""))
     monkeypatch.setattr(pypi._download, "__defaults__", (20,))  # the archive has some 150 bytes
@@ -120,6 +123,7 @@ def test_a_download_without_end(index: Callable[..., Path], get: Get, monkeypatc
         get()
 
 
+@pytest.mark.slow
 def test_what_a_killed_download_left_is_swept(
     tmp_path: Path, index: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,7 @@ def test_too_many_hanging_tests_stop_the_run(tmp_path: Path) -> None:
     assert list(outcomes.values()) == ["failed"] * 3
 
 
+@pytest.mark.slow
 def test_a_crash_keeps_what_ran(tmp_path: Path) -> None:
     write(tmp_path, {"test_c.py": CRASHES})
     log = run(tmp_path, render_script(["test_c.py"]))
@@ -120,6 +121,7 @@ def test_a_crash_keeps_what_ran(tmp_path: Path) -> None:
     assert [record.seconds is None for record in parse_records(log)] == [False, True]
 
 
+@pytest.mark.slow
 def test_files_that_are_gone_are_skipped_and_broken_ones_fail(tmp_path: Path) -> None:
     write(tmp_path, {"test_a.py": "def test_a(): pass\n", "test_b.py": "import absent_module\ndef test_b(): pass\n"})
     outcomes = parsed(run(tmp_path, render_script(["test_a.py", "test_b.py", "test_gone.py"])))
@@ -139,6 +141,7 @@ def test_options_of_absent_or_disturbing_plugins_do_no_harm(tmp_path: Path) -> N
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_ids_do_not_depend_on_where_the_settings_lie(tmp_path: Path) -> None:
     write(tmp_path, {"sub/pytest.ini": "[pytest]\n", "sub/test_a.py": "def test_a(): pass\n"})
     assert parsed(run(tmp_path, render_script(["sub/test_a.py"]))) == {"sub/test_a.py::test_a": "passed"}
@@ -157,6 +160,7 @@ def test_unittest_cases_and_random_draws(tmp_path: Path) -> None:
     assert draws[0] == draws[1] and len(draws[0]) == 1
 
 
+@pytest.mark.slow
 def test_a_users_own_command_is_recorded(tmp_path: Path) -> None:
     write(tmp_path, {"t/test_a.py": "def test_a(): pass\ndef test_b(): pass\n", "t/test_c.py": "def test_c(): pass\n",
                      "check.sh": "exec python -m pytest --cov=x t\n"})  # fmt: skip

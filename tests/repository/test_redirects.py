@@ -74,6 +74,7 @@ def served(repository: Make, tmp_path: Path) -> Path:
     return tmp_path / "served"
 
 
+@pytest.mark.slow
 def test_within_the_host_a_source_is_followed(served: Path, store: GitDir) -> None:
     """From `/old` to `/older` to `/new`, the second time by a relative address."""
 
@@ -88,6 +89,7 @@ def test_within_the_host_a_source_is_followed(served: Path, store: GitDir) -> No
         assert receive(store, GitSource(found.url, "v1")) == ""
 
 
+@pytest.mark.slow
 def test_to_another_host_nothing_is_asked(served: Path, store: GitDir) -> None:
     """Another port is another server too: the source's own host, and any other of this machine."""
     with remote(served, lambda path: None) as (inner, reached):
@@ -100,6 +102,7 @@ def test_to_another_host_nothing_is_asked(served: Path, store: GitDir) -> None:
         assert asked and reached == []
 
 
+@pytest.mark.slow
 def test_a_source_that_is_sent_round_and_round(served: Path, store: GitDir) -> None:
     with remote(served, lambda path: path) as (url, asked), pytest.raises(SourceError, match="again and again"):
         located(store, GitSource(f"{url}/old"))

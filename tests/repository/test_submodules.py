@@ -80,6 +80,7 @@ def outer_with(outer: Path, named: dict[str, tuple[str, str]]) -> Path:
     return outer
 
 
+@pytest.mark.slow
 def test_submodules_come_from_the_sources_own_host(
     repository: Make, taken: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +101,7 @@ def test_submodules_come_from_the_sources_own_host(
     assert notes.count("name a local checkout of the source that holds it (`git submodule update --init`") == 3
 
 
+@pytest.mark.slow
 def test_a_local_source_asks_no_host(repository: Make, taken: Take, credentials: None) -> None:
     with listening() as (port, asked):
         outer = outer_with(repository({"a.py": ""}), {"x": (f"http://127.0.0.1:{port}/x", OID)})
@@ -121,6 +123,7 @@ def test_no_host_of_this_machine_or_its_network_is_asked(store: GitDir, credenti
         assert asked == []
 
 
+@pytest.mark.slow
 def test_another_public_host_is_asked_as_nobody(
     store: GitDir, credentials: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +141,7 @@ def test_another_public_host_is_asked_as_nobody(
         assert set(asked) != {"None"}
 
 
+@pytest.mark.slow
 def test_no_redirection_is_followed(
     store: GitDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, credentials: None
 ) -> None:

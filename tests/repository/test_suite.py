@@ -27,6 +27,7 @@ def project(bare: Prepared, tmp_path: Path) -> Callable[[Mapping[str, str]], Pre
     return lambda files: replace(bare, tree=write(tmp_path / "p" / "tree", files), source="project", bytecode=None)
 
 
+@pytest.mark.slow
 def test_failing_and_flaky_tests_are_left_out(backend: Backend, project: Callable[..., Prepared]) -> None:
     """Twenty fair coins: all show the same face twice with probability 2**-20."""
     coins = "import os\n" + "".join(f"def test_coin_{n}(): assert os.urandom(1)[0] < 128\n" for n in range(20))
@@ -61,6 +62,7 @@ class Stopping:
         return self.backend.owner()
 
 
+@pytest.mark.slow
 def test_a_measurement_that_was_stopped_goes_on(backend: Backend, project: Callable[..., Prepared]) -> None:
     """Three runs: one collects, two run the tests. Stopped after the second, one is left; after it, none."""
     prepared = project({"test_a.py": "def test_a(): pass\n"})
@@ -122,12 +124,14 @@ def test_a_suite_over_the_limit_is_cut_to_whole_files(backend: Backend, project:
     assert suite.files == ("test_a.py", "test_c.py") and suite.left_out == ("test_b.py",)
 
 
+@pytest.mark.slow
 def test_files_pytest_does_not_look_for_by_itself(backend: Backend, project: Callable[..., Prepared]) -> None:
     case = "import unittest\nclass T(unittest.TestCase):\n    def test_x(self): pass\n"
     suite = measure_suite(project({"pkg/__init__.py": "", "pkg/tests.py": case}), backend)
     assert list(suite.seconds) == ["pkg/tests.py::T::test_x"] and suite.options
 
 
+@pytest.mark.slow
 def test_a_users_own_command(backend: Backend, project: Callable[..., Prepared]) -> None:
     prepared = project({"run.sh": "python -m pytest t", "t/test_a.py": "def test_a(): pass\n", "test_b.py": "x = 1\n"})
     assert list(measure_suite(prepared, backend, command="bash run.sh").seconds) == ["t/test_a.py::test_a"]
@@ -145,6 +149,7 @@ def test_no_tests_and_none_that_passes(backend: Backend, project: Callable[..., 
         measure_suite(replace(project({}), language="c"), backend)
 
 
+@pytest.mark.slow
 def test_coverage_says_which_test_runs_which_line(backend: Backend, project: Callable[..., Prepared]) -> None:
     prepared = project({
         "lib.py": "def one(x):\n    if x:\n        return 1\n    return 0\n",

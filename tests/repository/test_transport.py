@@ -23,6 +23,7 @@ def far_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ssh_here(tmp_path, monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_remote_at_head_at_a_tag_and_at_a_short_commit(repository: Make, taken: Take) -> None:
     folder = repository({"a.py": "1\n"}, {"a.py": "2\n"}, {"a.py": "3\n"})
     git(folder, "tag", "v1.5", "HEAD~1")

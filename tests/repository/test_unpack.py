@@ -222,6 +222,7 @@ frames = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(st.binary(max_size=200), st.lists(frames, max_size=12).map(b"".join).map(lambda data: data + ENDED)))
 def test_any_bytes_end_in_a_tree_inside_or_in_an_error(data: bytes) -> None:
@@ -239,6 +240,7 @@ def test_any_bytes_end_in_a_tree_inside_or_in_an_error(data: bytes) -> None:
             assert path.is_symlink() or stat.S_IMODE(path.stat().st_mode) in (0o600, 0o644, 0o755)
 
 
+@pytest.mark.slow
 def test_a_large_stream_takes_little_memory(tmp_path: Path) -> None:
     """One sparse file of 2 GiB, sent in full by our program, and refused by its header's size alone; then 300 MiB."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -271,6 +273,7 @@ for number in range(2000): os.link("first", f"link{number}")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "message"), [(HOSTILE, "more than 32 MiB"), (DEEP, "101 deep"), (LINKED, "more than 32 MiB")]
 )

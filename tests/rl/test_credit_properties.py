@@ -69,6 +69,7 @@ def test_lost_attempts_change_nothing_until_they_are_more_than_the_others(batch:
     assert credit([*whole, *more])[: len(whole)] == credit(whole)
 
 
+@pytest.mark.slow
 @patient
 @given(batch=batches())
 def test_a_second_order_bug_never_reaches_an_injector(batch: list[Episode]) -> None:

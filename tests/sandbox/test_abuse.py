@@ -104,6 +104,7 @@ def test_kernel_interfaces_are_closed(sandbox: Sandbox) -> None:
     assert tries(sandbox, "call('syscall', 435, None, 0)") == ["Function not implemented"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_and_no_processes_left_do_not_stop_the_next_command(backend: Backend) -> None:
     with backend.open(World(), Limits(disk_bytes=MIB, processes=4, memory_bytes=128 * MIB)) as sandbox:
         sandbox.run("cat /dev/zero > fill; sleep 9 & sleep 9 & sleep 9 & sleep 9 & sleep 9 & wait", timeout=1)

@@ -11,6 +11,7 @@ from selfplay.sandbox import Backend, Limits, Sandbox, SandboxError, World
 from .attacks import SMALL, python, running
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "code"),
     [
@@ -125,6 +126,7 @@ def test_a_timeout_kills_the_whole_tree_whatever_it_ignores(sandbox: Sandbox) ->
     assert running(sandbox) == 0
 
 
+@pytest.mark.slow
 def test_time_is_reported(sandbox: Sandbox) -> None:
     slept = sandbox.run("sleep 0.3", timeout=10)
     assert 0.3 <= slept.seconds < 3 and slept.cpu_seconds < 0.2
@@ -149,6 +151,7 @@ def test_commands_of_many_threads_queue(sandbox: Sandbox) -> None:
     assert outputs == [f"{n}\n".encode() for n in range(40)]
 
 
+@pytest.mark.slow
 def test_many_sandboxes_of_many_threads(backend: Backend) -> None:
     def life(number: int) -> bytes:
         with backend.open(World(), SMALL) as sandbox:

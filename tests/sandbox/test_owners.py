@@ -13,6 +13,7 @@ from selfplay.sandbox.launcher import drop
 from .test_as_ordinary_user import ORDINARY_ID
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [1_200, 20_000])
 def test_a_deep_tree_is_deleted(tmp_path: Path, levels: int) -> None:
     deep(tmp_path / "tree", levels)

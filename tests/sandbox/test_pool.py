@@ -21,6 +21,7 @@ TWO = Capacity(memory_bytes=2 * SMALL.memory_bytes, sandboxes=10)
 NOTHING = Usage(0, 0, 0)
 
 
+@pytest.mark.slow
 def test_never_more_live_than_there_is_room_for(backend: Backend) -> None:
     live, most, lock = 0, 0, threading.Lock()
 

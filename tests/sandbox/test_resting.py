@@ -78,6 +78,7 @@ def seen(sandbox: BubblewrapSandbox) -> str:
     return done.text
 
 
+@pytest.mark.slow
 def test_commands_and_files_after_a_rest(sandbox: BubblewrapSandbox) -> None:
     data = bytes(range(256)) * 8192
     sandbox.run("echo kept > file; setsid sleep 100 &", timeout=10)

@@ -59,6 +59,7 @@ def test_an_error_of_the_reader_passes_and_the_sandbox_lives(sandbox: Sandbox) -
     assert sandbox.run("echo next", timeout=10).stdout == b"next\n"
 
 
+@pytest.mark.slow
 def test_a_stream_ends_at_its_time_limit(sandbox: Sandbox) -> None:
     with (
         pytest.raises(SandboxError, match="met its time limit"),

@@ -52,6 +52,7 @@ HELPERS = "".join(f"def helper_{n}():\n    pass\n\n\n" for n in range(8000))
 """Nothing can be taken away from them: every one of them is looked at."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["removal", "direct"])
 def test_a_file_of_many_functions_that_offer_nothing(strategy: str) -> None:
     survey = surveyed(HELPERS)
@@ -72,6 +73,7 @@ def test_functions_that_programs_wrote_are_no_targets() -> None:
     assert [target.name for target in survey.targets] == ["short"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", ["    name_{0} = name_{1} + {0}\n", "    x = y = {0}\n    z = x\n", "    f(y, {0})\n"])
 def test_the_longest_function_that_is_a_target(body: str) -> None:
     text = "def long(name_0, y):\n" + "".join(body.format(n + 1, n) for n in range(1000 // body.count("\n") - 1))
@@ -88,6 +90,7 @@ def test_texts_of_few_different_lines() -> None:
         assert apply_cuts(head, cuts_between(head, merged)) == merged
 
 
+@pytest.mark.slow
 def test_a_past_change_of_a_thousand_places() -> None:
     new = "".join(f"a = {n}\n\n\n" for n in range(3000))
     hunks = "".join(f"@@ -{3 * n + 1} +{3 * n + 1} @@\n-a = -{n}\n+a = {n}\n" for n in range(0, 3000, 3))

@@ -153,6 +153,7 @@ def test_a_long_output_of_a_script_is_cut(tmp_path: Path) -> None:
     assert len(lesson.messages[3].content) < 300 and "4800 characters cut" in lesson.messages[3].content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -24,6 +24,7 @@ def test_ids_that_hold_a_time_are_flaky_and_harmless(bench):
     assert not {*result.fail_to_pass, *result.pass_to_pass} & set(result.flaky)
 
 
+@pytest.mark.slow
 def test_too_few_tests_without_the_flaky_ones(bench):
     """9 steady ids and one that varies reach a threshold of 10 only by chance."""
     valid = hand_made.artifact("c")

@@ -51,6 +51,7 @@ def test_hostile_script(what, bench):
     assert result.seconds < 30
 
 
+@pytest.mark.slow
 def test_a_test_that_leaves_processes_behind_is_harmless(bench):
     valid = hand_made.artifact("c")
     artifact = replace(valid, test_script="(setsid sleep 1000 >/dev/null 2>&1 &) \n" + valid.test_script)

@@ -35,6 +35,7 @@ def test_valid_artifact(language, bench):
     assert not result.flaky
 
 
+@pytest.mark.slow
 def test_every_kind_of_change_is_restored_exactly(bench):
     """Modified, deleted, added, renamed, mode, binary: each file alone brings back the tests that see it, no others."""
     artifact = hand_made.artifact("python")
@@ -50,6 +51,7 @@ def test_every_kind_of_change_is_restored_exactly(bench):
     }
 
 
+@pytest.mark.slow
 def test_runs_are_metered_and_those_of_the_original_shared(bench):
     """C changes one file: bug, weakened, bug again; the original twice when nobody ran it, else not at all."""
     artifact, cache = hand_made.artifact("c"), RunCache()

@@ -20,6 +20,7 @@ def run_of(backend: object, world: World, artifact: Artifact, cache: RunCache | 
     return Workbench(backend, world, artifact, shared=cache)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_a_lost_sandbox_is_raised_and_kept_nowhere(backend: Backend, worlds: dict[str, World], place: str) -> None:
     """On the code before, the loss at a diff was that diff's refusal, and the cache kept it."""
@@ -41,6 +42,7 @@ def test_the_runs_that_artifacts_share_keep_no_loss(backend: Backend, worlds: di
     assert run_of(killing, worlds["python"], artifact, cache).run().stage is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "stage"), [("git', 'apply", "apply"), ("test_script.sh", "script"), ("test_parser.py", "parser")]
 )
@@ -63,6 +65,7 @@ def test_a_limit_and_then_a_kill_is_no_verdict(backend: Backend, worlds: dict[st
         run_of(killing, worlds["python"], hand_made.artifact("python")).run()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "code"), [("kill -9 $$", -9), ("sh -c 'kill -9 $$'; exit 137", 137)])
 def test_a_script_that_is_killed_every_time_is_believed(
     backend: Backend, worlds: dict[str, World], script: str, code: int
@@ -98,6 +101,7 @@ def test_where_everything_is_killed_nothing_is_believed(backend: Backend, worlds
     assert run_of(backend, worlds["python"], hand_made.artifact("python"), cache).run().stage is None
 
 
+@pytest.mark.slow
 def test_a_process_inside_that_is_killed_once_is_not(backend: Backend, worlds: dict[str, World]) -> None:
     """On the code before, the run had no results: the tests were taken to have failed."""
     bench = run_of(

@@ -95,6 +95,7 @@ def test_a_summary_holds_no_log_and_no_files(ask: Ask) -> None:
     assert summary.log_tail == "ran\nlost\n" and summary.seconds == run.seconds > 0
 
 
+@pytest.mark.slow
 def test_a_script_that_does_not_end_is_stopped_and_what_it_printed_is_parsed(ask: Ask) -> None:
     run = ask("echo ran; sleep 60", seconds=1.0)
     assert run.timed_out and set(run.outcomes) == {"ran"} and 1 <= run.seconds < 20

@@ -66,6 +66,7 @@ ASSUMPTIONS: Mapping[str, Assumption] = {
     "sync_file": Assumption(
         0.45 * GB, "bytes a second", "vLLM-CPU takes 135M from a file in up to 1.2 s; on GPUs not measured"
     ),
+    "sync_network": Assumption(5 * GB, "bytes a second", f"{GUESS}: a broadcast between GPUs, and loading"),
 }  # fmt: skip
 
 

@@ -80,12 +80,18 @@ def pace_of(
         "longest episode": longest_episode(config, load, decoding, assumed),
         "training": load.tokens[1] * training_flops(config, shape, load.length) / training_speed(config, assumed),
     }
-    moved = float(FULL * shape.parameters)  # as `commands.train_update` writes them, for every engine to read
-    phases["sync"] = moved / assumed["sync_file"]
+    moved = float(FULL * shape.parameters)  # as `commands.train_update` writes them for engines, or sends them
+    phases["sync"] = moved / assumed["sync_network" if between_gpus(config) else "sync_file"]
     step = _step_seconds(config, phases)
     hours = config.steps * step / 3600
     bound = max(phases, key=lambda name: phases[name] / _waited(config, name))
     return Pace(phases, step, bound, moved, hours, hours * gpus)
+
+
+def between_gpus(config: "TrainConfig") -> bool:
+    """Whether weights go from GPUs to GPUs without a file."""
+    cluster = config.cluster
+    return cluster is not None and cluster.weights == "broadcast" and cluster.engine_gpus * cluster.trainer_gpus > 0
 
 
 def _step_seconds(config: "TrainConfig", phases: Mapping[str, float]) -> float:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -43,6 +44,17 @@ class Echo:
         """It holds nothing."""
 
 
+@dataclass
+class Written:
+    """A learner whose weights lie in a folder."""
+
+    folder: Path
+    version: int
+
+    async def write(self) -> Path:
+        return self.folder
+
+
 async def opened() -> TokenSide:
     chat: Any = SimpleNamespace()
     return TokenSide(Echo(), chat)
@@ -74,7 +86,7 @@ def test_engines_of_a_lost_node_come_back_with_the_present_weights(nodes: Nodes,
         engines = Engines(engine_actors(WANTED, opened))
         await engines.open()
         assert engines.facts is not None and (engines.facts.name, engines.facts.context) == ("echo", 100)
-        await engines.reload(tmp_path / "1", 1)
+        await engines.sync(Written(tmp_path / "1", 1))
         remote = RemoteEngine(engines.actors, "echo", 100)
         sessions = [remote.session(f"episode {n}") for n in range(8)]
         assert {one.ids for one in await asyncio.gather(*(s.sample([1], Sampling(), ()) for s in sessions))} == {(1,)}
@@ -82,7 +94,7 @@ def test_engines_of_a_lost_node_come_back_with_the_present_weights(nodes: Nodes,
         found = await asyncio.gather(*(s.sample([1], Sampling(), ()) for s in sessions))
         assert {one.versions for one in found} == {(1, 1)}, "no token of the weights that the model was opened with"
         nodes.add_node(num_cpus=1, num_gpus=1)
-        await engines.reload(tmp_path / "2", 2)
+        await engines.sync(Written(tmp_path / "2", 2))
         remote.at_least(2)
         found = await asyncio.gather(*(s.sample([1], Sampling(), ()) for s in sessions))
         assert {one.versions for one in found} == {(2, 2)}
@@ -99,7 +111,7 @@ def test_an_engine_that_refuses_weights_is_started_anew_until_it_is_one_too_many
         engines = Engines(engine_actors(Cluster(), opened))
         await engines.open()
         with pytest.raises(ClusterError, match=r"failed 5 times in a row: these weights are torn"):
-            await engines.reload(tmp_path / "refused", 1)
+            await engines.sync(Written(tmp_path / "refused", 1))
         assert engines.restarted >= 5
         await engines.close()
 

@@ -107,12 +107,13 @@ def test_without_staleness_it_is_the_run_of_one_process(
 def test_two_ranks_of_a_trainer_learn_as_one(
     in_one_process: Path, shop: Path, tiny: Path, backend: Backend, tmp_path: Path
 ) -> None:
-    """Over gloo, with the model shared by FSDP2: one folder of weights is written, by both."""
+    """Over gloo, with the model shared by FSDP2; the weights go to the engines over the network: one folder of them is
+    written, by both ranks, at the end."""
     out = tmp_path / "run"
-    cluster = {"cluster": {**CLUSTER["cluster"], "engines": 1, "trainers": 2}}
+    cluster = {"cluster": {**CLUSTER["cluster"], "trainers": 2, "weights": "broadcast"}}
     run_training(TrainOrder(config(shop, tiny, **cluster), out), backend, Watcher())
     assert what_came(out) == what_came(in_one_process)
-    assert sorted(path.name for path in (out / "weights").iterdir()) == ["000002", "000003"]
+    assert sorted(path.name for path in (out / "weights").iterdir()) == ["000003"]
     assert apart(out, in_one_process, tiny) < SAME
 
 
@@ -122,8 +123,9 @@ KILLED = {"injector 0": "EngineActor", "injector 2": "HostActor", "step 1": "Ran
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize("weights", ["files", "broadcast"])
 def test_whoever_is_killed_the_run_is_the_same(
-    in_one_process: Path, shop: Path, tiny: Path, backend: Backend, tmp_path: Path
+    in_one_process: Path, shop: Path, tiny: Path, backend: Backend, tmp_path: Path, weights: str
 ) -> None:
     """One of each kind is killed while the first episodes are played, a host and an engine again later, the trainer
     when the second step begins, the driver itself after that: the same command goes on."""
@@ -138,7 +140,8 @@ def test_whoever_is_killed_the_run_is_the_same(
             struck.append("driver")
             raise InterruptedError("here the driver was killed")
 
-    order = TrainOrder(config(shop, tiny, **CLUSTER), out)
+    cluster = {"cluster": {**CLUSTER["cluster"], "weights": weights}}
+    order = TrainOrder(config(shop, tiny, **cluster), out)
     with pytest.raises(InterruptedError):
         run_training(order, backend, Watcher(strike))
     assert not actors("HostActor") and not actors("EngineActor"), "nothing of the cluster is left"

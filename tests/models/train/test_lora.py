@@ -14,10 +14,11 @@ from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
 from selfplay.train import checkpoint, lora
 from selfplay.train.errors import TrainError
 from selfplay.train.lora import LoraOptions
-from selfplay.train.model import ModelOptions, Scorer, save_model, scorer_of
+from selfplay.train.model import ModelOptions, Scorer, scorer_of
 from selfplay.train.rows import row
 from selfplay.train.step import StepOptions, Trainer
 from selfplay.train.tuning import cross_entropy
+from selfplay.train.weights import save_model
 
 RANK_4 = ModelOptions(precision="fp32", lora=LoraOptions(4))
 
@@ -84,7 +85,7 @@ def test_the_adapter_alone_is_what_peft_loads(tmp_path: Path) -> None:
     """peft puts it on the model that it was trained from."""
     from peft import PeftModel
 
-    from selfplay.train.model import adapter
+    from selfplay.train.weights import adapter
 
     trainer = train(learner(), 2)
     lora.save_adapter(adapter(trainer.scorer), LoraOptions(4), tmp_path, "tiny")

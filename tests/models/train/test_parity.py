@@ -10,10 +10,11 @@ import torch
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message, Sampling
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
-from selfplay.train.model import ModelOptions, load_scorer, write_model
+from selfplay.train.model import ModelOptions, load_scorer
 from selfplay.train.packing import Example
 from selfplay.train.step import StepOptions, Trainer
 from selfplay.train.tuning import cross_entropy
+from selfplay.train.weights import write_model
 
 FP32 = ModelOptions(precision="fp32")
 TOLD = (Message("system", "You are a careful engineer."), Message("user", "Look around, then repair the bug."))

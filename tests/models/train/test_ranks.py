@@ -12,7 +12,7 @@ import train_ranks
 from safetensors.torch import load_file
 
 from selfplay.train import checkpoint
-from selfplay.train.model import save_model
+from selfplay.train.weights import save_model
 
 PROGRAM = Path(train_ranks.__file__)
 

@@ -83,6 +83,7 @@ def test_a_second_call_runs_nothing_and_says_nothing(
     assert counting.opened == 1 and len(said) == 1
 
 
+@pytest.mark.slow
 def test_another_suite_or_another_tree_is_surveyed_anew(
     shop: Prepared, suite: Suite, backend: Backend, tmp_path: Path
 ) -> None:
@@ -94,6 +95,7 @@ def test_another_suite_or_another_tree_is_surveyed_anew(
     assert counting.opened == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["empty", "cut", "bit", "other"])
 def test_a_damaged_survey_is_made_again(
     damage: str, shop: Prepared, suite: Suite, backend: Backend, tmp_path: Path
@@ -132,6 +134,7 @@ def test_the_time_limit_grows_with_the_measured_suite() -> None:
     assert survey_seconds(replace(suite_of("t.py", seconds=10.0), cpu_seconds=40.0)) == 460
 
 
+@pytest.mark.slow
 def test_a_suite_that_takes_too_long_under_coverage(
     layer: Layer, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["here", "thread"])
 def test_ctrl_c_ends_a_survey_that_runs(where: str, shop: Prepared, tmp_path: Path) -> None:
     asleep = f"{600 + os.getpid() / 1e7:.7f}"  # a command line that no other process has

@@ -56,6 +56,7 @@ def test_work_counts_the_children_that_ended(job: ModuleType) -> None:
     assert job.used() - before > 0.15
 
 
+@pytest.mark.slow
 def test_a_child_that_waits_is_not_late_until_it_waited_long(job: ModuleType) -> None:
     """It sleeps longer than it may work, as one that gets no core."""
     assert job.forked(lambda: time.sleep(0.7) or "done", 0.4) == "done"

@@ -49,6 +49,7 @@ ORIGINAL = """def price(items, tax=True, rate=19):
 """
 
 
+@pytest.mark.slow
 def test_every_direct_bug_is_turned_back() -> None:
     """What the direct strategy breaks in one place, one proposed repair mends, for each of its kinds."""
     lines = split_lines(ORIGINAL)

@@ -1,0 +1,73 @@
+"""Weights from the trainer to engines over the network, tensor by tensor, in a process group of their own.
+
+Rank 0 is the trainer's first rank and sends; every process of an engine receives. The group is made of torch's own
+parts: NCCL where both ends have GPUs, else gloo. vLLM has a transfer of its own for NCCL; this one runs on CPU too, so
+that what is tested there is what runs on a cluster, but for the backend. Where trainer and engine share one GPU NCCL
+cannot be used, and weights go by file.
+"""
+
+import socket
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from selfplay.policies.meeting import Fact, Meeting
+
+SECONDS = 300
+"""How long a member waits for the others."""
+
+
+class WeightGroup:
+    """One member's side of a group. Every member makes its own at the same time."""
+
+    def __init__(self, meeting: Meeting, rank: int, device: Any) -> None:
+        """Meet the others. Raises `RuntimeError` when one does not come in time."""
+        self.meeting, self._rank = meeting, rank
+        self._device = torch.device(device) if meeting.backend == "nccl" else torch.device("cpu")
+        limit = timedelta(seconds=SECONDS)
+        store = dist.TCPStore(
+            meeting.host, meeting.port, meeting.ranks, is_master=rank == 0, timeout=limit, wait_for_workers=False
+        )
+        self._store = dist.PrefixStore(meeting.name, store)
+        self._group = _nccl(self._store, rank, meeting, limit) if meeting.backend == "nccl" else _gloo(
+            self._store, rank, meeting, limit
+        )  # fmt: skip
+
+    def send(self, tensor: Tensor) -> None:
+        """Send one tensor to all others, which receive in the same order."""
+        self._broadcast(tensor.detach().to(self._device).contiguous())
+
+    def received(self, facts: Sequence[Fact]) -> Iterator[tuple[str, Tensor]]:
+        """The tensors of `facts`, each when it has come."""
+        for name, dtype, shape in facts:
+            tensor = torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=self._device)
+            self._broadcast(tensor)
+            yield name, tensor
+
+    def _broadcast(self, tensor: Tensor) -> None:
+        options = dist.BroadcastOptions()
+        options.rootRank, options.rootTensor = 0, 0
+        self._group.broadcast([tensor], options).wait()
+
+
+def _gloo(store: Any, rank: int, meeting: Meeting, limit: timedelta) -> Any:
+    options = dist.ProcessGroupGloo._Options()
+    options._devices = [dist.ProcessGroupGloo.create_device(hostname=_own_address(meeting))]
+    options._timeout = limit
+    return dist.ProcessGroupGloo(store, rank, meeting.ranks, options)
+
+
+def _nccl(store: Any, rank: int, meeting: Meeting, limit: timedelta) -> Any:
+    options = dist.ProcessGroupNCCL.Options()
+    options._timeout = limit
+    return dist.ProcessGroupNCCL(store, rank, meeting.ranks, options)
+
+
+def _own_address(meeting: Meeting) -> str:
+    """This machine's address on the network in which the group meets."""
+    with socket.create_connection((meeting.host, meeting.port), timeout=SECONDS) as found:
+        return str(found.getsockname()[0])

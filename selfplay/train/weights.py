@@ -1,0 +1,85 @@
+"""A model's weights on their way out: one after another for engines, or as a Hugging Face folder."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+from torch.distributed.tensor import DTensor
+from transformers import AutoConfig, AutoTokenizer
+
+from selfplay.train import lora
+from selfplay.train.model import Precision, Scorer, first_rank
+
+ADAPTER = "adapter"
+"""The folder of adapters beside a model."""
+
+
+def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16) -> None:
+    """Write the weights, with adapters added, as a Hugging Face folder; every rank calls it, the first one writes."""
+    first = first_rank()
+    weights = {name: value.cpu() for name, value in engine_weights(scorer, dtype) if first}
+    if not first:
+        return
+    scorer.model.save_pretrained(folder, state_dict=weights)
+    config = AutoConfig.from_pretrained(folder)
+    config.dtype = dtype  # engines load with what stands here, and it would be that of the masters
+    config.save_pretrained(folder)
+
+
+def engine_weights(scorer: Scorer, dtype: torch.dtype) -> Iterator[tuple[str, Tensor]]:
+    """The weights as an engine loads them, one after another: name and whole tensor, adapters added; every rank goes
+    through all of them."""
+    adapters, options = adapter(scorer), scorer.options.lora
+    for name, value in _stored(scorer).items():
+        if name not in adapters:
+            yield lora.plain(name), lora.merged(name, _whole(value), adapters, options).to(dtype)
+
+
+def engine_shapes(scorer: Scorer) -> dict[str, tuple[int, ...]]:
+    """Name -> shape of what `engine_weights` gives, without giving it."""
+    return {lora.plain(name): tuple(value.shape) for name, value in _stored(scorer).items() if lora.PART not in name}
+
+
+def _stored(scorer: Scorer) -> dict[str, Tensor]:
+    """Parameters and buffers, each once: a tied head is the embedding."""
+    once = {name for named in (scorer.model.named_parameters(), scorer.model.named_buffers()) for name, _ in named}
+    return {name: value for name, value in scorer.model.state_dict().items() if name in once}
+
+
+def adapter(scorer: Scorer) -> dict[str, Tensor]:
+    """The weights of its adapters, whole, in float32; every rank calls it. Without LoRA there are none."""
+    found = scorer.model.state_dict().items()
+    return {name: _whole(value).cpu() for name, value in found if lora.PART in name}
+
+
+def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.dtype = torch.bfloat16) -> None:
+    """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens; adapters once more in
+    `adapter/`. The settings come last, so that a folder in which a kill left half of the model is not taken for one.
+    Raises `OSError` when it cannot be written."""
+    made, first = folder / ".new-model", first_rank()
+    adapters = adapter(scorer)
+    try:
+        save_model(scorer, made, dtype)
+        if first and scorer.options.lora is not None:
+            lora.save_adapter(adapters, scorer.options.lora, folder / ADAPTER, str(source))
+    except SafetensorError as error:
+        raise OSError(str(error)) from error
+    if first:
+        AutoTokenizer.from_pretrained(source).save_pretrained(made)
+        for path in sorted(made.iterdir(), key=lambda path: path.name == "config.json"):
+            path.replace(folder / path.name)
+        made.rmdir()
+
+
+def written_dtype(source: str | Path, precision: Precision) -> torch.dtype:
+    """What a trained model is to be written in: float32 where it was computed so, since bf16 would round small updates
+    away; else what its source is stored in."""
+    if precision == "fp32":
+        return torch.float32
+    return getattr(torch, str(AutoConfig.from_pretrained(source).dtype or torch.bfloat16).removeprefix("torch."))
+
+
+def _whole(value: Tensor) -> Tensor:
+    return value.full_tensor() if isinstance(value, DTensor) else value
