@@ -20,10 +20,12 @@ from selfplay.commands.curriculum import Watcher as CurriculumWatcher
 from selfplay.commands.learn import vocabulary_of
 from selfplay.commands.order import Order, refuse_out_in_source, repository_settings, shared_settings
 from selfplay.commands.solve import settle_attempts
-from selfplay.commands.train_loop import TRAINING, Training, newest_weights
+from selfplay.commands.train_loop import TRAINING, Training
+from selfplay.commands.train_opponents import opposed
 from selfplay.commands.train_order import Known, TrainOrder, curriculum_order, repository_runs
 from selfplay.commands.train_parts import Learns, Plays, Samples
 from selfplay.commands.train_repositories import Repositories, prepared_sources
+from selfplay.commands.train_told import newest_weights
 from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.policies.tokenizer import imported, load_tokenizer
@@ -121,7 +123,11 @@ async def _trained(
         stepped(ledger.finished())
 
     seen = watching.watching(config, order.out, ledger.finished(), watcher)
-    async with _parts(order, runs, known, watcher) as (plays, engines, learner):
+    informed = {name: _knowing(one, known) for name, one in runs.items()}
+    async with (
+        _parts(order, runs, known, watcher) as (plays, engines, learner),
+        opposed(config, informed, chat, watcher) as opponent,
+    ):
         training = Training(
             config=config,
             pool=pool,
@@ -135,6 +141,7 @@ async def _trained(
             vocabulary=vocabulary_of(config.model),
             watcher=watcher,
             store=store,
+            opponent=opponent,
         )
         watcher.expect(config.steps - len(ledger.finished()), "training")
         with seen as stepped:

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.attempts import play_attempts
 from selfplay.commands.injections import Injector, stored_injections
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ready import ready_bugs
+from selfplay.commands.train_opponents import Opponent
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
 from selfplay.commands.train_repositories import Repositories
+from selfplay.commands.train_told import told
 from selfplay.curriculum import Attempt, Curriculum, crediting
 from selfplay.curriculum.lost import attempt_name
 from selfplay.learning.crediting import Credited, credited
@@ -26,7 +26,7 @@ from selfplay.learning.stored import played_in
 from selfplay.rollout.injector import injector_key
 from selfplay.rollout.losses import Control, control_in
 from selfplay.rollout.many import each_of
-from selfplay.rollout.rollout import SolverRollout
+from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.solver import ReadyBug
 from selfplay.training.config import TrainConfig
@@ -45,7 +45,7 @@ IN_VAIN = 8
 class Training:
     """A run. `repositories`: which is drawn; `runs`: of each that can be used, what its episodes share, whoever plays
     them. `vocabulary`: the model's size of it. `ready`: the bugs that may be attempted, read once. `store`: called when
-    a step is finished."""
+    a step is finished. `opponent`: what plays some groups instead."""
 
     config: TrainConfig
     pool: Curriculum
@@ -59,6 +59,7 @@ class Training:
     vocabulary: int | None
     watcher: Watcher
     store: Callable[[], None] = lambda: None
+    opponent: Opponent | None = None
     ready: dict[str, ReadyBug] = field(default_factory=dict)
     _idle_since: float = field(default_factory=time.monotonic)
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -79,7 +80,8 @@ class Training:
         if attempts is None:
             attempts = await self._chosen(step, plan.injections)
             self.ledger.choose(step, attempts)
-        await self._attempt(step, attempts)
+        made = self._made(plan.injections)
+        await self._attempt(step, attempts, self.opponent.attempted(made) if self.opponent else frozenset())
         await self._promote({bug for bug, _ in attempts})
         return replace(plan, attempts=attempts)
 
@@ -114,7 +116,12 @@ class Training:
 
     def _injector(self, name: str, step: int) -> Injector:
         run = self.runs[name].injecting
-        play = partial(self.plays.inject, name, step=step)
+
+        async def play(number: int) -> InjectorRollout:
+            others = self.opponent
+            plays = others.plays if others is not None and others.injects(name, number) else self.plays
+            return await plays.inject(name, number, step)
+
         return Injector(name, run.player.name, play, partial(injector_key, run))
 
     def _control(self) -> Control | None:
@@ -134,16 +141,17 @@ class Training:
     async def _chosen(self, step: int, played: Injected) -> Attempted:
         """The attempts of a step: at the bugs that its injections made, and at old ones."""
         await self._make_ready(frozenset(bug.id for bug in self.pool.bugs()))
-        made = set(played)
-        new = [
-            record.bug.id
-            for record in self.pool.episodes.with_bugs()
-            if (record.repository, record.number) in made and record.bug
-        ]
+        new = self._made(played)
         fresh = [bug for bug in new if bug in self.ready]
         old = [bug for bug in self.ready if bug not in new]
         wanted, planned = attempted(fresh, old, self.config.solver, self.config.seed, step), self.ledger.attempts()
         return [(bug, number) for bug in wanted for number in self._numbers(bug, planned)]
+
+    def _made(self, injections: Injected) -> dict[str, tuple[str, int]]:
+        """The bugs that these injections made -> which of them."""
+        wanted, found = set(injections), self.pool.episodes.with_bugs()
+        mine = [(one.bug, (one.repository, one.number)) for one in found if one.bug]
+        return {bug.id: episode for bug, episode in mine if episode in wanted}
 
     def _numbers(self, bug: str, planned: Attempted) -> range:
         """The numbers of the next attempts: above those that are stored, and those that other steps will make."""
@@ -151,8 +159,8 @@ class Training:
         taken += [number for other, number in planned if other == bug]
         return next_attempts(taken, self.config.solver.attempts)
 
-    async def _attempt(self, step: int, attempts: Attempted) -> None:
-        """Play those of the attempts that are neither stored nor set aside."""
+    async def _attempt(self, step: int, attempts: Attempted, opposed: Set[str]) -> None:
+        """Play those of the attempts that are neither stored nor set aside; the opponent those at `opposed` bugs."""
         await self._make_ready(frozenset(bug for bug, _ in attempts))
         done, aside = self.pool.attempts.finished(TRAINING), self.pool.lost.unplayed()
         jobs = [
@@ -167,7 +175,8 @@ class Training:
         plays, say, homes = self.plays, self.watcher.say, self.pool.homes()
 
         async def solve(ready: ReadyBug, number: int) -> SolverRollout:
-            return await plays.solve(homes[ready.bug.id], ready, number, step)
+            who = self.opponent.plays if self.opponent is not None and ready.bug.id in opposed else plays
+            return await who.solve(homes[ready.bug.id], ready, number, step)
 
         await play_attempts(self._any.solving, None, self.pool, jobs, plays.places, tell, say, solve, plays.elsewhere)
 
@@ -194,10 +203,15 @@ class Training:
     async def _credited(self, plan: Planned) -> list[Credited]:
         """The credit of the step's episodes, for the present weights."""
         suffix = self.pool.episodes.suffix
-        names = {crediting.injection_name(number, suffix(name)) for name, number in plan.injections}
-        names |= {crediting.attempt_name(bug, number) for bug, number in plan.attempts or ()}
+        injections = {
+            crediting.injection_name(number, suffix(name)): (name, number) for name, number in plan.injections
+        }
+        attempts = {crediting.attempt_name(bug, number): bug for bug, number in plan.attempts or ()}
+        names = injections.keys() | attempts.keys()
         played = await asyncio.to_thread(played_in, self.pool.folder, TRAINING, "refuse", self.chat, names)
         played.sort(key=lambda one: (one.episode.role, one.episode.name))  # not as they came: one batch, one gradient
+        if self.opponent is not None:
+            played = self.opponent.marked(played, injections, attempts, self._made(plan.injections))
         planned = self.config.solver.attempts
         return credited(played, self.config.recipe, planned, self.learner.version, self.vocabulary)
 
@@ -216,24 +230,3 @@ def _timed(phases: dict[str, float], name: str) -> Iterator[None]:
     began = time.monotonic()
     yield
     phases[name] = time.monotonic() - began
-
-
-def newest_weights(out: Path) -> Path | None:
-    """The folder of the newest weights that a run has written."""
-    found = sorted(path for path in (out / "weights").glob("*") if path.name.isdigit())
-    return found[-1] if found else None
-
-
-def told(step: int, steps: int, figures: dict[str, Any], seconds: float) -> str:
-    """A step in a line."""
-    parts = [f"step {step + 1} of {steps}"]
-    for role, found in figures["rollouts"].items():
-        reward = f", reward {found['reward']['mean']:+.2f}" if found["reward"] else ""
-        parts.append(f"{role} {found['trained_on']} of {found['episodes']} teach{reward}")
-    if "nothing" in figures:
-        parts.append("nothing to learn, no update")
-    else:
-        norm, both = figures["step"], figures["tokens"]["both"]
-        parts.append(f"loss {norm['loss']:.3g}, gradient {norm['gradient']:.3g}, ratio {both['ratio']:.3f}")
-        parts.append(f"entropy {both['entropy']:.2f}")
-    return "; ".join([*parts, f"{seconds:.0f} s"])

@@ -100,11 +100,16 @@ def _alike(record: EpisodeRecord) -> str:
     return f"{found.changed_lines} {found.fail_to_pass} {' '.join(found.files)}" if record.status == "valid" else ""
 
 
+def attempt_outcome(attempt: Attempt, weak: Weak) -> tuple[Outcome, bool]:
+    """(outcome, whether it is lost, and so says nothing of its policy). `weak`: as of `episodes_of`."""
+    outcome: Outcome = "resolved" if attempt.resolved else "cheated" if attempt.reason in CHEATS else "failed"
+    unjudged = attempt.reason == WEAK or (attempt.figures.assurance == "weak" and weak == "refuse")
+    return outcome, unjudged or attempt.reason in ERRORS or attempt.figures.finish in OUTAGES
+
+
 def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak) -> Iterable[StoredEpisode]:
     for one in attempts:
-        outcome: Outcome = "resolved" if one.resolved else "cheated" if one.reason in CHEATS else "failed"
-        unjudged = one.reason == WEAK or (one.figures.assurance == "weak" and weak == "refuse")
-        lost = unjudged or one.reason in ERRORS or one.figures.finish in OUTAGES
+        outcome, lost = attempt_outcome(one, weak)
         episode = Episode(
             "solver",
             one.bug,

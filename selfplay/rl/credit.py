@@ -32,6 +32,7 @@ class Reason(StrEnum):
     TOO_FEW_ATTEMPTS = "too few attempts"
     NO_TOKENS = "no tokens"
     DAMAGED_TAPE = "damaged tape"
+    OPPONENT = "opponent"
     ALONE = "alone"
     ZERO_ADVANTAGE = "zero advantage"
 
@@ -44,6 +45,7 @@ class Episode:
     `bug`: the one that a valid injection made, or that an attempt is at. `order`: of that bug, 2 for an attempt at one
     that holds a failed patch. `tokens`: how many the policy sampled that can be trained on. `damaged`: its tape cannot
     be read. `prompt`: anything that tells two prompts apart, for instance a hash; empty where it is not known.
+    `opponent`: a frozen policy played it.
     """
 
     role: Role
@@ -54,6 +56,7 @@ class Episode:
     tokens: int = 1
     lost: bool = False
     damaged: bool = False
+    opponent: bool = False
     prompt: str = ""
     name: str = ""
 
@@ -173,8 +176,16 @@ def _rewarded(episode: Episode, tallies: dict[tuple[str, int], _Tally], rules: R
     reward = rules.valid(tally.solved, tally.counted) if valid else fixed[episode.outcome]
     if rules.length_penalty is not None:
         reward += rules.length_penalty(episode.tokens)
-    no_tokens = None if episode.tokens else Reason.NO_TOKENS
-    return replace(earned, reward=reward, reason=Reason.DAMAGED_TAPE if episode.damaged else no_tokens)
+    return replace(earned, reward=reward, reason=_untrained(episode))
+
+
+def _untrained(episode: Episode) -> Reason | None:
+    """Why an episode that has a reward can teach nothing; None where it can."""
+    if episode.opponent:
+        return Reason.OPPONENT
+    if episode.damaged:
+        return Reason.DAMAGED_TAPE
+    return None if episode.tokens else Reason.NO_TOKENS
 
 
 def _compared(members: Sequence[Credit], estimator: Estimator) -> list[Credit]:

@@ -85,6 +85,10 @@ def rules_of_credit(rules: Rules = Rules()) -> tuple[Rule, ...]:
             "as above", "no, counted", "in s, not in the baseline", OURS,
         ),
         Rule(
+            "opponent", "either role: a frozen policy played it (`opponents`)",
+            "as above", "no, counted", "in s, not in the baseline", OURS,
+        ),
+        Rule(
             "alone", "nobody else in its group has a reward", "as above", "no, counted", "in s", OURS,
         ),
         Rule(

@@ -19,6 +19,7 @@ from selfplay.rollout.players import player_named
 from selfplay.training.errors import TrainingError
 from selfplay.training.machine import Machine, too_few_machines
 from selfplay.training.monitors import Monitors
+from selfplay.training.opponents import Opponents, refused_opponents
 from selfplay.training.part import Number, Part, Some
 from selfplay.training.sources import Repository, Sources, repositories, strange_sources
 
@@ -78,7 +79,8 @@ class TrainConfig(Part):
     hub name. `engine`: what samples; `play`: its options, as of `--option`. `keep`: how many checkpoints. `staleness`:
     how many updates may be missing from the weights that begin to play a step; with 0 the roles and the trainer take
     turns. `cluster`: None for one process. `machine`: what it runs on, for the plan. `monitors`: what warns of a
-    collapse, or stops the run. `tensorboard`: the figures are written for TensorBoard, too."""
+    collapse, or stops the run. `tensorboard`: the figures are written for TensorBoard, too. `opponents`: a frozen
+    policy plays some groups."""
 
     source: Sources
     model: str
@@ -95,6 +97,7 @@ class TrainConfig(Part):
     cluster: Cluster | None = None
     machine: Machine = Machine()
     monitors: Monitors = Monitors()
+    opponents: Opponents = Opponents()
     tensorboard: bool = False
     setup: str | None = None
     test: str | None = None
@@ -102,7 +105,7 @@ class TrainConfig(Part):
     @model_validator(mode="after")
     def _possible(self) -> Self:
         strange = strange_sources(self.source, self.setup, self.test)
-        for wrong, why in (*strange, *too_few_machines(self), *impossible(self)):
+        for wrong, why in (*strange, *too_few_machines(self), *refused_opponents(self), *impossible(self)):
             if wrong:
                 raise ValueError(why)
         return self

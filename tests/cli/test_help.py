@@ -11,7 +11,7 @@ from selfplay import __version__
 COMMANDS = (
     (), ("curriculum",), ("solve",), ("validate",), ("grade",), ("audit",), ("show",), ("doctor",), ("trajectories",),
     ("trajectories", "export"), ("trajectories", "demonstrate"), ("image",), ("image", "build"), ("model",),
-    ("model", "fetch"), ("sft",), ("learn",), ("credit",),
+    ("model", "fetch"), ("sft",), ("learn",), ("credit",), ("serve-env",),
 )  # fmt: skip
 
 

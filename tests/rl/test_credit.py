@@ -163,6 +163,22 @@ def test_damaged_tape() -> None:
     assert found[2].advantage == pytest.approx(1 + 1 / 3)
 
 
+def test_opponent() -> None:
+    """A frozen policy's attempts count in s (2 of 4), its injection has a reward; neither is in a baseline: the two
+    other injections differ by 0.1 + 1, the two other attempts both failed."""
+    theirs = [replace(one, opponent=True) for one in attempts(2, 0)]
+    planted = replace(INJECTION, bug="b2", opponent=True)
+    others = [replace(one, bug="b2", group="b2") for one in attempts(1, 1)]
+    found = credit([INJECTION, INVALID, planted, *theirs, *attempts(0, 2), *others])
+    assert [(one.reward, one.reason) for one in found[2:5]] == [
+        (pytest.approx(0.1), Reason.OPPONENT), (1.0, Reason.OPPONENT), (1.0, Reason.OPPONENT),
+    ]  # fmt: skip
+    assert (found[0].solved, found[0].attempts) == (2, 4)
+    assert [one.advantage for one in found[:2]] == pytest.approx([0.55, -0.55])
+    assert [one.reason for one in found[5:7]] == [Reason.ZERO_ADVANTAGE] * 2
+    assert [one.advantage for one in found[7:]] == pytest.approx([1.0, -1.0])
+
+
 def test_alone() -> None:
     found = credit(attempts(1, 0))[0]
     assert (found.reward, found.advantage, found.reason) == (1.0, 0.0, Reason.ALONE)

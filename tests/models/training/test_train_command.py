@@ -2,6 +2,7 @@
 over two updates; and the same killed between an update and its ledger."""
 
 import json
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ from recorded import messages
 from safetensors.torch import load_file
 from weights_apart import apart
 
+from selfplay.commands import train_opponents
 from selfplay.commands.train import run_training
 from selfplay.commands.train_order import TrainOrder
 from selfplay.curriculum.opening import read_pool
@@ -114,6 +116,32 @@ def test_a_run_killed_after_an_update_does_not_take_it_again(
 
 def killed(*_: object) -> None:
     raise InterruptedError("here the process was killed")
+
+
+@pytest.mark.slow
+def test_an_opponent_counts_for_the_injector_and_is_not_trained_on(
+    shop: Path, tiny: Path, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The present injector plants a bug, and a frozen policy makes both attempts at it: one mends it, so the injector
+    earns 1 - 1.8/2 = 0.1 and learns, and the solver has nothing to learn. In the next step, when the bug is old, the
+    present policy attempts it: each has two attempts in its plan, and no more."""
+    frozen = tmp_path / "frozen"
+    shutil.copytree(tiny, frozen)
+    plans = {
+        str(tiny): {"plant a realistic bug": [None, PLANTED, None, None], "is broken": [MENDED, None]},
+        str(frozen): {"is broken": [MENDED, None]},
+    }
+    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, plans[model])})
+    monkeypatch.setattr(train_opponents, "drawn", lambda share, seed, group: group.startswith("solver:"))
+    out = tmp_path / "run"
+    run_training(TrainOrder(config(shop, tiny, opponents={"share": 0.5, "model": str(frozen)}), out), backend, SILENT)
+    first, second = steps_of(out)
+    assert first["rollouts"]["injector"]["reward"]["max"] == pytest.approx(0.1)
+    assert first["rollouts"]["injector"]["trained_on"] == 2
+    assert first["rollouts"]["solver"]["without_a_gradient"] == {"opponent": 2}
+    assert second["rollouts"]["solver"]["trained_on"] == 2
+    with read_pool(out) as pool:
+        assert [one.resolved for one in pool.attempts.all()] == [True, False, True, False]
 
 
 WRONG = [

@@ -1,0 +1,91 @@
+"""What `selfplay serve-env` does: the two roles on a repository as environments for another trainer, until Ctrl-C.
+
+Episodes are stored in the run's folder as those of `selfplay train` are: a valid bug can be attempted at once, and
+attempts count for the reward of whoever planted it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from selfplay.agent import EpisodeLimits
+from selfplay.agent.conversation import Style
+from selfplay.commands import leftovers
+from selfplay.commands.curriculum import Watcher, prepared_source
+from selfplay.commands.order import Order, refuse_out_in_source, settings_of
+from selfplay.commands.serve_run import PROMPT_EPISODES, ServedRun
+from selfplay.commands.solve import settle_attempts
+from selfplay.commands.train_order import repository_runs
+from selfplay.curriculum import open_curriculum
+from selfplay.curriculum.summary import read_summary, summarise, write_summary
+from selfplay.environments.outside import OUTSIDE, OutsidePlayer
+from selfplay.environments.server import served
+from selfplay.environments.sessions import Sessions
+from selfplay.rollout.injector import Mix
+from selfplay.rollout.many import one_per_core, rare_collections
+from selfplay.sandbox import Backend
+from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.workers import Workers
+from selfplay.validators import Thresholds
+
+
+@dataclass(frozen=True)
+class ServeOrder:
+    """What the user asked for. `out`: a run's folder, new or of `selfplay curriculum` on the same source: its bugs can
+    be attempted, too. `prompts`: how many different prompts the injector is offered. `sessions`: at most so many at
+    once; `silent`: the seconds after which one is closed whose trainer sends nothing. `limits`: of an episode."""
+
+    source: str
+    out: Path
+    port: int = 0
+    strategy: Mix = "direct"
+    seed: int = 0
+    setup: str | None = None
+    test: str | None = None
+    allow_hosts: tuple[str, ...] = ()
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    workers: int | None = None
+    prompts: int = 64
+    sessions: int = 64
+    silent: float = 900.0
+    limits: EpisodeLimits = field(default_factory=EpisodeLimits)
+    style: Style = field(default_factory=Style)
+
+
+def serve_environments(
+    order: ServeOrder, backend: Backend, watcher: Watcher, ready: Callable[[int], Any], until: asyncio.Event
+) -> None:
+    """Serve until `until` is set; `ready` is called with the port. Raises `SelfplayError`; what was stored is kept."""
+    wanted = Order(
+        order.source, order.out, strategy=order.strategy, seed=order.seed, setup=order.setup, test=order.test,
+        thresholds=order.thresholds, policy=OUTSIDE, group=PROMPT_EPISODES, allow_hosts=order.allow_hosts,
+        workers=order.workers,
+    )  # fmt: skip
+    refuse_out_in_source(wanted)
+    player = OutsidePlayer(order.limits, order.style)
+    with ExitStack() as stack:
+        pool = stack.enter_context(open_curriculum(order.out))
+        leftovers.sweep(order.out)
+        pool.settle({"source": order.source} if pool.episodes.any_stored() else settings_of(wanted))
+        settle_attempts(pool, OUTSIDE, player)
+        prepared, suite = prepared_source(wanted, pool, backend, watcher)
+        runner = stack.enter_context(asyncio.Runner())
+        workers = stack.enter_context(Workers(one_per_core(order.workers)))
+        stack.enter_context(rare_collections())
+        both = repository_runs(wanted, prepared, suite, player, Pool(backend), workers, OUTSIDE)
+        run = ServedRun(pool, both.injecting, both.solving, order.prompts, watcher.say)
+        try:
+            runner.run(_served(order, run, ready, until))
+        finally:
+            write_summary(order.out, {**read_summary(order.out), **summarise(pool)})
+
+
+async def _served(order: ServeOrder, run: ServedRun, ready: Callable[[int], Any], until: asyncio.Event) -> None:
+    await run.look()
+    sessions = Sessions(run, order.limits, order.style, order.sessions, order.silent)
+    async with served(sessions, order.port, order.out) as port:
+        ready(port)
+        await until.wait()

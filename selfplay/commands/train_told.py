@@ -1,0 +1,25 @@
+"""What is told of a training run: a step in a line, the newest weights."""
+
+from pathlib import Path
+from typing import Any
+
+
+def newest_weights(out: Path) -> Path | None:
+    """The folder of the newest weights that a run has written."""
+    found = sorted(path for path in (out / "weights").glob("*") if path.name.isdigit())
+    return found[-1] if found else None
+
+
+def told(step: int, steps: int, figures: dict[str, Any], seconds: float) -> str:
+    """A step in a line."""
+    parts = [f"step {step + 1} of {steps}"]
+    for role, found in figures["rollouts"].items():
+        reward = f", reward {found['reward']['mean']:+.2f}" if found["reward"] else ""
+        parts.append(f"{role} {found['trained_on']} of {found['episodes']} teach{reward}")
+    if "nothing" in figures:
+        parts.append("nothing to learn, no update")
+    else:
+        norm, both = figures["step"], figures["tokens"]["both"]
+        parts.append(f"loss {norm['loss']:.3g}, gradient {norm['gradient']:.3g}, ratio {both['ratio']:.3f}")
+        parts.append(f"entropy {both['entropy']:.2f}")
+    return "; ".join([*parts, f"{seconds:.0f} s"])

@@ -1,0 +1,137 @@
+"""What a trainer's process needs to play episodes of a run that `selfplay serve-env` serves on this machine. It imports
+nothing but Python's own library and our errors, so it fits into any trainer's environment."""
+
+import json
+import os
+import stat
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from selfplay.environments.errors import KINDS, EnvironmentRefused
+from selfplay.errors import SelfplayError
+
+HOST = "127.0.0.1"
+ADDRESS_FILE = "environments.json"
+MOST_ADDRESS = 4096
+RoleName = Literal["injector", "solver"]
+Messages = list[dict[str, str]]
+
+
+class NotServed(SelfplayError):
+    """Nobody serves the run, or its server does not answer."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the model is told next, as chat messages; or, in the end, the episode's result (`results.Result` as JSON
+    values): `outcome`, `reward` (None where there is none, or none yet), `reason`, `bug`, `finish`, `calls`."""
+
+    messages: Messages
+    result: dict[str, Any] | None = None
+
+    @property
+    def done(self) -> bool:
+        return self.result is not None
+
+
+@dataclass(frozen=True)
+class Client:
+    """The sessions of a run. `seconds`: how long one answer may take, the grading of a patch included; `wait`: how long
+    to wait for a free session."""
+
+    port: int
+    token: str
+    seconds: float = 1800.0
+    wait: float = 1800.0
+
+    @classmethod
+    def of(cls, run: str | Path, **more: float) -> "Client":
+        """The client of the server that serves the run's folder. Raises `NotServed`."""
+        path = Path(run) / ADDRESS_FILE
+        try:
+            found = _address(path)
+            return cls(int(found["port"]), str(found["token"]), **more)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise NotServed(
+                f"{path} cannot be read: {error}", "Start `selfplay serve-env SOURCE --out RUN`."
+            ) from error
+
+    def tasks(self, role: RoleName) -> list[str]:
+        """What may be played now: bugs for the solver, prompts for the injector."""
+        found: list[str] = self._ask("GET", f"tasks/{role}")
+        return found
+
+    def begin(self, role: RoleName, task: str) -> "Episode":
+        """A new episode. Raises `EnvironmentRefused`: `NoTask`, or `Busy` when no session is free in time."""
+        answer = self._ask("POST", "sessions", {"role": role, "task": task, "wait": float(self.wait)}, self.wait)
+        return Episode(self, answer["session"], answer["group"], Step(answer["messages"], answer["result"]))
+
+    def credit(self, bug: str) -> dict[str, Any]:
+        """What planting the bug earns by the attempts at it so far: `solved`, `attempts`, `reward`."""
+        found: dict[str, Any] = self._ask("GET", f"bugs/{bug}")
+        return found
+
+    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None, more: float = 0.0) -> Any:
+        request = urllib.request.Request(
+            f"http://{HOST}:{self.port}/{path}",
+            None if body is None else json.dumps(body).encode(),
+            {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
+            method=method,
+        )
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with direct.open(request, timeout=self.seconds + more) as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            raise _refusal(error) from None
+        except (OSError, ValueError) as error:
+            raise NotServed(f"the server on port {self.port} does not answer: {error}", "Is it still there?") from error
+
+
+@dataclass
+class Episode:
+    """A running episode. `step`: what the model is told first; `group`: equal for those that are compared."""
+
+    client: Client
+    session: str
+    group: str
+    step: Step
+    _closed: bool = field(default=False, repr=False)
+
+    def say(self, text: str, cut_off: bool = False) -> Step:
+        """The answer to the model's message. `cut_off`: a token limit ended it. Raises `EnvironmentRefused`."""
+        return self._take(self.client._ask("POST", f"sessions/{self.session}/say", {"text": text, "cut_off": cut_off}))
+
+    def stop(self) -> Step:
+        """End it, as when the context is full: what was submitted so far is graded."""
+        return self.step if self.step.done else self._take(self.client._ask("POST", f"sessions/{self.session}/stop"))
+
+    def close(self) -> None:
+        """Give it up, unless it has ended."""
+        if not self._closed and not self.step.done:
+            self._closed = True
+            self.client._ask("DELETE", f"sessions/{self.session}")
+
+    def _take(self, answer: dict[str, Any]) -> Step:
+        self.step = Step(answer["messages"], answer["result"])
+        return self.step
+
+
+def _address(path: Path) -> dict[str, Any]:
+    """What a server wrote there. A run's folder may be a stranger's: no link or pipe is read."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is not a regular file")
+        found: dict[str, Any] = json.loads(file.read(MOST_ADDRESS))
+        return found
+
+
+def _refusal(error: urllib.error.HTTPError) -> SelfplayError:
+    try:
+        said = json.loads(error.read())
+        return KINDS.get(said["error"], SelfplayError)(said["message"], said["hint"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return EnvironmentRefused(f"the server answered {error.code}", "Is it a server of selfplay?")

@@ -1,0 +1,104 @@
+"""One episode, played from outside: each message of the model is answered with what it is told next, the last one with
+the result."""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from selfplay.agent.model import Message
+from selfplay.environments.errors import Conflict
+from selfplay.environments.outside import OutsidePlayer
+from selfplay.environments.results import Result, lost
+from selfplay.errors import SelfplayError
+from selfplay.rollout.players import Player
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Told:
+    """The messages that are new since the model's last one, which it must answer now."""
+
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True)
+class Episode:
+    """An episode that can be played. `group`: equal for those that training compares with each other."""
+
+    group: str
+    play: Callable[[Player], Awaitable[Result]]
+
+
+class Session:
+    """A running episode. `since`: when its trainer was last heard or answered, by the monotonic clock."""
+
+    def __init__(self, episode: Episode, player: OutsidePlayer) -> None:
+        self.group, self.since = episode.group, time.monotonic()
+        self._model, self._seen = player.model, 0
+        self._played = asyncio.ensure_future(episode.play(player))
+        self._stepping = asyncio.Lock()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for its trainer."""
+        return not self._stepping.locked()
+
+    async def begin(self) -> Told | Result:
+        """What the model is told first."""
+        async with self._step():
+            return await self._next()
+
+    async def say(self, text: str, cut_off: bool = False) -> Told | Result:
+        """Hand in the model's message. Raises `Conflict` while another one is being answered."""
+        async with self._step():
+            self._model.say(text, cut_off)
+            return await self._next()
+
+    async def stop(self) -> Result:
+        """End the episode, as when a context is full: what was submitted so far is graded. Raises `Conflict`."""
+        async with self._step():
+            self._model.stop()
+            found = await self._next()
+            assert isinstance(found, Result), "a model that stopped is told nothing more"
+            return found
+
+    async def close(self) -> None:
+        """Give the episode up, wherever it is: its sandbox is freed."""
+        self._played.cancel()
+        with contextlib.suppress(asyncio.CancelledError, Exception):
+            await self._played
+
+    @contextlib.asynccontextmanager
+    async def _step(self) -> AsyncIterator[None]:
+        if self._stepping.locked():
+            raise Conflict("the session is answering another message", "Send one message at a time.")
+        async with self._stepping:
+            try:
+                yield
+            finally:
+                self.since = time.monotonic()
+
+    async def _next(self) -> Told | Result:
+        told = asyncio.ensure_future(self._model.told())
+        try:
+            await asyncio.wait({told, self._played}, return_when=asyncio.FIRST_COMPLETED)
+            if not told.done():
+                return self._result()
+            messages = told.result()
+            new, self._seen = messages[self._seen :], len(messages) + 1  # the model's own message comes next
+            return Told(new)
+        finally:
+            told.cancel()
+
+    def _result(self) -> Result:
+        if self._played.cancelled():
+            return lost("the session was closed")
+        error = self._played.exception()
+        if error is None:
+            return self._played.result()
+        log.warning("an episode could not be played", exc_info=error)
+        return lost(str(error) if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}")
