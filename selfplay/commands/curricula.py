@@ -31,6 +31,9 @@ from selfplay.words import count
 log = logging.getLogger(__name__)
 IN_A_ROW = 3
 """The run stops after so many repositories in a row that failed by something else than their own fault."""
+MORE = "Another strategy= or a higher patience= on its line may give more."
+MEND = "Mend its name or its options, or leave it out."
+"""What to do where nothing better is known."""
 LONGEST = 400
 """Characters of a reason."""
 
@@ -91,7 +94,8 @@ class Ends:
 
     def ended(self, order: Order, stopped: str) -> None:
         """No more bugs are made of it, for that reason."""
-        self.pool.record_repository(order.source, {"stopped": stopped, "hint": "", "failed": False})
+        hint = "" if self.pool.episodes.count(order.source) >= order.bugs else MORE
+        self.pool.record_repository(order.source, {"stopped": stopped, "hint": hint, "failed": False})
         self.row = 0
 
     def failed(self, order: Order, error: Exception) -> None:
@@ -151,7 +155,7 @@ def record_failure(pool: Curriculum, repository: str, error: Exception) -> str:
         log.error("%s failed", repository, exc_info=error)
     said = error.message if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
     hint = error.hint if isinstance(error, SelfplayError) else "Please report it."
-    pool.record_repository(repository, {"stopped": _line(said), "hint": _line(hint), "failed": True})
+    pool.record_repository(repository, {"stopped": _line(said), "hint": _line(hint) or MEND, "failed": True})
     return _line(said)
 
 

@@ -157,7 +157,8 @@ class About:
 
 async def _opened(base: Order, orders: dict[str, Order], isolation: Isolation, threads: int) -> Runs:
     """Open a host. A repository is prepared, measured and surveyed when it is first asked for."""
-    backend, seats = isolation.opened(), Pool(isolation.opened())
+    backend = isolation.opened()
+    seats = Pool(backend)
     player = player_named(base.policy, base.options)
     await player.open(lambda line: None)
     rare_collections().__enter__()  # until the process ends

@@ -121,7 +121,7 @@ class Curriculum:
     def homes(self) -> dict[str, str]:
         """Bug -> the repository that it was planted in."""
         first = self.episodes.homes()
-        return {bug.id: first.get(bug.root or bug.id, "") for bug in self.bugs()}
+        return {**first, **{bug.id: first.get(bug.root or "", "") for bug in self.attempts.bugs()}}
 
     def repositories(self) -> dict[str, dict[str, Any]]:
         """Name -> its facts, in the order in which the repositories were added."""

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 
 from selfplay.report.progress import episodes_came_to
 from selfplay.report.quality import quality_report
-from selfplay.report.repositories import repository_table
+from selfplay.report.repositories import repository_page
 from selfplay.report.tables import bug_table, safe, second_order_table
 from selfplay.rollout.controls import CONTROLS
 from selfplay.words import count, listed, spoken, tally
@@ -24,7 +24,7 @@ def run_page(summary: Mapping[str, Any], out: Path) -> RenderableType:
     if "suite" in summary or several:
         parts += [bug_table(summary["bugs"][:MOST_ROWS], CONTROLS), safe("\n".join(_lines(summary, out)))]
     if several:
-        parts.append(repository_table(summary["repositories"]))
+        parts.append(repository_page(summary["repositories"]))
     second = summary.get("second_order_bugs", [])
     if second:
         parts.append(second_order_table(second[:MOST_ROWS], CONTROLS))

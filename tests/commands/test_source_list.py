@@ -146,7 +146,7 @@ def test_the_same_command_makes_nothing_twice_and_a_longer_list_goes_on(
     shutil.copytree(several[0], out)
     done = selfplay(*asked(listing, out))
     assert done.code == 1 and "episode" not in done.err and "1 of 1 repository" in done.err, "only what failed"
-    assert "no test" in done.out and "not begun" not in done.out
+    assert "no test" in done.out and "not finished" not in done.out
     other, before = str(listing.parent / "other"), [bug["id"] for bug in several[1].json["bugs"]]
     longer = listed(tmp_path, listing.read_text().replace(other, f"{other} bugs=3"))
     more = selfplay(*asked(longer, out), "--json").json["bugs"]
@@ -164,7 +164,7 @@ def test_an_interrupted_run_goes_on(
     out = tmp_path / "run"
     for after in ("list.txt", "original-3"):
         with selfplay.running(*asked(listing, out)) as running:
-            running.until("2 of 2" if after == "original-3" else "gave a bug")
+            running.until("2 of 3" if after == "original-3" else "gave a bug")
             running.ends_by(how)
     done = selfplay(*asked(listing, out), "--json")
     assert done.code == 1, done.err
