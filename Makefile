@@ -64,8 +64,8 @@ interop-report: .venv-report/.ready
 
 # The README's pictures, from a real run of both orders.
 pictures: .venv-report/.ready
-	$(BIN)/selfplay curriculum pypi:cachetools --out runs/pictures --bugs 8 --order 2 --attempts 4
-	$(REPORT)/python -m benchmarks.pictures runs/pictures
+	$(BIN)/selfplay curriculum pypi:cachetools --out runs/cachetools --bugs 8 --order 2 --attempts 4
+	$(REPORT)/python -m benchmarks.pictures runs/cachetools
 
 .venv-report/.ready: pyproject.toml | setup
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-report
