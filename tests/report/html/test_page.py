@@ -181,7 +181,7 @@ def test_a_training_run_has_its_curves(tmp_path: Path) -> None:
     assert drawn["reward"] == {"injector": [-0.125] * 3, "solver": [0.5] * 3}
     assert drawn["shares"] == {"valid": [0.25] * 3, "solved": [0.75] * 3}
     assert drawn["staleness"] == {"injector": [0.0] * 3, "solver": [0.25] * 3}
-    assert drawn["speed"]["trained"] == [2000.0] * 3 and drawn["speed"]["sampled"][0] == pytest.approx(133.333)
+    assert drawn["trained"] == {"trained": [2000.0] * 3} and drawn["sampled"]["sampled"][0] == pytest.approx(133.333)
     assert training["stacks"][0]["columns"] == [[0, 0, 1, 0, 0, 2]] * 3
 
 
