@@ -93,8 +93,8 @@ test-models: models
 
 # The README's pictures, from a real run of both orders.
 pictures: $(INTEROP)/report/.ready
-	$(BIN)/selfplay curriculum pypi:cachetools --out runs/pictures --bugs 8 --order 2 --attempts 4
-	$(INTEROP)/report/bin/python -m benchmarks.pictures runs/pictures
+	$(BIN)/selfplay curriculum pypi:cachetools --out runs/cachetools --bugs 8 --order 2 --attempts 4
+	$(INTEROP)/report/bin/python -m benchmarks.pictures runs/cachetools
 
 test-fast: setup
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not attacks'

@@ -2,7 +2,8 @@
 
 `.venv-interop/report/bin/python -m benchmarks.bench_report RUN [--bugs 2000] [--keep FILE]` (`make interop` makes that
 environment) multiplies the bugs, attempts and episodes of RUN, a real run. In each copy a part of the words of its
-diffs is exchanged for other words of the same repository, so that copies compress no better than different bugs do.
+diffs is exchanged for other words of the same repository, so that copies compress no better than different bugs do. A
+bug that nobody attempted gets attempts at another one.
 """
 
 import argparse
@@ -47,7 +48,7 @@ def source_of(run: Path) -> Source:
         for record in pool.episodes.with_bugs():
             if record.bug is None:
                 continue
-            own = [one for one in attempts if one.bug == record.bug.id]
+            own = [one for one in attempts if one.bug == record.bug.id] or attempts[:4]
             kids = [(bug, load(run / "bugs" / bug.id)) for bug in children if bug.parent == record.bug.id]
             made.append((record, load(run / "bugs" / record.bug.id), own, kids))
     text = " ".join(artifact.bug_inject + (artifact.test_weaken or "") for _, artifact, *_ in made)
@@ -56,9 +57,9 @@ def source_of(run: Path) -> Source:
 
 def multiplied(source: Source, folder: Path, bugs: int) -> None:
     """A run of so many bugs of both orders in `folder`."""
-    (folder / "trajectories").mkdir(parents=True)
     number = total = 0
     with open_curriculum(folder) as pool:
+        (folder / "trajectories").mkdir()
         while total < bugs:
             total += _one_more(pool, source, number, bugs - total)
             number += 1
@@ -75,7 +76,7 @@ def _one_more(pool: Curriculum, source: Source, number: int, room: int) -> int:
     pool.episodes.stage(
         replace(record, number=number, bug=bug, artifact=artifact, tree_key=f"tree {number}", trajectory=tape)
     )
-    pool.episodes.take(number + 1)
+    pool.episodes.take(number + 1, repository=record.repository)
     for one in attempts:
         tape = f"{bug.id}-{one.number}.jsonl.zst"
         _copied(source.run, pool.folder, one.trajectory, tape)

@@ -51,6 +51,9 @@ def test_the_wheel_holds_every_module_once_and_nothing_else_at_the_top(wheel: Pa
         for path in (ROOT / folder).rglob("*.*")
         if "__pycache__" not in path.parts
     }
+    wanted |= {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "selfplay" / "report" / "html" / "assets").iterdir()
+    }
     assert wanted <= names
     assert {name.split("/")[0] for name in names} == {"selfplay", f"selfplay_swe-{selfplay.__version__}.dist-info"}
     assert {name for name in names if name.endswith((".py", ".j2"))} <= wanted

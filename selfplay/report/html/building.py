@@ -1,6 +1,6 @@
 """Builds the page of a run as one file: rows and figures at once, details of bugs and episodes packed, in bounds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -32,12 +32,19 @@ def _add_bugs(contents: Contents, chunks: dict[str, str], room: int, say: Say) -
     """Put details of bugs into `chunks`, and say in each row where; rows of bugs that cannot be read go."""
     rows, index, taken = iter(contents.index["bugs"]), contents.index, 0
     kept: list[dict[str, Any]] = []
+    texts: dict[str, str] = {}
+    full = False
     while some := list(islice(rows, TOGETHER)):
         details = {row["id"]: detail for row in some if (detail := _detail(contents, row["id"])) is not None}
         whole = [row for row in some if row["id"] in details]
-        name, data = f"b{len(chunks)}", packed(details)
-        if taken + len(data) <= room:
-            chunks[name], taken = data, taken + len(data)
+        new = _shared(details.values(), texts)
+        name = f"b{len(chunks)}"
+        new[name] = packed(details)
+        size = sum(map(len, new.values()))
+        full = full or taken + size > room
+        if not full:
+            chunks.update(new)
+            taken += size
             for row in whole:
                 row["at"] = name
         kept += whole
@@ -45,6 +52,19 @@ def _add_bugs(contents: Contents, chunks: dict[str, str], room: int, say: Say) -
     index["bugs"] = kept
     index["without_details"] = sum("at" not in row for row in kept)
     return taken
+
+
+def _shared(details: Iterable[dict[str, Any]], texts: dict[str, str]) -> dict[str, str]:
+    """Put scripts into chunks of their own, once for all bugs that have the same: `texts` says which. Returns the
+    chunks that are new."""
+    new = {}
+    for detail in details:
+        for name, text in detail.pop("texts").items():
+            if text not in texts:
+                texts[text] = f"t{len(texts)}"
+                new[texts[text]] = packed(text)
+            detail.setdefault("shared", {})[name] = texts[text]
+    return new
 
 
 def _detail(contents: Contents, bug: str) -> dict[str, Any] | None:

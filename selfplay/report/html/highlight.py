@@ -59,7 +59,12 @@ def _block(language: str, lines: tuple[str, ...]) -> tuple[str, ...]:
 
 def _letters(language: str, text: str) -> Iterator[tuple[str, str]]:
     for kind, value in _lexer(language).get_tokens(text):
-        yield next((letter for token, letter in LETTERS if kind in token), PLAIN), value
+        yield _letter(kind), value
+
+
+@cache
+def _letter(kind: Any) -> str:
+    return next((letter for token, letter in LETTERS if kind in token), PLAIN)
 
 
 def _units(text: str) -> int:

@@ -52,6 +52,8 @@ def test_a_bug_is_opened_and_expanded(open_page: Open, plain: str) -> None:
     expect(diff.locator(".t-k").first).to_have_text("return")
     seen.page.locator(".attempt > summary").first.click()
     expect(seen.page.get_by_role("group", name="src/part1.py: broken and attempted repair")).to_be_visible()
+    seen.page.get_by_text("test_parser.py", exact=True).click()
+    expect(seen.page.get_by_role("group", name="test_parser.py")).to_contain_text("json.dump(outcomes, sys.stdout)")
     seen.page.get_by_role("link", name="The episode, step by step").click()
     expect(seen.page.get_by_role("heading", level=1)).to_have_text("Solver, attempt 0")
     seen.page.get_by_role("link", name="Its bug").click()

@@ -79,6 +79,8 @@ def test_the_page_holds_figures_bugs_attempts_and_episodes(tmp_path: Path) -> No
     assert [line[0] for line in detail["inject"]["files"][0]["hunks"][0]["l"]] == [" ", "-", "+"]
     assert [one["number"] for one in detail["attempts"]] == [0, 1]
     assert "attempt" in chunks[second["at"]][second["id"]]
+    shared = [chunks[row["at"]][row["id"]]["shared"]["test_parser.py"] for row in index["bugs"]]
+    assert len(set(shared)) == 1 and "json.dump" in chunks[shared[0]], "a script stands once for all its bugs"
     played = {row[0]: chunks[row[-1]] for row in index["episodes"] if row[-1]}
     assert len(index["episodes"]) == 10 and len(played) == 9, "the episode that failed a check stored no tape"
     assert [step["tool"] for step in played["000000-injector.jsonl.zst"]["steps"]] == ["bash", "submit"]
@@ -181,7 +183,7 @@ def test_a_training_run_has_its_curves(tmp_path: Path) -> None:
     assert drawn["reward"] == {"injector": [-0.125] * 3, "solver": [0.5] * 3}
     assert drawn["shares"] == {"valid": [0.25] * 3, "solved": [0.75] * 3}
     assert drawn["staleness"] == {"injector": [0.0] * 3, "solver": [0.25] * 3}
-    assert drawn["speed"]["trained"] == [2000.0] * 3 and drawn["speed"]["sampled"][0] == pytest.approx(133.333)
+    assert drawn["trained"] == {"trained": [2000.0] * 3} and drawn["sampled"]["sampled"][0] == pytest.approx(133.333)
     assert training["stacks"][0]["columns"] == [[0, 0, 1, 0, 0, 2]] * 3
 
 

@@ -33,10 +33,10 @@ def test_a_string_over_two_lines_is_one_string() -> None:
 @pytest.mark.parametrize("ending", ["py", "js", "c", "yaml", "toml", "json", "sh", "cpp", "rs", "go"])
 @pytest.mark.parametrize("line", ["(" * 399, '"\\' * 199, "/*" * 199, "a" * 399, "${" * 199, "[[" * 199])
 def test_no_line_makes_a_lexer_slow(ending: str, line: str) -> None:
-    """A lexer that backtracks without bound would take days for these; 120 lines take some tenths of a second."""
+    """A lexer that backtracks without bound would take days for these; 20 lines take some milliseconds."""
     before = time.process_time()
-    assert len(runs(f"x.{ending}", [line] * 120)) == 120
-    assert time.process_time() - before < 20
+    assert len(runs(f"x.{ending}", [line] * 20)) == 20
+    assert time.process_time() - before < 5
 
 
 def test_each_line_of_a_diff_has_its_mark_and_its_colours() -> None:

@@ -40,8 +40,19 @@ function attempts(found) {
 function facts(pairs) {
   return h("dl", { class: "facts" }, Object.entries(pairs).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
-function texts(found) {
-  return section("The artifact's other files", {}, Object.entries(found).map(([name, text]) => h("details", {}, h("summary", {}, h("code", {}, name)), h("pre", { class: "scroll", tabindex: "0", "aria-label": name }, text))));
+function texts(detail) {
+  // In a file, a text stands once for all bugs that have it, and is unpacked when it is opened.
+  const file = ([name, found]) => {
+    const box = h("details", {}, h("summary", {}, h("code", {}, name)));
+    box.addEventListener("toggle", async () => {
+      if (!box.open || box.children.length > 1) return;
+      const text = h("pre", { class: "scroll", tabindex: "0", role: "group", "aria-label": name });
+      box.append(text);
+      text.textContent = detail.texts ? found : await unpacked(found);
+    });
+    return box;
+  };
+  return section("The artifact's other files", {}, Object.entries(detail.texts || detail.shared).map(file));
 }
 function diffSection(title, note, diff, names) {
   const box = h("div", {}), button = h("button", { type: "button", class: "small" });
@@ -71,5 +82,5 @@ async function bugPage(name) {
     diffSection("What was broken", "bug_inject.diff: the original and the broken code.", detail.inject, ["original", "broken"]),
     detail.attempt ? diffSection("The failed attempt on top", "attempt.diff: a repair that did not work and is now part of the bug.", detail.attempt, ["broken", "after the attempt"]) : null,
     tests(detail, row), detail.weaken && diffSection("What hides it", "test_weaken.diff: tests that were weakened, so that the suite passes.", detail.weaken, ["original tests", "weakened"]),
-    attempts(detail.attempts), verdicts(detail.verdicts), texts(detail.texts), section("Where it comes from", {}, facts(detail.facts))];
+    attempts(detail.attempts), verdicts(detail.verdicts), texts(detail), section("Where it comes from", {}, facts(detail.facts))];
 }

@@ -93,7 +93,7 @@ function stack(one, at, classes) {
       return value ? svg("rect", { x: LEFT + place * step + (step - wide) / 2, y, width: wide, height: high, class: classes[part] }, svg("title", {}, `step ${at[place]}, ${one.names[part]}: ${value}`)) : null;
     });
   });
-  const marks = ticks(0, most).filter((mark) => mark <= most).map((mark) => svg("text", { x: LEFT - 8, y: floor - (mark / most) * (floor - TOP) + 4, class: "tick", "text-anchor": "end" }, number(mark)));
+  const marks = ticks(0, most).filter((mark) => mark <= most && Number.isInteger(mark)).map((mark) => svg("text", { x: LEFT - 8, y: floor - (mark / most) * (floor - TOP) + 4, class: "tick", "text-anchor": "end" }, number(mark)));
   const ends = [...new Set([0, at.length - 1])].map((place) => svg("text", { x: LEFT + (place + 0.5) * step, y: HIGH - 8, class: "tick", "text-anchor": "middle" }, `step ${at[place]}`));
   const key = h("ul", { class: "legend" }, one.names.map((name, part) => h("li", {}, h("span", { class: `swatch ${classes[part]}`, "aria-hidden": "true" }), name)));
   return figure(one.title, null, h("div", {}, key, svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": one.title }, marks, ends, svg("line", { x1: LEFT, x2: WIDE - RIGHT, y1: floor, y2: floor, class: "axis" }), drawn)),
