@@ -42,15 +42,16 @@ models: .venv-models/.ready
 	$(BIN)/uv pip uninstall --quiet --python $(MODELS)/python torchvision torchaudio torchcodec
 	@touch $@
 
-# Environments of other tools, one for each family, for the tests marked `interop`. Harbor needs Python 3.12 or newer: where
-# this machine has none, its tests say so and fail.
+# Environments of other tools, one for each family, for the tests marked `interop`. Harbor needs Python 3.12 or newer: one
+# of this machine, else one that uv fetches.
+HARBOR_PYTHON ?= $(or $(shell for name in python3.13 python3.12; do "$$name" -c '' 2>/dev/null && echo "$$name" && break; done),$(lastword $(wildcard $(HOME)/.pyenv/versions/3.1[23].*/bin/python3)),3.13)
 INTEROP_TOOLS := swebench swesmith harbor
 interop: $(INTEROP_TOOLS:%=$(INTEROP)/%/.ready)
 
 $(INTEROP)/swebench/.ready: WANTS = swebench==5.0.2 mini-swe-agent==2.4.6 'datasets>=4,<6'
 $(INTEROP)/swesmith/.ready: WANTS = 'swesmith[generate,validate]==0.0.9' 'swebench>=4,<5'
 $(INTEROP)/harbor/.ready: WANTS = harbor==0.24.0
-$(INTEROP)/harbor/.ready: VERSION = 3.13
+$(INTEROP)/harbor/.ready: VERSION = $(HARBOR_PYTHON)
 $(INTEROP)/%/.ready: Makefile | setup
 	$(BIN)/uv venv --quiet --clear --python $(or $(VERSION),$(BIN)/python) $(INTEROP)/$*
 	$(BIN)/uv pip install --quiet --python $(INTEROP)/$*/bin/python $(WANTS)
