@@ -35,6 +35,8 @@ def tool() -> Tool:
 
     def run(environment: str, driver: str, *arguments: object, cwd: Path | None = None) -> Any:
         python = ENVIRONMENTS / environment / "bin" / "python"
+        if environment == "harbor" and not python.exists():
+            pytest.skip("Harbor needs Python 3.12 or newer, which `make interop` did not find on this machine")
         assert python.exists(), f"{python} is missing: `make interop` makes it"
         clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "MSWEA_SILENT_STARTUP": "1"}

@@ -9,6 +9,7 @@ from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
 
 NAME = "bug"
+MOST_MESSAGES = 20
 
 
 def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdict:
@@ -23,5 +24,6 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     if not survivors:
         return fails(NAME, "no test that passed on the original still passes under the bug")
     gone = broken - buggy.failed
+    said = {test: buggy.messages[test] for test in sorted(broken & buggy.messages.keys())[:MOST_MESSAGES]}
     reason = f"{count(len(broken), 'test')} fail ({few(broken, 2)}), {len(survivors)} still pass"
-    return passes(NAME, reason, failing=len(broken), missing=len(gone), passing=len(survivors))
+    return passes(NAME, reason, failing=len(broken), missing=len(gone), passing=len(survivors), messages=said)

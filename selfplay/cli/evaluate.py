@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @app.command("eval")
 def evaluate(
-    run_dir: Annotated[Path, typer.Argument(help="A run's folder, as `selfplay curriculum` left it.")],
+    run_dir: Annotated[Path, typer.Argument(help="A run's folder, as `selfplay curriculum` or `import` left it.")],
     policy: Annotated[str, typer.Option(help="Who solves, as in `selfplay solve`.")] = "scripted",
     attempts: Annotated[int, typer.Option(min=1, help="Attempts per bug; those that are missing are made.")] = 4,
     role: Annotated[str, typer.Option(help="Who is evaluated: solver, or the injector that made the bugs.")] = "solver",

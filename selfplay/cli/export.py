@@ -11,7 +11,7 @@ from selfplay.cli.output import print_json, print_line
 from selfplay.words import count
 
 if TYPE_CHECKING:
-    from selfplay.commands.export import Form, Statement
+    from selfplay.commands.export import Exported, Form, Statement
 
 FORMS = ("swebench", "swesmith", "r2e", "harbor", "hf")
 
@@ -60,7 +60,11 @@ def export(
         found = run_export(order)
     if as_json:
         print_json(found.to_json())
-        return
+    else:
+        _told(found, out)
+
+
+def _told(found: "Exported", out: Path) -> None:
     for name, rows in found.splits.items():
         print_line(f"{name}: {count(rows, 'bug')}")
     for why, number in sorted(found.left_out.items()):

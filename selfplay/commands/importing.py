@@ -97,7 +97,7 @@ class _Import:
                 return
             if there is not None:
                 raise ImportRefused(f"another row is named {task.instance[:100]!r}")
-            bug = _bug(task, name, self._original(task))
+            bug = bug_of(task, name, self._original(task))
         except (SandboxError, CurriculumError):
             raise
         except (SelfplayError, ValidationError) as error:
@@ -176,7 +176,7 @@ def bug_id(instance: str) -> str:
     return plain if plain == instance else f"{plain or 'task'}.{hashlib.sha256(instance.encode()).hexdigest()[:8]}"
 
 
-def _bug(task: Task, name: str, tree: str) -> Bug:
+def bug_of(task: Task, name: str, tree: str) -> Bug:
     """The record of an imported task. Raises `ValidationError` for a row that says what cannot be."""
     extra = dict(task.extra)
     seconds = extra.pop("seconds", Thresholds().seconds)

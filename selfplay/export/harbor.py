@@ -18,6 +18,8 @@ COLUMNS: Mapping[str, Kind] = {
     "task": "string",
     "problem_statement": "string",
     "patch": "string",
+    "FAIL_TO_PASS": "list",
+    "PASS_TO_PASS": "list",
     **IMAGES,
     **EXTRA,
 }
@@ -47,6 +49,8 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
         "task": f"{TASKS}/{one.id}",
         "problem_statement": statement,
         "patch": one.patch,
+        "FAIL_TO_PASS": [test_name(test) for test in one.bug.fail_to_pass],
+        "PASS_TO_PASS": [test_name(test) for test in one.bug.pass_to_pass],
         **images(one),
         **extra(one, ssr, plain),
     }

@@ -15,6 +15,7 @@ from selfplay.curriculum.stored import original_of, read_attempt, read_bug
 from selfplay.curriculum.summary import Solves, solves
 from selfplay.errors import SelfplayError
 from selfplay.export.choice import Choice
+from selfplay.export.composing import undoing
 from selfplay.export.names import instance_id
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import hidden_tests, specification
@@ -50,7 +51,7 @@ class PoolBug:
     @cached_property
     def patch(self) -> str:
         """The gold patch: it undoes the failed attempt and the bug."""
-        return "".join(patches.reverse(diff) for diff in (self.attempt, self.artifact.bug_inject) if diff)
+        return undoing(self.original, [diff for diff in (self.artifact.bug_inject, self.attempt) if diff])
 
     @cached_property
     def test_patch(self) -> str:

@@ -8,6 +8,7 @@ beside them; the local remote needs `git`, not the network.
 import hashlib
 from collections.abc import Mapping
 
+from selfplay import patches
 from selfplay.export import inside
 from selfplay.export.columns import EXTRA, IMAGES, Kind, Row, extra, images, repository
 from selfplay.export.evaluation import commands
@@ -52,7 +53,7 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
     return {
         "instance_id": smith_id(one),
         "repo": f"swesmith/{repository_key(one)}",
-        "patch": "".join(diff for diff in (one.artifact.bug_inject, one.attempt) if diff),
+        "patch": patches.reverse(one.patch) if one.attempt else one.artifact.bug_inject,
         "FAIL_TO_PASS": [test_name(test) for test in one.bug.fail_to_pass],
         "PASS_TO_PASS": [test_name(test) for test in one.bug.pass_to_pass],
         "problem_statement": statement,

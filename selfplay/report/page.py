@@ -41,6 +41,13 @@ def bug_page(
     )
 
 
+def _made_by(bug: Bug) -> str:
+    """Which policy made it, or where it was imported from."""
+    if bug.imported is None:
+        return f"by {bug.policy}, seed {bug.seed}"
+    return f"(imported: {bug.imported.instance[:200]!r}, a row of the form {bug.imported.form})"
+
+
 def _part(title: str, diff: str | None, shown: Callable[[str], RenderableType]) -> tuple[RenderableType, ...]:
     """A part of the page about a diff that an imported task may lack."""
     return () if diff is None else (Rule(title, align="left"), shown(diff))
@@ -75,7 +82,7 @@ def _heading(bug: Bug, solved: Mapping[str, Mapping[str, int]] | None) -> Text:
     lines = [
         f"{bug.id}{lineage}",
         f"{bug.source} at {bug.revision} (tree {bug.tree_hash[:12]})",
-        f"{bug.strategy} by {bug.policy}, seed {bug.seed}",
+        f"{bug.strategy} {_made_by(bug)}",
         f"{_failing(bug)}, {len(bug.pass_to_pass)} still pass, {len(bug.flaky)} flaky{_hidden(bug)}",
         *([] if solved is None else [f"solved: {', '.join(_solved(solved)) or 'no attempts yet'}"]),
     ]

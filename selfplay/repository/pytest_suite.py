@@ -31,6 +31,8 @@ MOST_RECORDS, MOST_RECORD, MOST_FIELDS, MOST_WORD = 200_000, 1 << 20, 100, 20
 MOST_SECONDS = 1e6
 MOST_COVERAGE, MOST_COVERED = 256 << 20, 4_000_000
 """Bytes and values of a coverage map; nearly all are small integers."""
+MOST_MESSAGE = 300
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _RECORD = re.compile(rb"SELFPLAY (\{[^\n]*)")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _END = re.compile(rb"SELFPLAY-END exit=(\d{1,3})")
@@ -175,6 +177,18 @@ def _json(line: bytes) -> dict[str, Any] | None:
         with contextlib.suppress(AnswerError):
             return answer(dict[str, Any], attempt, values=MOST_FIELDS)
     return None
+
+
+def failure_messages(log: bytes, tests: Collection[str]) -> dict[str, str]:
+    """Test -> what it failed with, for those of `tests` of which pytest's closing lines say so. For people: addresses
+    are left out, so that two runs say the same."""
+    wanted, said = set(tests), dict[str, str]()
+    for line in log.splitlines():
+        if line.startswith((b"FAILED ", b"ERROR ")):
+            test, mark, message = line.decode("utf-8", "replace").partition(" ")[2].partition(" - ")
+            if mark and test in wanted:
+                said[test] = _ADDRESS.sub("0x...", message.strip())[:MOST_MESSAGE]
+    return said
 
 
 def finished(log: bytes) -> int | None:

@@ -15,7 +15,8 @@ class TestRun:
     `stage` is None when the run gave outcomes; else it says which step did not work and `error` why, in one line:
     `apply` (a diff does not fit), `script` (the sandbox did not survive the script), `parser` (no outcomes came out).
     `seconds` and `cpu_seconds` are those of the script. `truncated`: the script wrote more than is kept.
-    `log_tail` is the end of what it wrote, for people.
+    `log_tail` is the end of what it wrote, for people; so are the `messages` of tests that failed, as far as the log
+    has them in pytest's form.
     """
 
     __test__ = False  # the name is the field's; pytest must not collect it
@@ -29,6 +30,7 @@ class TestRun:
     log_tail: str = ""
     stage: Stage | None = None
     error: str = ""
+    messages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def passed(self) -> frozenset[str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from selfplay.patches import PatchError, touched_paths
 from selfplay.plain import encode
+from selfplay.repository.pytest_suite import failure_messages
 from selfplay.sandbox import Backend, Cause, Limits, Mount, Sandbox, SandboxError, SandboxGone, SandboxLost, World
 from selfplay.sandbox.killed import KILLED, PAUSES, ProgramKilled, refuse_dangerous_place
 from selfplay.sandbox.owners import scratch
@@ -127,7 +128,9 @@ def _parsed(backend: Backend, request: Request, run: Run) -> Run:
     """The run with its outcomes. Whether a script that was killed did it itself, only another run can tell."""
     try:
         if request.parser:
-            run = replace(run, outcomes=parse_log(backend, request.world, request.limits, request.parser, run.log))
+            outcomes = parse_log(backend, request.world, request.limits, request.parser, run.log)
+            failed = [test for test, outcome in outcomes.items() if outcome == "failed"]
+            run = replace(run, outcomes=outcomes, messages=failure_messages(run.log, failed))
     except SandboxLost as lost:
         raise _limit_met(lost, "parser") from lost
     except ParserKilled as error:

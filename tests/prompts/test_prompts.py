@@ -28,6 +28,9 @@ VARIABLES = {
     "malformed": {"why": "Wrong.", "native": False, "example": "<tool: bash>\nls\n</tool>"},
     "injector": {**TASK, "names": HANDED_IN},
     "solver": {"root": "/testbed", "specification": "diff --git a/t b/t"},
+    "solver_imported": {"root": "/testbed", "statement": "total() is wrong."},
+    "statement_diff": {"specification": "diff --git a/t b/t"},
+    "statement_plain": {"tests": [("t::a", "assert 1 == 2"), ("t::b", "")], "count": "3 tests", "more": 1},
     "staged/discover": {**TASK, "names": HANDED_IN[:3]},
     "staged/plant": TASK,
     "staged/weaken": {**TASK, "failing": ["t::a", "t::b"], "bug": "diff --git a/x b/x"},
@@ -80,6 +83,11 @@ def test_one_is_said_as_one_and_no_location_is_not_mentioned() -> None:
 def test_the_solver_sees_the_specification_as_it_is() -> None:
     diff = "diff --git a/t b/t\n-    assert {{ x }} < 3\n+    assert x & 1\n"
     assert diff.rstrip() in solver_prompt(SolverTask("bug", diff))
+
+
+def test_the_solver_of_an_imported_task_sees_its_statement() -> None:
+    text = solver_prompt(SolverTask("bug", "diff --git a/t b/t", statement="total() is wrong.\n"))
+    assert "total() is wrong." in text and "diff --git" not in text
 
 
 @pytest.mark.parametrize("native", [True, False])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pools
 import pytest
-from interop_datasets import LANGUAGES, Log, Tool
+from interop_datasets import ENVIRONMENTS, LANGUAGES, Log, Tool
 
 CONFTEST = """diff --git a/conftest.py b/conftest.py
 new file mode 100644
@@ -55,3 +55,16 @@ def test_its_grader_agrees(resolved: Any, kind: str, expected: bool) -> None:
     assert {instance: one[kind] for instance, one in resolved.items()} == {
         f"selfplay__{language}-1.removal.0": expected for language in LANGUAGES
     }
+
+
+def test_it_reads_a_folder_of_parquet(
+    exported: Callable[..., Path], tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written with the pyarrow of swebench's environment, which has this interpreter's version."""
+    (library,) = (ENVIRONMENTS / "swebench" / "lib").glob("python3*/site-packages/pyarrow")
+    (tmp_path / "pyarrow").symlink_to(library)
+    monkeypatch.syspath_prepend(tmp_path)
+    out = exported("swebench", parquet=True)
+    (tmp_path / "logs.json").write_text("{}")
+    found = tool("swebench", "swebench_grade.py", out, tmp_path / "logs.json")
+    assert found["scripts"] == graded(tool, exported("swebench"), {})["scripts"]
