@@ -1,4 +1,4 @@
-"""Every bug of a run demonstrated in the staged injector: what `selfplay trajectories demonstrate` does."""
+"""Every bug of a run demonstrated, planted and repaired: what `selfplay trajectories demonstrate` does."""
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
@@ -17,12 +17,16 @@ from selfplay.rollout.many import each_of, many
 from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_bug
+from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_planting, demonstrate_repair
+
+PLAYS = {"injector": demonstrate_planting, "solver": demonstrate_repair}
+Played = dict[str, Demonstrated] | str
+"""What came of each role; or why none could be played."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The result for one bug. `why` it was not demonstrated, empty when it was."""
+    """The result for one bug. `why` it was not demonstrated in a role, empty when it was in both."""
 
     bug: str
     why: str = ""
@@ -39,7 +43,7 @@ def demonstrate(
     todo, bugs, seconds = [], pool.folder / "bugs", 0.0
     for record in pool.episodes.with_bugs():
         assert record.bug is not None
-        if _readable(demonstration_of(pool.folder, record.bug.id)):
+        if all(_readable(demonstration_of(pool.folder, record.bug.id, role)) for role in PLAYS):
             yield Shown(record.bug.id)
             continue
         try:
@@ -53,36 +57,38 @@ def demonstrate(
     first, command = todo[0][0], pool.setting("test", str, "") or None
     prepared = again(lambda: prepared_for(bugs / first.id, first, backend, trust=trust))
     suite = again(lambda: measure_suite(prepared, backend, time_limit=seconds, command=command))
-    world = prepared.world(history=True)
-    jobs = [StoredBug(bugs / bug.id, number, suite, world) for bug, number in todo]
+    jobs = [StoredBug(bugs / bug.id, number, suite, prepared) for bug, number in todo]
     results = iterate(_demonstrated(jobs, backend, workers))
     try:
         for job, found in results:
             if isinstance(found, str):
                 yield Shown(job.folder.name, found)
                 continue
-            save(found, demonstration_of(pool.folder, job.folder.name))
-            yield Shown(job.folder.name)
+            for role, trajectory in found.items():
+                if not isinstance(trajectory, str):
+                    save(trajectory, demonstration_of(pool.folder, job.folder.name, role))
+            why = [f"{role}: {one}" for role, one in found.items() if isinstance(one, str)]
+            yield Shown(job.folder.name, "; ".join(why))
     finally:
         results.close()
 
 
 async def _demonstrated(
     jobs: list[StoredBug], backend: Backend, workers: int
-) -> AsyncGenerator[tuple[StoredBug, Demonstrated], None]:
+) -> AsyncGenerator[tuple[StoredBug, Played], None]:
     seats = Pool(backend)
     with Workers(workers) as threads:
 
-        async def play(job: StoredBug) -> Demonstrated:
-            return await demonstrate_bug(job, seats, threads)
+        async def play(job: StoredBug) -> Played:
+            return {role: await show(job, seats, threads) for role, show in PLAYS.items()}
 
-        losses: Losses[StoredBug, Demonstrated] = Losses(_unplayed, control_in(seats, threads))
+        losses: Losses[StoredBug, Played] = Losses(_unplayed, control_in(seats, threads))
         async with aclosing(many(each_of(jobs), play, workers, losses)) as found:
             async for one in found:
                 yield one
 
 
-def _unplayed(job: StoredBug, error: SelfplayError) -> Demonstrated:
+def _unplayed(job: StoredBug, error: SelfplayError) -> Played:
     return f"it could not be played: {error.message}"
 
 

@@ -30,6 +30,7 @@ from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.losses import again
 from selfplay.rollout.many import rare_collections
 from selfplay.rollout.model_player import ModelPlayer, TokenSide
+from selfplay.sandbox.owners import marked
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
 
@@ -120,5 +121,5 @@ async def _opened(setup: HostSetup) -> Runs:
     rare_collections().__enter__()  # until the process ends
     workers = Workers(setup.threads).__enter__()
     injecting = injector_run(wanted, prepared, setup.suite, player, Pool(backend), workers)
-    scratch = Path(tempfile.mkdtemp(prefix="selfplay-host-"))
+    scratch = Path(tempfile.mkdtemp(prefix=marked()))  # where this host is killed, the next sandbox backend removes it
     return Runs(injecting, solver_run(injecting, TRAINING), play_injection, scratch, engine.at_least)
