@@ -6,10 +6,9 @@ kills it.
 """
 
 import argparse
+import importlib
 from pathlib import Path
-
-from coached import coached_by_seed
-from recorded import messages
+from typing import Any
 
 from selfplay.commands.train import run_training
 from selfplay.commands.train_order import TrainOrder
@@ -46,9 +45,10 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--cluster", action="store_true")
     asked = parser.parse_args()
-    lines = {"plant a realistic bug": messages("shop_injector.txt"), "is broken": messages("shop_solver.txt")}
-    tiny = asked.folder / "tiny"
-    players.KINDS = {"transformers": lambda model, options: coached_by_seed(tiny, lines)}  # type: ignore[dict-item]
+    coached: Any = importlib.import_module("coached")
+    said = {role: importlib.import_module("recorded").messages(f"shop_{role}.txt") for role in ("injector", "solver")}
+    lines = {"plant a realistic bug": said["injector"], "is broken": said["solver"]}
+    players.KINDS = {"transformers": lambda model, options: coached.coached_by_seed(asked.folder / "tiny", lines)}
     backend = open_backend()
     try:
         with LiveWatcher() as watcher:
