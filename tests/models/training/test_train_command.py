@@ -8,13 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from benchmarks.steps_trained import account
 from coached import coached_player
 from models.learning.conftest import tiny_folder
 from recorded import messages
 from safetensors.torch import load_file
 from weights_apart import apart
 
+from benchmarks.steps_trained import account
 from selfplay.commands import train_here
 from selfplay.commands.train import run_training
 from selfplay.commands.train_order import TrainOrder
