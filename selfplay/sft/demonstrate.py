@@ -17,6 +17,7 @@ from selfplay.agent.conversation import NO_CALL, ChatConversation
 from selfplay.agent.model import Message, Reply, Sampling
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum.stored import read_bug
+from selfplay.oracle.errors import OracleError, WorldError
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.world import open_world
 from selfplay.plain import decode
@@ -81,7 +82,7 @@ async def demonstrate_repair(stored: StoredBug, pool: Pool, workers: Workers) ->
             policy = ChatConversation(said, NAME, SOLVER.name, told, toolset=SOLVER.toolset)
             trajectory = await _played(policy, SOLVER, world.sandbox, workers)
             mended = await workers.run(_texts, world.sandbox, changed)
-    except (ArtifactError, Undemonstrable, patches.PatchError) as error:
+    except (ArtifactError, OracleError, WorldError, Undemonstrable, patches.PatchError) as error:
         return str(error)
     if trajectory.finish != Finish.SUBMITTED:
         return _untaken(trajectory)
