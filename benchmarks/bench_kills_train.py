@@ -163,7 +163,7 @@ class Bench:
 def killed(kind: str, process: psutil.Popen, moments: random.Random) -> bool:
     """Kill a process of that kind; whether there was one."""
     try:
-        targets = [process]
+        targets: list[psutil.Process] = [process]
         if kind in ACTORS:
             below = process.children(recursive=True)
             targets = [one for one in below if any(ACTORS[kind] in part for part in one.cmdline())]

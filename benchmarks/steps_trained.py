@@ -84,7 +84,7 @@ def played_of_open_step(run: Path, step: int) -> tuple[list[str], int]:
     if len(found) != step + 1 or found[step][1] is not None:
         return [], 0
     with read_pool(run) as pool:
-        stored = {one.number: one.trajectory for one in pool.episodes.records()}
+        stored: dict[Any, str] = {one.number: one.trajectory for one in pool.episodes.records()}
         stored |= {(one.bug, one.number): one.trajectory for one in pool.attempts.all() if one.policy == TRAINING}
     names = [stored[rollout] for rollout in found[step][0] if rollout in stored]
     return names, len(found[step][0]) - len(names)
