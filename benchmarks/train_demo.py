@@ -34,9 +34,9 @@ MOST_STEPS = 12
 """A step whose rewards are all alike takes no update. So many are played at most until there were enough updates."""
 KILLED_IN = 2
 """The step (from 0) in which the run is killed."""
-BUGS = 8
+BUGS = 4
 COLD_START = (
-    "--epochs", "6", "--batch", "3", "--lr", "3e-4", "--warmup", "3", "--held-out", "0", "--budget", "3072",
+    "--epochs", "5", "--batch", "2", "--lr", "4e-4", "--warmup", "3", "--held-out", "0", "--budget", "3072",
     "--too-long", "leave-out", "--precision", "fp32", "--keep-activations",
 )  # fmt: skip
 
@@ -126,7 +126,7 @@ def shown(phases: Phases) -> None:
     """The table, and how it went. Ends the program with an error when it did not go well."""
     found, before = account(RUN), json.loads(NOTE.read_text())
     kept = sum(digests([name]) == {name: digest} for name, digest in before.items())
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 120)
     console.print("\n", steps_table(read_history(RUN)))
     lines = [
         f"{count(found.steps, 'step')}, {count(found.updates, 'update')} of the weights (version {found.version})",
