@@ -76,13 +76,7 @@ async def play_attempts(
     """
 
     async def play(job: Job) -> Played:
-        try:
-            return await (_played(run, control, *job) if solve is None else solve(*job))
-        except (SandboxError, ModelDown, RolloutError):
-            raise
-        except Exception as error:
-            log.warning("attempt %d at %s could not be played", job[1], job[0].bug.id, exc_info=True)
-            return str(error) if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
+        return await _or_why_not(_played(run, control, *job) if solve is None else solve(*job), *job)
 
     def unplayed(job: Job, error: SelfplayError) -> Played:
         return _unplayed(run, *job, error)
@@ -114,6 +108,17 @@ def lost_attempt(run: SolverRun, bug: str, number: int, why: str) -> SolverRollo
     trajectory = Trajectory("solver", run.player.name, Finish.UNPLAYED, error=why)
     key = SolverKey(bug, run.policy, run.seed, number)
     return Rollout(trajectory, key, SolverOutcome(False, "unplayed", why, "", 0.0))
+
+
+async def _or_why_not(playing: Awaitable[Played], ready: ReadyBug, number: int) -> Played:
+    """What is played, or the error of ours by which it fails."""
+    try:
+        return await playing
+    except (SandboxError, ModelDown, RolloutError):
+        raise
+    except Exception as error:
+        log.warning("attempt %d at %s could not be played", number, ready.bug.id, exc_info=True)
+        return str(error) if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
 
 
 def _unplayed(run: SolverRun, ready: ReadyBug, number: int, error: SelfplayError) -> Played:
