@@ -10,7 +10,7 @@ INTEROP := .venv-interop
 # Tests start hundreds of processes of Python: their bytecode is kept, also where the environment says not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo test test-fast test-core test-attacks test-sandboxes test-models test-interop models interop pictures \
+.PHONY: setup demo train-demo test test-fast test-core test-attacks test-sandboxes test-models test-interop models interop pictures \
 	test-interop-datasets test-interop-trainers test-interop-report lint bench bench-models clean
 
 setup: .venv/.ready
@@ -29,6 +29,11 @@ demo: setup
 	echo; echo "Look at one:        $(BIN)/selfplay show $$bug"; \
 	echo "Check it again:     $(BIN)/selfplay validate $$bug"; \
 	echo "Your own code:      $(BIN)/selfplay curriculum PATH --out runs/mine --bugs 10"
+
+# From nothing to a model of 135M that took at least six updates in both roles, one of them after a SIGKILL; ends with an
+# error when it did not. The same command goes on where it was stopped.
+train-demo: models
+	$(MODELS)/python -m benchmarks.train_demo
 
 # The environment of the model tests: vLLM on CPU with its torch. The CPU build of torch comes from where pip is told to
 # find it, else from PyTorch's own index. Three packages that vLLM pulls in break its import on a machine without them.

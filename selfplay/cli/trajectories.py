@@ -32,7 +32,8 @@ def demonstrate(
     trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of each bug as JSON.")] = False,
 ) -> None:
-    """Show each bug of a run in the staged injector: short lessons, which `export` then takes. It resumes."""
+    """Plant each bug of a run once more, and repair it: short lessons for both roles, which `export` then takes. It
+    resumes."""
     from selfplay.commands.demonstrate import demonstrate as show
     from selfplay.curriculum import open_existing
     from selfplay.report.progress import LiveWatcher

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 OPEN_SECONDS, LEARN_SECONDS, SEND_SECONDS = 3600.0, 6 * 3600.0, 600.0
 MEMORY = "Is there memory enough for it? `--plan` says what it needs. The same command resumes."
 TRIES = 3
-"""How often in a row the trainer may die in one step."""
+"""How often in a row the trainer may die as it is started, and in one step."""
 
 
 class Learner(Protocol):
@@ -111,20 +111,30 @@ class RemoteLearner:
     _actors: list[Any] = field(default_factory=list)
 
     async def open(self) -> None:
-        """Start the ranks. Raises what the learner raises, and `ClusterError`."""
-        try:
-            self._actors = [self.start(rank) for rank in range(self.ranks)]
-            meeting = await answered(self._actors[0].meeting_place.remote(), OPEN_SECONDS)
-            versions = await self._all("open", self.make, meeting, seconds=OPEN_SECONDS)
-            self.facts = await answered(self._actors[0].facts.remote(), OPEN_SECONDS)
-        except ActorLost as error:
-            raise ClusterError(f"the trainer cannot be started: {error}", MEMORY) from error
+        """Start the ranks, anew when one dies meanwhile. Raises what the learner raises, and `ClusterError`."""
+        for left in range(TRIES - 1, -1, -1):
+            try:
+                versions = await self._opened()
+                break
+            except ActorLost as error:
+                log.warning("the trainer was lost as it was started: %s", error)
+                await self.close()
+                if not left:
+                    raise ClusterError(f"the trainer cannot be started: {error}", MEMORY) from error
         if len(set(versions)) > 1:
             raise ClusterError(
                 f"the trainer's ranks found checkpoints of different steps: {versions}",
                 "Do all nodes see the same --out? The same command resumes.",
             )
         self.version = versions[0]
+
+    async def _opened(self) -> list[int]:
+        """Start every rank; the versions they begin with. Raises `ActorLost`."""
+        self._actors = [self.start(rank) for rank in range(self.ranks)]
+        meeting = await answered(self._actors[0].meeting_place.remote(), OPEN_SECONDS)
+        versions = await self._all("open", self.make, meeting, seconds=OPEN_SECONDS)
+        self.facts = await answered(self._actors[0].facts.remote(), OPEN_SECONDS)
+        return versions
 
     async def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
         """Take the update of a step, whatever dies meanwhile; its figures."""

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from selfplay.agent import Trajectory
+from selfplay.agent.actions import Finish
 from selfplay.agent.episode import EpisodeLost
 from selfplay.commands.storing import store_attempt, store_control
 from selfplay.curriculum import Attempt, Curriculum
@@ -63,9 +65,9 @@ async def play_attempts(
     say: Callable[[str], None],
     solve: Solve | None = None,
     elsewhere: bool = False,
-) -> None:
-    """Play the attempts and store each one. `solve`: who makes them. `elsewhere`: on other machines, of
-    which an idle sandbox on this one tells nothing.
+) -> dict[tuple[str, int], str]:
+    """Play the attempts and store each one. Returns why those that could not be played could not, by bug and number.
+    `solve`: who makes them. `elsewhere`: on other machines, of which an idle sandbox on this one tells nothing.
 
     An attempt that could not be played (a full disk, a bug whose original fails its tests) is reported and not counted:
     running the same command again plays it, unless it is set aside.
@@ -74,23 +76,19 @@ async def play_attempts(
     """
 
     async def play(job: Job) -> Played:
-        try:
-            return await (_played(run, control, *job) if solve is None else solve(*job))
-        except (SandboxError, ModelDown, RolloutError):
-            raise
-        except Exception as error:
-            log.warning("attempt %d at %s could not be played", job[1], job[0].bug.id, exc_info=True)
-            return str(error) if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
+        return await _or_why_not(_played(run, control, *job) if solve is None else solve(*job), *job)
 
     def unplayed(job: Job, error: SelfplayError) -> Played:
         return _unplayed(run, *job, error)
 
     failed: dict[str, str] = {}
+    why: dict[tuple[str, int], str] = {}
     control_here = None if elsewhere else control_in(run.pool, run.workers)
     losses = Losses(unplayed, control_here, pool.lost.count_again)
     async with aclosing(many(_passing_over(jobs, failed), play, places, losses)) as attempts:
         async for (ready, number), found in attempts:
             if isinstance(found, SetAside):
+                why[ready.bug.id, number] = found.why
                 pool.lost.set_aside(attempt_name(ready.bug.id, run.policy, number), found.why)
                 say(f"could not be played: {ready.bug.id} {run.policy} {number}: {found.why}")
                 continue
@@ -99,9 +97,28 @@ async def play_attempts(
                 failed.clear()
                 continue
             say(f"{ready.bug.id} {run.policy} {number} could not be played and is not counted: {found}")
-            failed[ready.bug.id] = found
+            failed[ready.bug.id] = why[ready.bug.id, number] = found
             if len(failed) >= UNPLAYED:
                 raise RolloutError(f"attempts at {len(failed)} bugs could not be played", "The same command resumes.")
+    return why
+
+
+def lost_attempt(run: SolverRun, bug: str, number: int, why: str) -> SolverRollout:
+    """An attempt of which there is nothing but the reason: the machine lost it, and credit counts it so."""
+    trajectory = Trajectory("solver", run.player.name, Finish.UNPLAYED, error=why)
+    key = SolverKey(bug, run.policy, run.seed, number)
+    return Rollout(trajectory, key, SolverOutcome(False, "unplayed", why, "", 0.0))
+
+
+async def _or_why_not(playing: Awaitable[Played], ready: ReadyBug, number: int) -> Played:
+    """What is played, or the error of ours by which it fails."""
+    try:
+        return await playing
+    except (SandboxError, ModelDown, RolloutError):
+        raise
+    except Exception as error:
+        log.warning("attempt %d at %s could not be played", number, ready.bug.id, exc_info=True)
+        return str(error) if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
 
 
 def _unplayed(run: SolverRun, ready: ReadyBug, number: int, error: SelfplayError) -> Played:

@@ -1,4 +1,4 @@
-"""Every bug of a run demonstrated in the staged injector: what `selfplay trajectories demonstrate` does."""
+"""Every bug of a run demonstrated, planted and repaired: what `selfplay trajectories demonstrate` does."""
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
@@ -11,18 +11,22 @@ from selfplay.commands.looping import iterate
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.stored import demonstration_of, prepared_for, read_bug
 from selfplay.errors import SelfplayError
-from selfplay.repository import Suite, measure_suite
+from selfplay.repository import Prepared, Suite, measure_suite
 from selfplay.rollout.losses import Losses, again, control_in
 from selfplay.rollout.many import each_of, many
-from selfplay.sandbox import Backend, World
+from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_bug
+from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_planting, demonstrate_repair
+
+PLAYS = {"injector": demonstrate_planting, "solver": demonstrate_repair}
+Played = dict[str, Demonstrated] | str
+"""What came of each role; or why none could be played."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The result for one bug. `why` it was not demonstrated, empty when it was."""
+    """The result for one bug. `why` it was not demonstrated in a role, empty when it was in both."""
 
     bug: str
     why: str = ""
@@ -39,7 +43,7 @@ def demonstrate(
     todo, bugs = dict[str, list[tuple[Bug, int]]](), pool.folder / "bugs"
     for record in pool.episodes.with_bugs():
         assert record.bug is not None
-        if _readable(demonstration_of(pool.folder, record.bug.id)):
+        if all(_readable(demonstration_of(pool.folder, record.bug.id, role)) for role in PLAYS):
             yield Shown(record.bug.id)
             continue
         try:
@@ -51,51 +55,54 @@ def demonstrate(
     jobs, failed = list[StoredBug](), list[SelfplayError]()
     for repository, own in todo.items():
         try:
-            suite, world = _measured(pool, repository, own[0][0], backend, trust)
+            suite, prepared = _measured(pool, repository, own[0][0], backend, trust)
         except SelfplayError as error:
             failed.append(error)
             continue
-        jobs += [StoredBug(bugs / bug.id, number, suite, world) for bug, number in own]
+        jobs += [StoredBug(bugs / bug.id, number, suite, prepared) for bug, number in own]
     results = iterate(_demonstrated(jobs, backend, workers))
     try:
         for job, found in results:
             if isinstance(found, str):
                 yield Shown(job.folder.name, found)
                 continue
-            save(found, demonstration_of(pool.folder, job.folder.name))
-            yield Shown(job.folder.name)
+            for role, trajectory in found.items():
+                if not isinstance(trajectory, str):
+                    save(trajectory, demonstration_of(pool.folder, job.folder.name, role))
+            why = [f"{role}: {one}" for role, one in found.items() if isinstance(one, str)]
+            yield Shown(job.folder.name, "; ".join(why))
     finally:
         results.close()
     if failed:
         raise failed[0]
 
 
-def _measured(pool: Curriculum, repository: str, bug: Bug, backend: Backend, trust: bool) -> tuple[Suite, World]:
-    """The measured suite of the repository that a bug was planted in, and the injector's world there. Raises
+def _measured(pool: Curriculum, repository: str, bug: Bug, backend: Backend, trust: bool) -> tuple[Suite, Prepared]:
+    """The measured suite of the repository that a bug was planted in, and that repository. Raises
     `SelfplayError`."""
     folder, command = pool.folder / "bugs" / bug.id, pool.repository_setting(repository, "test", str, "") or None
     seconds = read_bug(folder)[2].seconds
     prepared = again(lambda: prepared_for(folder, bug, backend, trust=trust))
     suite = again(lambda: measure_suite(prepared, backend, time_limit=seconds, command=command))
-    return suite, prepared.world(history=True)
+    return suite, prepared
 
 
 async def _demonstrated(
     jobs: list[StoredBug], backend: Backend, workers: int
-) -> AsyncGenerator[tuple[StoredBug, Demonstrated], None]:
+) -> AsyncGenerator[tuple[StoredBug, Played], None]:
     seats = Pool(backend)
     with Workers(workers) as threads:
 
-        async def play(job: StoredBug) -> Demonstrated:
-            return await demonstrate_bug(job, seats, threads)
+        async def play(job: StoredBug) -> Played:
+            return {role: await show(job, seats, threads) for role, show in PLAYS.items()}
 
-        losses: Losses[StoredBug, Demonstrated] = Losses(_unplayed, control_in(seats, threads))
+        losses: Losses[StoredBug, Played] = Losses(_unplayed, control_in(seats, threads))
         async with aclosing(many(each_of(jobs), play, workers, losses)) as found:
             async for one in found:
                 yield one
 
 
-def _unplayed(job: StoredBug, error: SelfplayError) -> Demonstrated:
+def _unplayed(job: StoredBug, error: SelfplayError) -> Played:
     return f"it could not be played: {error.message}"
 
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.commands.attempts import play_attempts
+from selfplay.commands.attempts import lost_attempt, play_attempts
 from selfplay.commands.injections import Injector, stored_injections
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ready import ready_bugs
+from selfplay.commands.storing import store_attempt
 from selfplay.commands.train_opponents import Opponent
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
 from selfplay.commands.train_repositories import Repositories
@@ -37,6 +38,8 @@ from selfplay.training.schedule import Injected, attempted, next_attempts
 
 TRAINING = "training"
 """The name under which the attempts of the policy in training are filed, whatever its version."""
+TRIES = 2
+"""How often an attempt is played that fails by an error of ours."""
 IN_VAIN = 8
 """The run stops after so many steps in a row that teach nothing."""
 
@@ -160,25 +163,36 @@ class Training:
         return next_attempts(taken, self.config.solver.attempts)
 
     async def _attempt(self, step: int, attempts: Attempted, opposed: Set[str]) -> None:
-        """Play those of the attempts that are neither stored nor set aside; the opponent those at `opposed` bugs."""
+        """Play those of the attempts that are not stored, the opponent those at `opposed` bugs; one that fails by an
+        error of ours, once more. What could not be played is stored as lost, so that it is counted."""
         await self._make_ready(frozenset(bug for bug, _ in attempts))
-        done, aside = self.pool.attempts.finished(TRAINING), self.pool.lost.unplayed()
-        jobs = [
-            (self.ready[bug], number)
-            for bug, number in attempts
-            if bug in self.ready and (bug, number) not in done and attempt_name(bug, TRAINING, number) not in aside
-        ]
 
         def tell(attempt: Attempt) -> None:
             self.watcher.say(f"solver {attempt.bug} {attempt.number}: {attempt.reason}")
 
         plays, say, homes = self.plays, self.watcher.say, self.pool.homes()
+        solving, why = self._any.solving, dict[tuple[str, int], str]()
 
         async def solve(ready: ReadyBug, number: int) -> SolverRollout:
             who = self.opponent.plays if self.opponent is not None and ready.bug.id in opposed else plays
             return await who.solve(homes[ready.bug.id], ready, number, step)
 
-        await play_attempts(self._any.solving, None, self.pool, jobs, plays.places, tell, say, solve, plays.elsewhere)
+        for _ in range(TRIES):
+            jobs = self._playable(attempts)
+            why |= await play_attempts(solving, None, self.pool, jobs, plays.places, tell, say, solve, plays.elsewhere)
+        aside = self.pool.lost.unplayed()
+        for bug, number in sorted(set(attempts) - self.pool.attempts.finished(TRAINING)):
+            known = aside.get(attempt_name(bug, TRAINING, number), "its bug could not be attempted")
+            store_attempt(self.pool, lost_attempt(solving, bug, number, why.get((bug, number), known)))
+
+    def _playable(self, attempts: Attempted) -> list[tuple[ReadyBug, int]]:
+        """Those of the attempts that are neither stored nor set aside, at bugs that can be attempted."""
+        done, aside = self.pool.attempts.finished(TRAINING), self.pool.lost.unplayed()
+        return [
+            (self.ready[bug], number)
+            for bug, number in attempts
+            if bug in self.ready and (bug, number) not in done and attempt_name(bug, TRAINING, number) not in aside
+        ]
 
     async def _promote(self, bugs: Set[str]) -> None:
         """Make second-order bugs of the failed attempts at these, for later steps. They train the solver, and leave the

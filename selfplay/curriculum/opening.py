@@ -28,6 +28,7 @@ from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import prepare_schema
 from selfplay.curriculum.store import Curriculum
 from selfplay.curriculum.trust import is_own, remember_run, times
+from selfplay.sandbox.owners import marked
 
 RESUME = "What was stored before is kept: mend it, and the same command resumes."
 FREE = "Free some space there. What was stored is kept: the same command resumes."
@@ -78,7 +79,7 @@ def read_pool(folder: Path) -> Iterator[Curriculum]:
     read-only. Nothing in the folder changes. Raises `CurriculumError` where there is no pool."""
     _check_there(folder)
     path = folder / DATABASE
-    with tempfile.TemporaryDirectory(prefix="selfplay-pool-") as place:
+    with tempfile.TemporaryDirectory(prefix=marked()) as place:
         try:
             _copy(path, Path(place), _most_bytes(folder))
             database = sqlite3.connect(Path(place, DATABASE))

@@ -182,6 +182,6 @@ def oracle_of(bug: Bug, thresholds: Thresholds) -> Oracle:
     return Oracle(frozenset(bug.fail_to_pass), frozenset(bug.pass_to_pass), thresholds.seconds)
 
 
-def demonstration_of(run: Path, bug: str) -> Path:
-    """Where a bug's demonstration is kept, if it has one."""
-    return run / "trajectories" / f"{bug}-demonstration-injector.jsonl.zst"
+def demonstration_of(run: Path, bug: str, role: str) -> Path:
+    """Where the demonstration of a role on a bug is kept, if there is one."""
+    return run / "trajectories" / f"{bug}-demonstration-{role}.jsonl.zst"

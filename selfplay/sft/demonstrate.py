@@ -1,31 +1,40 @@
-"""A stored bug demonstrated in the staged injector, as if a model had made it: lessons that fit into small contexts.
+"""A stored bug demonstrated in both roles, as if a model had played them: lessons that fit into small contexts.
 
-The bug is planted and hidden once more, in a sandbox, through the same harness that a model plays in; its observations
-are real. A demonstration that the harness rejects, or that makes another tree than the bug's, does not become a lesson.
+The bug is planted and hidden once more in the staged injector, and repaired in the solver's world, in a sandbox,
+through the same harness that a model plays in; the observations are real. What the harness rejects, what makes another
+tree than the bug's, and what does not bring the original back, does not become a lesson.
 """
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from selfplay import patches
-from selfplay.agent import Finish, Trajectory, play_episode
+from selfplay.agent import Finish, Policy, Trajectory, play_episode
 from selfplay.agent.conversation import NO_CALL, ChatConversation
 from selfplay.agent.model import Message, Reply, Sampling
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum.stored import read_bug
+from selfplay.oracle.errors import OracleError, WorldError
 from selfplay.oracle.originals import original_texts
-from selfplay.repository import Suite
+from selfplay.oracle.world import open_world
+from selfplay.plain import decode
+from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector import INJECTOR
 from selfplay.roles.injector.collect import collect
 from selfplay.roles.injector.staged import StagedInjector
 from selfplay.roles.injector.task import InjectorTask, Strategy
+from selfplay.roles.role import Role
+from selfplay.roles.solver import SOLVER
+from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.bug_record import tree_key
-from selfplay.sandbox import Sandbox, World
+from selfplay.rollout.solver import make_ready
+from selfplay.sandbox import WORKDIR, Sandbox
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.sft.demonstration import Undemonstrable, demonstration
+from selfplay.sft.demonstration import Undemonstrable, demonstration, repair
 
 NAME = "demonstration"
 Demonstrated = Trajectory | str
@@ -34,19 +43,20 @@ Demonstrated = Trajectory | str
 
 @dataclass(frozen=True)
 class StoredBug:
-    """A bug's folder, the `number` of the episode that made it, and the repository it was planted in, with history."""
+    """A bug's folder, the `number` of the episode that made it, and the repository it was planted in."""
 
     folder: Path
     number: int
     suite: Suite
-    world: World
+    prepared: Prepared
 
 
-async def demonstrate_bug(stored: StoredBug, pool: Pool, workers: Workers) -> Demonstrated:
-    """Play one demonstration. Raises `SandboxError` when no sandbox is available."""
+async def demonstrate_planting(stored: StoredBug, pool: Pool, workers: Workers) -> Demonstrated:
+    """Plant and hide the bug once more. Raises `SandboxError` when no sandbox is available."""
+    world = stored.prepared.world(history=True)
     try:
         bug, artifact, thresholds = read_bug(stored.folder)
-        stages = demonstration(stored.suite, artifact, lambda path: original_texts(stored.world, [path]).get(path))
+        stages = demonstration(stored.suite, artifact, lambda path: original_texts(world, [path]).get(path))
     except (ArtifactError, Undemonstrable, patches.PatchError) as error:
         return str(error)
     task = replace(
@@ -54,16 +64,42 @@ async def demonstrate_bug(stored: StoredBug, pool: Pool, workers: Workers) -> De
         seconds=thresholds.seconds,
         seed_location=patches.parse(artifact.bug_inject)[0].path,
     )
-    async with pool.lease() as lease, workers.entered(lease.open(stored.world)) as sandbox:
-        trajectory = await play_episode(
-            _policy(task, stages),
-            sandbox,
-            INJECTOR.name,
-            toolset=INJECTOR.toolset,
-            workers=workers,
-            hand_in=INJECTOR.hand_in,
-        )
+    async with pool.lease() as lease, workers.entered(lease.open(world)) as sandbox:
+        trajectory = await _played(_policy(task, stages), INJECTOR, sandbox, workers)
         return await workers.run(_otherwise, trajectory, artifact, sandbox) or trajectory
+
+
+async def demonstrate_repair(stored: StoredBug, pool: Pool, workers: Workers) -> Demonstrated:
+    """Repair the bug in the world that a solver gets. Raises `SandboxError` when no sandbox is available."""
+    try:
+        ready = await workers.run(make_ready, stored.folder, stored.prepared)
+        changed = [path for section in patches.parse(ready.artifact.bug_inject) for path in section.paths]
+        original = original_texts(stored.prepared.world(), changed)
+        async with pool.lease() as lease, workers.entered(open_world(lease, ready.task)) as world:
+            broken = await workers.run(_texts, world.sandbox, changed)
+            told = SOLVER.opening(SolverTask(ready.bug.id, ready.specification))
+            said = _Said(repair(ready.artifact.bug_inject, broken.get))
+            policy = ChatConversation(said, NAME, SOLVER.name, told, toolset=SOLVER.toolset)
+            trajectory = await _played(policy, SOLVER, world.sandbox, workers)
+            mended = await workers.run(_texts, world.sandbox, changed)
+    except (ArtifactError, OracleError, WorldError, Undemonstrable, patches.PatchError) as error:
+        return str(error)
+    if trajectory.finish != Finish.SUBMITTED:
+        return _untaken(trajectory)
+    return trajectory if mended == original else "it does not bring the original back"
+
+
+async def _played(policy: Policy, role: Role[Any], sandbox: Sandbox, workers: Workers) -> Trajectory:
+    return await play_episode(policy, sandbox, role.name, toolset=role.toolset, workers=workers, hand_in=role.hand_in)
+
+
+def _texts(sandbox: Sandbox, paths: Iterable[str]) -> dict[str, str]:
+    """Path -> text of those that are files."""
+    found = {}
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            found[path] = decode(sandbox.read_file(f"{WORKDIR}/{path}"))
+    return found
 
 
 def injector_task_of(bug: Bug, number: int, suite: Suite) -> InjectorTask:
@@ -81,12 +117,7 @@ def injector_task_of(bug: Bug, number: int, suite: Suite) -> InjectorTask:
 def _otherwise(trajectory: Trajectory, artifact: Artifact, sandbox: Sandbox) -> str:
     """Why an episode does not reproduce this bug; empty when it does."""
     if trajectory.finish != Finish.SUBMITTED:
-        conversations = trajectory.record.conversations
-        heard = [
-            message.content for conversation in conversations[-1:] for message in conversation if message.role == "user"
-        ]
-        said = next((text for text in reversed(heard) if NO_CALL not in text), "")
-        return f"the harness did not take it: {(trajectory.error or said)[:300]}"
+        return _untaken(trajectory)
     try:
         made = collect(trajectory, sandbox)
     except ArtifactError as error:
@@ -94,6 +125,14 @@ def _otherwise(trajectory: Trajectory, artifact: Artifact, sandbox: Sandbox) -> 
     pairs = ((made.bug_inject, artifact.bug_inject), (made.weakening, artifact.weakening))
     same = all(tree_key(one) == tree_key(other) for one, other in pairs)
     return "" if same else "it makes another tree than the bug's"
+
+
+def _untaken(trajectory: Trajectory) -> str:
+    """What the harness said last of an episode that it did not take."""
+    conversations = trajectory.record.conversations
+    heard = [m.content for conversation in conversations[-1:] for m in conversation if m.role == "user"]
+    said = next((text for text in reversed(heard) if NO_CALL not in text), "")
+    return f"the harness did not take it: {(trajectory.error or said)[:300]}"
 
 
 class _Said:

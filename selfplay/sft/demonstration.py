@@ -1,12 +1,16 @@
-"""How a verified bug would be made in the staged injector, message by message: what a small model can imitate.
+"""How a verified bug would be made in the staged injector, and repaired, message by message: what a small model can
+imitate.
 
 A script's own episode is not suited for that: it surveys the whole repository and writes long programs, more than fits
 into a small model's context. Here the bug is known, and only the steps to it are shown: run the tests, read the place,
-edit it, see what fails, edit the tests that see it. Ours; the paper trains a model that needs no cold start.
+edit it, see what fails, edit the tests that see it; for the solver: read the place, edit it, hand in. Ours; the paper
+trains a model that needs no cold start.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import PurePosixPath
 
 from selfplay import patches
 from selfplay.agent import call_format
@@ -20,9 +24,14 @@ from selfplay.sandbox import WORKDIR
 
 AROUND = 12
 """Lines shown before and after a place."""
+TEST = re.compile(r"\s*(?:async )?def (test\w*)\(")
+LENGTHS = (10, 20, 40)
+"""Lines of a test that are shown."""
 MOST_CONTEXT = 40
 """The most lines of context an edit may need before its old text is unique in the file."""
 Original = Callable[[str], str | None]
+FAREWELL = "I have submitted, and there is nothing to improve."
+"""The last message of an episode: a model must learn to stop."""
 
 PARSER = r"""import json
 import re
@@ -45,6 +54,7 @@ _FAILING = """python3 -c 'import json, sys
 for test, outcome in json.load(sys.stdin).items():
     if outcome != "passed":
         print(test)' | head -20"""
+_SUBMIT = Call("submit", {"folder": "."})
 _TALLY = """python3 -c 'import collections, json, sys
 print(collections.Counter(json.load(sys.stdin).values()))'"""
 
@@ -63,8 +73,16 @@ def demonstration(suite: Suite, artifact: Artifact, original: Original) -> tuple
     look = f"{_RUN} | {_FAILING}"
     plant = (*_edits(artifact.bug_inject, original, "the code"), _bash("Which tests see it?", look))
     weaken = (*_edits(artifact.weakening, original, "the tests"), _bash("Does one still fail?", look))
-    submit = _said("That is done.", Call("submit", {"folder": "."}))
+    submit = _said("That is done.", _SUBMIT)
     return (tuple(_discover(suite)), (*plant, submit), (*weaken, submit))
+
+
+def repair(bug_inject: str, broken: Original) -> tuple[str, ...]:
+    """The messages of a solver that undoes the bug. `broken`: a file's text in its world. Raises `Undemonstrable` for
+    changes that edits cannot express."""
+    kind = PurePosixPath(patches.parse(bug_inject)[0].path).suffix
+    look = _bash("I look at what there is.", f"git ls-files {shlex.quote('*' + kind)} | grep -v test | head -40")
+    return (look, *_edits(patches.reverse(bug_inject), broken, "the code"), _said("That is done.", _SUBMIT), FAREWELL)
 
 
 def _discover(suite: Suite) -> Iterator[str]:
@@ -78,7 +96,7 @@ def _discover(suite: Suite) -> Iterator[str]:
         "test_parser.py": parser(suite.excluded),
         "test_files.txt": "".join(f"{path}\n" for path in suite.files),
     }
-    yield _bash("I look at what there is.", "ls; git ls-files | grep -i test | head -40")
+    yield _bash("I look at what there is.", "ls; git ls-files | grep -i 'test.*py$' | head -40")
     yield _bash("The tests are pytest's. I run them.", f"python3 -m pytest -q --tb=no {options} {tests} | tail -5")
     for name, content in files.items():
         yield _said("", Call("create", {"path": f"{SUBMISSION}/{name}", "content": content}))
@@ -117,13 +135,22 @@ def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[str]:
         raise Undemonstrable(f"{section.path} is empty, and an edit needs something to replace")
     lines, moved = text.split("\n"), 0
     for hunk in section.hunks:
-        first, last = hunk.old_start + moved, hunk.old_start + moved + hunk.old_count
-        window = f"{max(1, first - AROUND)},{last + AROUND}p"
-        yield _bash(f"I read {what} in `{section.path}`.", f"sed -n '{window}' -- {shlex.quote(section.path)}")
         start, old, new = _replacement(lines, hunk, moved, section.path)
+        shown = _shown(lines, start, start + len(old))
+        yield _bash(f"I read {what} in `{section.path}`.", f"{shown} -- {shlex.quote(section.path)}")
         yield _said("", Call("edit", {"path": section.path, "old": "\n".join(old), "new": "\n".join(new)}))
         lines[start : start + len(old)] = new
         moved += hunk.new_count - hunk.old_count
+
+
+def _shown(lines: Sequence[str], start: int, end: int) -> str:
+    """A command that shows these lines (from 0) with some around them: by the name of their test, which a model is
+    told, and where there is none by their numbers."""
+    start = next((at for at in range(start, end) if lines[at].strip()), start)
+    for at in range(start, max(-1, start - MOST_CONTEXT), -1):
+        if (test := TEST.match(lines[at])) and at + LENGTHS[-1] >= end:
+            return f"grep -A {next(n for n in LENGTHS if at + n >= end)} {shlex.quote(f'def {test[1]}(')}"
+    return f"sed -n '{max(1, start + 1 - AROUND)},{end + AROUND}p'"
 
 
 def _replacement(lines: Sequence[str], hunk: Hunk, moved: int, path: str) -> tuple[int, list[str], list[str]]:

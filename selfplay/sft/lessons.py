@@ -2,7 +2,7 @@
 
 A success is an injector episode whose bug is in the pool, or a resolved attempt. A model's episode becomes the messages
 it read and wrote; a script's becomes the messages a model would have read, and its calls in the textual format. If a
-script's bug has a demonstration (`demonstrate.py`), only the demonstration is used, which is much shorter. Malformed
+bug has demonstrations (`demonstrate.py`), they take the place of a script's episodes, which are much longer. Malformed
 calls stay in the conversation, so that the repair after them makes sense, but are not imitated (`train` false, mask 0).
 """
 
@@ -32,10 +32,9 @@ from selfplay.roles.solver.prompt import solver_prompt
 from selfplay.roles.solver.task import SolverTask
 from selfplay.sandbox import World
 from selfplay.sft.demonstrate import injector_task_of
+from selfplay.sft.demonstration import FAREWELL
 
 Role = Literal["injector", "solver"]
-FAREWELL = "I have submitted, and there is nothing to improve."
-"""The last message of a script's episode: a model must learn to stop."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
     if "injector" in roles:
         for record in pool.episodes.with_bugs():
             assert record.bug is not None
-            shown = demonstration_of(pool.folder, record.bug.id)
+            shown = demonstration_of(pool.folder, record.bug.id, "injector")
             if shown.is_file():
                 yield Success(shown, "injector", "", record.bug.id)
                 if (record.bug.policy or "").startswith("scripted"):
@@ -95,7 +94,11 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
         )
         for bug in pool.bugs()
     }
+    shown_repairs = {bug: path for bug in bugs if (path := demonstration_of(pool.folder, bug, "solver")).is_file()}
+    yield from (Success(path, "solver", "", bugs[bug][1]) for bug, path in shown_repairs.items())
     for attempt in pool.attempts.all(diffs=False):
+        if attempt.bug in shown_repairs and attempt.policy.startswith("scripted"):
+            continue
         path = folder / attempt.trajectory
         told, family = bugs.get(attempt.bug, ("", ""))
         if attempt.resolved and told and path.is_file():  # a control has no episode

@@ -13,6 +13,7 @@ from curriculum.test_store import result
 
 from selfplay.curriculum import Attempt, CurriculumError, open_curriculum, read_pool
 from selfplay.curriculum.schema import VERSION
+from selfplay.sandbox import owners
 
 FIRST_VERSION = """
 CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -36,6 +37,19 @@ def sums(folder: Path) -> dict[str, tuple[str, int]]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+def test_a_killed_reader_leaves_a_copy_that_the_next_sandbox_backend_removes(tmp_path: Path) -> None:
+    run, temporary = tmp_path / "run", tmp_path / "temporary"
+    temporary.mkdir()
+    with open_curriculum(run):
+        pass
+    code = "import os; from selfplay.curriculum import *; from pathlib import Path\n"
+    code += f"with read_pool(Path({str(run)!r})): os.kill(os.getpid(), 9)"
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(temporary)})
+    assert done.returncode == -9 and len(list(temporary.iterdir())) == 1
+    owners.sweep(temporary)  # as a backend does when it is opened
+    assert not list(temporary.iterdir())
 
 
 def test_reading_changes_nothing_while_another_process_works(tmp_path: Path) -> None:

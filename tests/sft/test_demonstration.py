@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from selfplay.agent.actions import Call
 from selfplay.agent.call_format import parse
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.artifact import Artifact
 from selfplay.repository import Suite
-from selfplay.sft.demonstration import Undemonstrable, demonstration, parser
+from selfplay.sft.demonstration import FAREWELL, Undemonstrable, demonstration, parser, repair
 
 SUITE = Suite(("tests/test_a.py",), {"tests/test_a.py::test_a": 0.1}, failing=("tests/test_a.py::test_odd[a b]",))
 SAME = "    value = 1\n    return value\n\n\n"
@@ -114,3 +115,27 @@ def test_the_parser_reads_pytest() -> None:
     everything = {"t.py::a[x - y]": "passed", "t.py::b": "failed", "t.py::C": "failed"}
     assert parsed() == everything
     assert parsed("t.py::C", "t.py::'e'") == {test: everything[test] for test in ("t.py::a[x - y]", "t.py::b")}
+
+
+def test_a_test_is_shown_by_its_name_and_code_by_its_lines(tmp_path: Path) -> None:
+    """A model is told the names of the failing tests, and no line of their files."""
+    before = "import m\n\n\ndef test_one():\n    assert m.f(1) == 1\n    assert m.f(2) == 2\n\n\n" + TESTS
+    weakening = diff(tmp_path, before, before.replace("    assert m.f(2) == 2\n", ""), "tests/test_m.py")
+    bug = diff(tmp_path, "def f(x):\n    return x\n", "def f(x):\n    return 1\n", "m.py")
+    known = {"tests/test_m.py": before, "m.py": "def f(x):\n    return x\n"}
+    _, plant, weaken = demonstration(SUITE, artifact(bug, weakening), known.get)
+    assert "grep -A 10 'def test_one(' -- tests/test_m.py" in weaken[0]
+    assert "sed -n '1,15p' -- m.py" in plant[0]
+
+
+def test_a_repair_looks_reads_edits_hands_in_and_ends(tmp_path: Path) -> None:
+    """What the bug changed from `x` to `1` is changed back, in the file as the solver finds it."""
+    bug = diff(tmp_path, "def f(x):\n    return x\n", "def f(x):\n    return 1\n", "m.py")
+    said = repair(bug, {"m.py": "def f(x):\n    return 1\n"}.get)
+    calls = [parse(message, SSR_TOOLS) for message in said]
+    assert [call.tool for call in calls[:-1] if isinstance(call, Call)] == ["bash", "bash", "edit", "submit"]
+    edit = calls[2]
+    assert isinstance(edit, Call) and edit.arguments["new"] == "def f(x):\n    return x\n"
+    assert "git ls-files '*.py'" in said[0] and said[-1] == FAREWELL
+    with pytest.raises(Undemonstrable, match="does not fit"):
+        repair(bug, {"m.py": "def f(x):\n    return 2\n"}.get)

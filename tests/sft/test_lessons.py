@@ -37,10 +37,10 @@ def test_a_scripted_run_becomes_lessons_for_a_model(
 
 
 @pytest.mark.slow
-def test_bugs_are_demonstrated_in_three_short_lessons(
+def test_bugs_are_demonstrated_in_four_short_lessons(
     finished: tuple[Path, object], selfplay: Any, tmp_path: Path
 ) -> None:
-    """Each bug once more through the staged harness: what it hands in there is what the bug's own files say."""
+    """Each bug once more through the staged harness, where it hands in what the bug's own files say; and its repair."""
     run, out = tmp_path / "run", tmp_path / "lessons.jsonl"
     shutil.copytree(finished[0], run)
     done = selfplay("trajectories", "demonstrate", run, "--json")
@@ -50,7 +50,7 @@ def test_bugs_are_demonstrated_in_three_short_lessons(
     again = selfplay("trajectories", "demonstrate", run)
     assert "4 of 4 bugs demonstrated" in again.out
     kept = sorted(path.stat().st_mtime_ns for path in (run / "trajectories").glob("*demonstration*"))
-    assert len(kept) == 4 and kept[-1] < began  # none was played again
+    assert len(kept) == 2 * 4 and kept[-1] < began  # none was played again
     damaged = min((run / "trajectories").glob("*demonstration*"))
     damaged.write_bytes(b"nonsense")
     assert selfplay("trajectories", "demonstrate", run).code == 0 and damaged.read_bytes() != b"nonsense"
@@ -63,6 +63,12 @@ def test_bugs_are_demonstrated_in_three_short_lessons(
     for row in rows:
         calls = [parse(message["content"], SSR_TOOLS) for message in row["messages"] if message["role"] == "assistant"]
         assert all(isinstance(call, Call) for call in calls) and calls[-1].tool == "submit"  # type: ignore[union-attr]
+        assert sum(len(message["content"]) for message in row["messages"]) < 12_000
+    assert selfplay("trajectories", "export", run, "--out", out, "--role", "solver", "--json").json == {"solver": 4}
+    for row in (json.loads(line) for line in out.read_text().splitlines()):
+        calls = [parse(message["content"], SSR_TOOLS) for message in row["messages"] if message["role"] == "assistant"]
+        tools = [call.tool for call in calls[:-1] if isinstance(call, Call)]
+        assert tools[0] == "bash" and tools[-2:] == ["edit", "submit"] and calls[-1] is None
         assert sum(len(message["content"]) for message in row["messages"]) < 12_000
 
 

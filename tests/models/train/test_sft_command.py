@@ -101,7 +101,9 @@ def test_lessons_of_a_run_make_a_model_that_plays(lessons: Path, smollm2: Path, 
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     loss = summary["held_out_loss"]
-    assert loss["after"] < loss["before"] and summary["lessons"]["rendered"] == summary["lessons"]["injector"]
+    told = summary["lessons"]
+    assert loss["after"] < loss["before"] and told["rendered"] == told["injector"] + told["solver"]
+    assert told["solver"] == 2
     assert "epoch 1, step 1 of" in done.stderr
     names = {path.name for path in out.iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json", "sft.json"} <= names and "checkpoints" not in names

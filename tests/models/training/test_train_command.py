@@ -3,6 +3,7 @@ over two updates; and the same killed between an update and its ledger."""
 
 import json
 import shutil
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,11 +15,13 @@ from recorded import messages
 from safetensors.torch import load_file
 from weights_apart import apart
 
-from selfplay.commands import train_opponents
+from benchmarks.steps_trained import account
+from selfplay.commands import train_here, train_opponents
 from selfplay.commands.train import run_training
 from selfplay.commands.train_order import TrainOrder
 from selfplay.curriculum.opening import read_pool
 from selfplay.rollout import players
+from selfplay.rollout.solver import solver_rollout
 from selfplay.sandbox import Backend
 from selfplay.training.config import TrainConfig
 from selfplay.training.errors import TrainingError
@@ -87,6 +90,17 @@ def test_each_step_plays_both_roles_under_the_newest_weights(trained: Path) -> N
 
 
 @pytest.mark.slow
+def test_the_account_of_a_run_names_each_rollout_once(trained: Path) -> None:
+    """Two steps of two injections and two attempts, of which each gives a gradient."""
+    found = account(trained)
+    assert (found.steps, found.updates, found.version) == (2, 2, 2)
+    assert found.planned == found.once == found.credited == 8
+    assert found.taught == {"injector": 4, "solver": 4}
+    assert (found.valid, found.injections, found.resolved, found.attempts) == (1, 4, 2, 4)
+    assert (trained / "trajectories" / found.example).is_file()
+
+
+@pytest.mark.slow
 def test_the_weights_change_and_only_the_newest_are_kept(trained: Path, tiny: Path) -> None:
     assert sorted(path.name for path in (trained / "weights").iterdir()) == ["000001", "000002"]
     before, now = load_file(tiny / "model.safetensors"), load_file(trained / "weights/000002/model.safetensors")
@@ -112,6 +126,31 @@ def test_a_run_killed_after_an_update_does_not_take_it_again(
     with pytest.raises(TrainingError, match="begun with recipe"):
         other = config(shop, tiny, recipe={"lr": 1e-6, "budget": 4096, "precision": "fp32"})
         run_training(TrainOrder(other, out), backend, SILENT)
+
+
+@pytest.mark.slow
+def test_an_attempt_that_fails_by_an_error_is_made_again_or_counts_as_lost(
+    shop: Path, tiny: Path, backend: Backend, tmp_path: Path, coached: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attempt 0 fails once, so that it is stored in the second round; attempt 1 always does: it is lost, and counted.
+    Alone in its group attempt 0 teaches nothing; the two injections do, one of which is valid."""
+    tries = Counter[int]()
+
+    async def failing(run: Any, ready: Any, number: int) -> Any:
+        tries[number] += 1
+        if number == 1 or tries[number] == 1:
+            raise ValueError("an error of ours")
+        return await solver_rollout(run, ready, number)
+
+    monkeypatch.setattr(train_here, "solver_rollout", failing)
+    run_training(TrainOrder(config(shop, tiny, steps=1), tmp_path / "run"), backend, SILENT)
+    (step,) = steps_of(tmp_path / "run")
+    assert step["rollouts"]["solver"]["episodes"] == 2
+    assert step["rollouts"]["solver"]["without_a_gradient"] == {"alone": 1, "lost": 1}
+    with read_pool(tmp_path / "run") as pool:
+        first, second = pool.attempts.all()
+    assert first.resolved and second.reason == "unplayed" and "an error of ours" in second.detail
+    assert step["rollouts"]["injector"]["outcomes"] == {"invalid": 1, "valid": 1}
 
 
 def killed(*_: object) -> None:

@@ -1,0 +1,164 @@
+"""A training run from nothing on two CPU cores, as `make train-demo` runs it.
+
+Bugs by script -> short lessons of both roles -> a cold start of SmolLM2-135M -> joint self-play in both roles. The run
+is killed in the midst of a step (SIGKILL, its whole process group) and resumed. What a step learns is what both roles
+played in it: nothing is coached. Ends with an error when fewer updates were taken than were asked for.
+
+`.venv-models/bin/python -m benchmarks.train_demo`; the same command goes on where it was stopped.
+"""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.steps_trained import Account, account, played_of_open_step
+from selfplay.report.training import steps_table
+from selfplay.training.config import load_config
+from selfplay.training.figures import read_history
+from selfplay.words import count, spoken
+
+SELFPLAY = str(Path(sys.executable).with_name("selfplay"))
+RUN, COLD = Path("runs/train-demo"), Path("runs/train-demo-cold")
+LESSONS, NOTE = RUN.with_name("train-demo-lessons.jsonl.zst"), RUN.with_name("train-demo-killed.json")
+UPDATES = 6
+MOST_STEPS = 12
+"""A step whose rewards are all alike takes no update. So many are played at most until there were enough updates."""
+KILLED_IN = 2
+"""The step (from 0) in which the run is killed."""
+BUGS = 4
+COLD_START = (
+    "--epochs", "5", "--batch", "2", "--lr", "4e-4", "--warmup", "3", "--held-out", "0", "--budget", "3072",
+    "--too-long", "leave-out", "--precision", "fp32", "--keep-activations",
+)  # fmt: skip
+
+
+class Phases:
+    """What took how long."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        print(f"\n== {name}", flush=True)
+        began = time.monotonic()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
+
+
+def selfplay(*arguments: object) -> None:
+    """Run a command of selfplay. Ends the program with its exit code when it fails."""
+    command = [SELFPLAY, *map(str, arguments)]
+    print(f"$ selfplay {' '.join(command[1:])}", flush=True)
+    code = subprocess.run(command).returncode
+    if code:
+        sys.exit(f"`selfplay {arguments[0]}` ended with {code}; `make train-demo` goes on where it stopped")
+
+
+def main() -> None:
+    phases = Phases()
+    with phases.of("model"):
+        model = subprocess.run([SELFPLAY, "model", "fetch", "smollm2"], stdout=subprocess.PIPE, text=True, check=True)
+        print(folder := model.stdout.strip())
+    source = load_config("tiny_cpu", [f"model={folder}"]).source
+    with phases.of("bugs"):
+        if not (RUN / "train.sqlite").exists():
+            selfplay("curriculum", source, "--out", RUN, "--bugs", BUGS, "--strategy", "history")
+    with phases.of("lessons"):
+        if not (RUN / "train.sqlite").exists():
+            selfplay("trajectories", "demonstrate", RUN)
+            selfplay("trajectories", "export", RUN, "--out", LESSONS, "--tokenizer", folder)
+    with phases.of("cold start"):
+        if not (COLD / "sft.json").exists():
+            selfplay("sft", RUN, "--model", folder, "--out", COLD, *COLD_START)
+    with phases.of("training until it is killed"):
+        if not NOTE.exists():
+            NOTE.write_text(json.dumps(killed(training(KILLED_IN + 1))))
+    with phases.of("training, resumed"):
+        trained()
+    shown(phases)
+
+
+def training(steps: int) -> list[str]:
+    """The command that trains up to so many steps."""
+    return [SELFPLAY, "train", "tiny_cpu", f"model={COLD}", f"steps={steps}", "--out", str(RUN)]
+
+
+def killed(command: list[str]) -> dict[str, str]:
+    """Start the run, and kill its process group once the step `KILLED_IN` has some rollouts and lacks others. Returns
+    the trajectories that the step had then, by name, with their SHA-256."""
+    print(f"$ {' '.join(command)}", flush=True)
+    with subprocess.Popen(command, start_new_session=True) as process:
+        while process.poll() is None:
+            stored, missing = played_of_open_step(RUN, KILLED_IN)
+            if stored and missing:
+                os.killpg(process.pid, signal.SIGKILL)
+                print(f"killed in step {KILLED_IN + 1}, with {len(stored)} of {len(stored) + missing} rollouts played")
+                return digests(stored)
+            time.sleep(0.5)
+    sys.exit(f"the run ended with {process.returncode} before it could be killed in step {KILLED_IN + 1}")
+
+
+def digests(names: list[str]) -> dict[str, str]:
+    return {name: hashlib.sha256((RUN / "trajectories" / name).read_bytes()).hexdigest() for name in names}
+
+
+def trained() -> None:
+    """Resume the run, a few steps at a time until there are enough updates."""
+    steps = UPDATES
+    while (missing := UPDATES - account(RUN).updates) > 0:
+        steps = max(steps, len(read_history(RUN)) + missing)
+        if steps > MOST_STEPS:
+            return
+        selfplay(*training(steps)[1:])
+
+
+def shown(phases: Phases) -> None:
+    """The table, and how it went. Ends the program with an error when it did not go well."""
+    found, before = account(RUN), json.loads(NOTE.read_text())
+    kept = sum(digests([name]) == {name: digest} for name, digest in before.items())
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    console.print("\n", steps_table(read_history(RUN)))
+    lines = [
+        f"{count(found.steps, 'step')}, {count(found.updates, 'update')} of the weights (version {found.version})",
+        f"killed in step {KILLED_IN + 1}: {kept} of {len(before)} rollouts played before are kept as they were",
+        f"rollouts planned: {found.planned}; in exactly one step: {found.once}; credited there: {found.credited}; "
+        f"trained on: {found.taught['injector']} of the injector, {found.taught['solver']} of the solver",
+        f"valid injections: {found.valid} of {found.injections}; resolved attempts: {found.resolved} of "
+        f"{found.attempts}",
+        "seconds: " + ", ".join(f"{name} {seconds:.0f}" for name, seconds in phases.seconds.items())
+        + f"; together {spoken(sum(phases.seconds.values()))}",
+        f"Read an episode:  selfplay show {RUN}/trajectories/{found.example}",
+        f"The whole run:    selfplay show {RUN}",
+        f"Who earned what:  selfplay credit {RUN}",
+    ]  # fmt: skip
+    print("\n".join(lines))
+    why = wrong(found, kept == len(before))
+    if why:
+        sys.exit(f"the demonstration failed: {why}")
+
+
+def wrong(found: Account, kept: bool) -> str:
+    """What is not as it should be; empty where all is."""
+    checks = (
+        (found.updates < UPDATES, f"{found.updates} of {UPDATES} updates were taken: too few steps taught something"),
+        (found.version != found.updates, f"version {found.version} of the weights after {found.updates} updates"),
+        (found.once != found.planned, "a rollout stands in two steps"),
+        (found.credited != found.planned, "a rollout was left out of its step"),
+        (not kept, "a rollout that was played before the kill was played again"),
+        (not all(found.taught.values()), "one role never had anything to learn from"),
+    )
+    return "; ".join(why for failed, why in checks if failed)
+
+
+if __name__ == "__main__":
+    main()
