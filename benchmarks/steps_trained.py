@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selfplay.commands.train_loop import TRAINING, newest_weights
+from selfplay.commands.train_loop import TRAINING
+from selfplay.commands.train_told import newest_weights
 from selfplay.curriculum import crediting, read_pool
 
 ROLES = ("injector", "solver")
@@ -59,7 +60,8 @@ def account(run: Path) -> Account:
 
 
 def plans(run: Path) -> list[tuple[list[Any], dict[str, Any] | None]]:
-    """(its rollouts, its figures or None) of each step: numbers of injector episodes, and (bug, number) of attempts."""
+    """(its rollouts, its figures or None) of each step: (repository, number) of injector episodes, (bug, number) of
+    attempts."""
     path = run / "train.sqlite"
     if not path.exists():
         return []
@@ -70,7 +72,7 @@ def plans(run: Path) -> list[tuple[list[Any], dict[str, Any] | None]]:
             return []
     return [
         (
-            [*json.loads(injections), *(tuple(one) for one in json.loads(attempts or "[]"))],
+            [tuple(one) for one in (*json.loads(injections), *json.loads(attempts or "[]"))],
             figures and json.loads(figures),
         )
         for injections, attempts, figures in rows
@@ -84,7 +86,7 @@ def played_of_open_step(run: Path, step: int) -> tuple[list[str], int]:
     if len(found) != step + 1 or found[step][1] is not None:
         return [], 0
     with read_pool(run) as pool:
-        stored: dict[Any, str] = {one.number: one.trajectory for one in pool.episodes.records()}
+        stored: dict[Any, str] = {(one.repository, one.number): one.trajectory for one in pool.episodes.records()}
         stored |= {(one.bug, one.number): one.trajectory for one in pool.attempts.all() if one.policy == TRAINING}
     names = [stored[rollout] for rollout in found[step][0] if rollout in stored]
     return names, len(found[step][0]) - len(names)
