@@ -10,7 +10,7 @@ from typing import Any
 
 from selfplay.commands.train_loop import TRAINING
 from selfplay.commands.train_told import newest_weights
-from selfplay.curriculum import crediting, read_pool
+from selfplay.curriculum import read_pool
 
 ROLES = ("injector", "solver")
 
@@ -55,7 +55,7 @@ def account(run: Path) -> Account:
         injections=played["injector"],
         resolved=outcomes["resolved"],
         attempts=played["solver"],
-        example=_example(run, planned),
+        example=_example(run) if planned else "",
     )
 
 
@@ -103,10 +103,9 @@ def rewarded(run: Path) -> dict[str, Any]:
     return found | {f"step {number}": figures["rollouts"] for number, figures in steps}
 
 
-def _example(run: Path, planned: list[Any]) -> str:
+def _example(run: Path) -> str:
     """The trajectory of a resolved attempt, else of any rollout."""
-    if not planned:
-        return ""
     with read_pool(run) as pool:
         resolved = [one.trajectory for one in pool.attempts.all(diffs=False) if one.policy == TRAINING and one.resolved]
-    return resolved[-1] if resolved else f"{crediting.injection_name(planned[0])}{crediting.ENDING}"
+        any_played = [one.trajectory for one in pool.episodes.records()]
+    return (resolved or any_played or [""])[-1]
