@@ -30,8 +30,10 @@ Log = Callable[[dict[str, Any], str], str]
 
 
 @pytest.fixture(scope="session")
-def tool() -> Tool:
+def tool(tmp_path_factory: pytest.TempPathFactory) -> Tool:
     """`tool(environment, driver, *arguments)`: what a driver prints as JSON, run by the interpreter of a tool."""
+
+    cache = tmp_path_factory.mktemp("cache")  # `datasets` keeps what it read, by path: of an earlier session, too
 
     def run(environment: str, driver: str, *arguments: object, cwd: Path | None = None) -> Any:
         python = ENVIRONMENTS / environment / "bin" / "python"
@@ -39,7 +41,12 @@ def tool() -> Tool:
             pytest.skip("Harbor needs Python 3.12 or newer, which `make interop` did not find on this machine")
         assert python.exists(), f"{python} is missing: `make interop` makes it"
         clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "MSWEA_SILENT_STARTUP": "1"}
+        offline = {
+            "HF_HUB_OFFLINE": "1",
+            "HF_DATASETS_OFFLINE": "1",
+            "MSWEA_SILENT_STARTUP": "1",
+            "HF_HOME": str(cache),
+        }
         done = subprocess.run(
             [python, DRIVERS / driver, *map(str, arguments)], capture_output=True, text=True, timeout=280, cwd=cwd,
             env={**clean, **offline},
