@@ -175,7 +175,7 @@ class VllmModel:
         engine's weights are then unknown, its running requests end with that error at once, and it takes no new ones.
         """
         check_same(self._wanted, shapes(Path(folder)), folder)
-        load = partial(self._engine.collective_rpc, "reload_weights", kwargs={"weights_path": folder})
+        load = partial(self._engine.collective_rpc, "load_folder", args=(folder,))
         await self._changed(load, version, folder)
 
     async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> None:

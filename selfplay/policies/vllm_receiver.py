@@ -1,4 +1,8 @@
-"""What vLLM's workers are given beside their own methods: weights from the trainer (`policies.broadcast`)."""
+"""What vLLM's workers are given beside their own methods: new weights from a folder or from the trainer.
+
+On CPU vLLM packs the weights of a linear layer when it loads them, and packs them again when they change. It forgets an
+output head that is tied to the embedding (vLLM 0.32): such a model would sample with the new layers and the first head.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +18,13 @@ class WeightReceiver:
     rank: int
     device: Any
     reload_weights: Callable[..., None]
+    model_runner: Any
     weight_group: WeightGroup
+
+    def load_folder(self, folder: str) -> None:
+        """Load the weights in `folder`."""
+        self.reload_weights(weights_path=folder)
+        self.pack_heads()
 
     def receive_weights(self, meeting: dict[str, Any], first: int, facts: Sequence[Fact]) -> None:
         """Load the weights that rank 0 of the group sends. This worker joins it, unless it did before."""
@@ -25,3 +35,12 @@ class WeightReceiver:
         self.reload_weights(weights_iterator=coming)
         for _ in coming:
             pass  # what the model does not load is sent all the same
+        self.pack_heads()
+
+    def pack_heads(self) -> None:
+        """Pack the output head anew where it is packed at all."""
+        from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead
+
+        for layer in self.model_runner.get_model().modules():
+            if isinstance(layer, ParallelLMHead) and hasattr(layer, "cpu_linear"):
+                layer.quant_method.process_weights_after_loading(layer)

@@ -188,8 +188,8 @@ def test_every_command_takes_such_a_pool(selfplay: Command, several: tuple[Path,
     assert selfplay("audit", out / "bugs" / last).code == 0
     assert "another shop" in (out / "original-3/README.md").read_text()
     taught = selfplay("trajectories", "demonstrate", out)
-    shown = [len(list((out / "trajectories").glob(f"*-demonstration-{role}*"))) for role in ("injector", "solver")]
-    assert taught.code == 0 and shown == [5, 5], taught.err
+    counts = [len(list((out / "trajectories").glob(f"*-demonstration-{role}*"))) for role in ("injector", "solver")]
+    assert taught.code == 0 and counts == [5, 5], taught.err
     assert selfplay("trajectories", "export", out, "--out", tmp_path / "lessons.jsonl.zst").code == 0
 
 

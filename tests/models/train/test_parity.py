@@ -2,14 +2,17 @@
 see `test_engine.py`, which has the engines."""
 
 from asyncio import Runner
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from models.conftest import VLLM
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message, Sampling
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
+from selfplay.policies.vllm_engine import VllmModel
 from selfplay.train.model import ModelOptions, load_scorer
 from selfplay.train.packing import Example
 from selfplay.train.step import StepOptions, Trainer
@@ -57,3 +60,30 @@ def test_after_an_update_that_was_loaded_back(smollm2: Path, chat: ChatFormat, l
     loop.run(model.close())
     assert apart(trainer, examples) < 1e-3
     assert apart(Trainer(load_scorer(smollm2, FP32)), examples) > 0.02  # the update is seen
+
+
+@pytest.mark.slow
+def test_vllm_after_an_update_that_was_loaded_back(
+    engine: VllmModel, smollm2: Path, chat: ChatFormat, loop: Runner, tmp_path: Path
+) -> None:
+    trainer = Trainer(load_scorer(smollm2, FP32), StepOptions(lr=1e-4))
+    prompt = chat.opening(TOLD)
+    answer = chat.answer("I look.")
+    lesson = Example("lesson", [*prompt, *answer], [0] * len(prompt) + [1] * len(answer))
+    trainer.step([lesson], cross_entropy, lesson.trained)
+    write_model(trainer.scorer, tmp_path, smollm2, torch.float32)
+    loop.run(engine.reload(str(tmp_path), 1))
+    examples = answers(engine, chat, loop)
+    assert apart(trainer, examples) < 1e-3
+    assert apart(Trainer(load_scorer(smollm2, FP32)), examples) > 0.02  # the update is seen
+
+
+@pytest.mark.slow
+def test_vllm_in_bf16(smollm2: Path, chat: ChatFormat, loop: Runner) -> None:
+    """bf16 on both sides; 0.05 is the tolerance of the policies' own benchmark."""
+    engine = loop.run(VllmModel.open(str(smollm2), replace(VLLM, dtype="bfloat16")))
+    try:
+        examples = answers(engine, chat, loop)
+    finally:
+        loop.run(engine.close())
+    assert apart(Trainer(load_scorer(smollm2, ModelOptions(precision="bf16"))), examples) < 0.05
