@@ -1,13 +1,14 @@
 """The played episodes of a run's folder: the pool's rows with the tapes of their trajectories."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.taped import check_own
 from selfplay.agent.trajectory import TrajectoryError, load
-from selfplay.curriculum.crediting import StoredEpisode, episodes_of
+from selfplay.curriculum.crediting import Recorded, StoredEpisode, episodes_of
+from selfplay.learning.errors import LearningError
 from selfplay.learning.played import Played, played, untaped
 from selfplay.oracle.assurance import Weak
 
@@ -27,6 +28,18 @@ def played_in(
     found = episodes_of(run, policy, weak)
     wanted = [one for one in found if only is None or one.episode.name in only]
     return [replace(_played(run, one, chat), check=one.check, alike=one.alike) for one in wanted]
+
+
+def refuse_other_sampling(episodes: Iterable[Played], how: Recorded, run: Path) -> None:
+    """Raises `LearningError` for tapes that were not sampled at temperature and top_p 1: the engine's log-probabilities
+    are those at 1, as the trainer's, so that no ratio would be that of the distribution that sampled."""
+    for role in sorted({one.episode.role for one in episodes if one.answers}):
+        for name, value in zip(("temperature", "top_p"), how.sampling[role], strict=True):
+            if value != 1:
+                raise LearningError(
+                    f"the {role} episodes of {run} were sampled at {name} {value:g}: every importance ratio is wrong",
+                    f"Play a run with --option {name}=1, or learn from its successes alone with `selfplay sft`.",
+                )
 
 
 def _played(run: Path, stored: StoredEpisode, chat: ChatFormat | None) -> Played:
