@@ -43,8 +43,9 @@ Loss = Callable[[Tokens], Tensor]
 
 @dataclass(frozen=True)
 class StepOptions:
-    """`lr` is reached linearly over the first `warmup` steps and then stays. `clip`: the largest norm of the gradient.
-    `budget`: tokens of a row. `refused`: the folder for batches whose step was refused."""
+    """`lr` is reached linearly over the first `warmup` steps and then stays. `clip`: the largest norm of the gradient,
+    inf for any. `budget`: tokens of a row. `refused`: the folder for batches whose step was refused. Raises `TrainError`
+    for what cannot be."""
 
     lr: float = 1e-6
     warmup: int = 0
@@ -53,6 +54,18 @@ class StepOptions:
     weight_decay: float = 0.0
     budget: int = 8192
     refused: Path = Path("refused")
+
+    def __post_init__(self) -> None:
+        for wrong, why in (
+            (not 0 <= self.lr < math.inf, f"the learning rate is a finite number of at least 0, not {self.lr}"),
+            (not self.clip > 0, f"a gradient is clipped to a norm above 0, not {self.clip}"),
+            (not 0 <= self.weight_decay < math.inf, f"weight decay is finite and at least 0, not {self.weight_decay}"),
+            (not all(0 <= beta < 1 for beta in self.betas), f"betas lie in 0 to 1 (without 1), not {self.betas}"),
+            (self.warmup < 0, f"warm-up is a number of steps, at least 0, not {self.warmup}"),
+            (self.budget < 2, f"the budget of a row is at least 2 tokens, not {self.budget}"),
+        ):
+            if wrong:
+                raise TrainError(why)
 
 
 @dataclass(frozen=True)
