@@ -34,7 +34,7 @@ def credited_runs(
     order: CreditOrder,
     say: Callable[[str], None],
     vocabulary: int | None = None,
-    chat: ChatFormat | None = None,
+    chat: Callable[[], ChatFormat] | None = None,
 ) -> list[Credited]:
     """The episodes of the runs with their credit. Groups of two runs are never compared. `vocabulary` and `chat`: of
     the model that is to be trained; with a vocabulary, tapes that were sampled otherwise than at 1 are refused. Raises

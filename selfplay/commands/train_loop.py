@@ -196,7 +196,7 @@ class Training:
         suffix = self.pool.episodes.suffix
         names = {crediting.injection_name(number, suffix(name)) for name, number in plan.injections}
         names |= {crediting.attempt_name(bug, number) for bug, number in plan.attempts or ()}
-        played = await asyncio.to_thread(played_in, self.pool.folder, TRAINING, "refuse", self.chat, names)
+        played = await asyncio.to_thread(played_in, self.pool.folder, TRAINING, "refuse", lambda: self.chat, names)
         played.sort(key=lambda one: (one.episode.role, one.episode.name))  # not as they came: one batch, one gradient
         planned = self.config.solver.attempts
         return credited(played, self.config.recipe, planned, self.learner.version, self.vocabulary)

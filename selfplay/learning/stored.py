@@ -1,6 +1,6 @@
 """The played episodes of a run's folder: the pool's rows with the tapes of their trajectories."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +17,12 @@ def played_in(
     run: Path,
     policy: str | None = None,
     weak: Weak = "refuse",
-    chat: ChatFormat | None = None,
+    chat: Callable[[], ChatFormat] | None = None,
     only: Container[str] | None = None,
 ) -> list[Played]:
     """The injections of a run and the attempts of `policy` at its bugs, with their tapes. `policy` and `weak`: see
-    `episodes_of`. `chat`: of the model that is to be trained; every tape must be its own. `only`: the names of the
-    episodes that are wanted; all if None.
+    `episodes_of`. `chat` gives that of the model that is to be trained, once there is a tape; every tape must be its
+    own. `only`: the names of the episodes that are wanted; all if None.
 
     Raises `CurriculumError`, and `ForeignTape` for a tape of another tokenizer or chat template."""
     found = episodes_of(run, policy, weak)
@@ -42,7 +42,7 @@ def refuse_other_sampling(episodes: Iterable[Played], how: Recorded, run: Path) 
                 )
 
 
-def _played(run: Path, stored: StoredEpisode, chat: ChatFormat | None) -> Played:
+def _played(run: Path, stored: StoredEpisode, chat: Callable[[], ChatFormat] | None) -> Played:
     episode = stored.episode
     if episode.lost or not episode.tokens:
         return untaped(episode, stored.finish)
@@ -54,5 +54,5 @@ def _played(run: Path, stored: StoredEpisode, chat: ChatFormat | None) -> Played
     except TrajectoryError as error:
         return untaped(episode, stored.finish, error.message)
     if chat is not None:
-        check_own(trajectory, found.answers, chat, episode.name)
+        check_own(trajectory, found.answers, chat(), episode.name)
     return found

@@ -59,7 +59,9 @@ def damage_of(folder: Path, record: Record) -> str:
 
 
 def test_a_tape_gives_its_tokens_versions_and_prompt(tmp_path: Path) -> None:
-    first, second = played_in(run_of(tmp_path, Record((TALK,), (segment(),)), Record((TALK,), (segment(),))), chat=CHAT)
+    first, second = played_in(
+        run_of(tmp_path, Record((TALK,), (segment(),)), Record((TALK,), (segment(),))), chat=lambda: CHAT
+    )
     assert (first.episode.tokens, first.oldest, first.newest, first.finish) == (9, 2, 3, "submitted")
     assert [(one.start, one.end, one.malformed) for one in first.answers] == [(10, 14, True), (22, 27, False)]
     assert first.episode.prompt == second.episode.prompt != ""
@@ -107,7 +109,7 @@ def test_a_file_cut_short_or_gone_is_named_too(tmp_path: Path) -> None:
 def test_a_tape_of_another_template_or_tokenizer_is_refused(tmp_path: Path, text: str, how: str) -> None:
     run = run_of(tmp_path, Record((TALK,), (segment(text),)))
     with pytest.raises(ForeignTape, match=f"b 0 was taped with another tokenizer or chat template .*: {how}"):
-        played_in(run, chat=CHAT)
+        played_in(run, chat=lambda: CHAT)
     assert len(played_in(run)) == 1  # nobody said whose it should be
 
 
