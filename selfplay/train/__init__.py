@@ -12,6 +12,7 @@ Read in this order; together they are an hour:
     memory      freed memory goes back to the system
     step        a batch -> one update: accumulation, one normaliser, clipping, AdamW, warm-up, refusal of NaN
     checkpoint  everything a run needs to go on, written atomically, read by any number of ranks
+    identity    which model a checkpoint is of
     tuning      supervised fine-tuning: epochs, held-out loss, early stop, resume
 
 A loss is the caller's: a function of a row's log-probabilities, mask and numbers, which returns a sum (`selfplay.rl`).

@@ -48,13 +48,15 @@ class ModelOptions:
 
 
 class Scorer(nn.Module):
-    """A causal model and how it is run. Its parameters are named `model....`, as Hugging Face names them."""
+    """A causal model and how it is run. Its parameters are named `model....`, as Hugging Face names them. `frozen`: a
+    digest of the weights under its adapters, empty without any."""
 
     def __init__(self, model: Any, options: ModelOptions) -> None:
         super().__init__()
         self.model, self.options = model, options
         self.vocabulary: int = model.get_input_embeddings().num_embeddings
         self.context: int = getattr(model.config.get_text_config(), "max_position_embeddings", sys.maxsize)
+        self.frozen = lora.frozen_digest(model) if options.lora is not None else ""
         self.device = next(model.parameters()).device
         if options.checkpointing:
             forget_activations(model, options.keep_attention)

@@ -55,7 +55,7 @@ def tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_learn_refuses(tmp_path: Path) -> None:
-    """15 tokens each; `o`, the highest of their letters beside `s` and `u`, is id 111; `u` 117."""
+    """15 tokens each; the highest id is that of the letter `u`, 117."""
     asked = order(tmp_path, run_of(tmp_path / "run"))
     assert [one.teaches for one in dry_run(asked, SILENT)] == [True, True]
     tight = replace(asked, credit=replace(asked.credit, recipe=Recipe(budget=14)))
