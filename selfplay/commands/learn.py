@@ -6,7 +6,7 @@ makes the same update again.
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.credit import CreditOrder, credited_runs, damages
 from selfplay.commands.results import finished, whole_folder
+from selfplay.commands.sources import credited_sources, model_files
 from selfplay.learning.crediting import Credited
 from selfplay.learning.errors import LearningError
 from selfplay.learning.examples import examples
@@ -57,7 +58,8 @@ def learn(order: LearnOrder, watcher: Watcher) -> dict[str, Any]:
     """Make the update, write the model, and return the summary. An update that was made already is not made again.
 
     Raises `SelfplayError` for what the user can mend."""
-    done = _finished(order)
+    settings = _settings(order)
+    done = _finished(order, settings)
     if done is not None:
         watcher.say(f"{order.out} holds the result of this update already")
         return done
@@ -71,7 +73,7 @@ def learn(order: LearnOrder, watcher: Watcher) -> dict[str, Any]:
 
     with whole_folder(order.out, LearningError, AGAIN) as made:
         figures = updated(order, rollouts, made, watcher)
-        summary = {"settings": _settings(order), **figures, "table": _table(rollouts)}
+        summary = {"settings": settings, **figures, "table": _table(rollouts)}
         (made / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n")
     return summary
 
@@ -108,14 +110,17 @@ def _table(rollouts: Sequence[Credited]) -> list[dict[str, str]]:
 
 
 def _settings(order: LearnOrder) -> dict[str, Any]:
-    """What fixes the result, as plain values."""
-    found: dict[str, Any] = json.loads(json.dumps({**asdict(order.credit), "model": order.model}, default=str))
-    return found
+    """What fixes the result, as plain values: the order, and what the episodes and the model's files are."""
+    credit, found = order.credit, {**asdict(order.credit), "model": order.model}
+    found["episodes"] = credited_sources(credit.runs, credit.policy, credit.weak)
+    found["model_files"] = model_files(order.model)
+    plain: dict[str, Any] = json.loads(json.dumps(found, default=str))
+    return plain
 
 
-def _finished(order: LearnOrder) -> dict[str, Any] | None:
+def _finished(order: LearnOrder, settings: Mapping[str, Any]) -> dict[str, Any] | None:
     """The summary of this very update, if it was made. Raises `LearningError` where `out` holds anything else."""
-    found = finished(order.out / SUMMARY, _settings(order), "update", LearningError)
+    found = finished(order.out / SUMMARY, settings, "update", LearningError)
     if found is None and order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
         raise LearningError(f"{order.out} exists and is not the result of an update", "Give another --out.")
     return found
