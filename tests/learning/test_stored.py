@@ -1,5 +1,6 @@
 """Episodes of a run's folder with their tapes: what is whole, cut short, damaged, or of another tokenizer."""
 
+import math
 from array import array
 from pathlib import Path
 from typing import Any
@@ -157,3 +158,12 @@ def test_attempts_that_a_run_planned_and_did_not_make_keep_a_bug_from_paying(tmp
         pool.plan_attempts("scripted", 0)  # as in a run of an earlier version
     credited_runs(CreditOrder((run,)), told.append)
     assert "bugs have 1 to 2 attempts" in told[-1]
+
+
+def test_a_sampled_token_without_a_probability_takes_its_episode_out(tmp_path: Path) -> None:
+    """Its ratio would be infinite; a prompt's log-probability is read by nobody."""
+    odd, even = segment(), segment()
+    odd.logprobs[12], even.logprobs[3] = -math.inf, -math.inf
+    assert "gave a token that it sampled no probability (-inf)" in damage_of(tmp_path / "1", Record((TALK,), (odd,)))
+    (kept,) = played_in(run_of(tmp_path / "2", Record((TALK,), (even,))))
+    assert (kept.damage, kept.episode.tokens) == ("", 9)
