@@ -1,5 +1,6 @@
 """Options as a user types them, NAME=VALUE, as typed values."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -7,6 +8,12 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from selfplay.errors import SelfplayError
+
+
+def not_finite(options: Any) -> list[str]:
+    """The fields of a dataclass that are numbers and no finite ones."""
+    found = {field.name: getattr(options, field.name) for field in fields(options)}
+    return [name for name, value in found.items() if isinstance(value, float) and not math.isfinite(value)]
 
 
 def read_options(

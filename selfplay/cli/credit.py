@@ -19,7 +19,7 @@ Runs = Annotated[list[Path], typer.Argument(help="Folders of runs.")]
 Whose = Annotated[
     str | None, typer.Option(help="Whose attempts count; those of the policy that planted the bugs if not given.")
 ]
-Planned = Annotated[int, typer.Option(min=0, help="Attempts planned for each bug; 0: as many as were made.")]
+Planned = Annotated[int, typer.Option(min=0, help="Attempts planned for each bug; 0: as the run recorded.")]
 RecipeOption = Annotated[
     list[str] | None,
     typer.Option("--option", help="NAME=VALUE: a choice of the recipe (docs/training.md); a wrong name lists them."),

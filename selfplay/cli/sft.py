@@ -78,7 +78,7 @@ def told(summary: dict[str, Any], out: Path) -> list[str]:
     ]
     lines += [f"left out, {name}: {number}" for name, number in lessons.items() if name not in kinds]
     if loss["before"] is not None:
-        verdict = "" if loss["after"] < loss["before"] else ": NOT lower"
+        verdict = "" if loss["after"] < loss["before"] else ": NOT lower, the model that was given is better"
         lines.append(
             f"held-out loss ({held['examples']} examples): {loss['before']:.4f} before, {loss['after']:.4f} "
             f"after epoch {summary['best_epoch']}{verdict}"

@@ -2,23 +2,25 @@
 
 `selfplay credit` shows it, `selfplay learn` trains on it: one code path."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from selfplay.agent.chat_format import ChatFormat
+from selfplay.curriculum.crediting import recorded
 from selfplay.learning.crediting import Credited, credited
 from selfplay.learning.played import Played, named
 from selfplay.learning.recipe import Recipe
-from selfplay.learning.stored import played_in
+from selfplay.learning.stored import played_in, refuse_other_sampling
 from selfplay.oracle.assurance import Weak
 
 
 @dataclass(frozen=True)
 class CreditOrder:
     """What is to be credited. `policy`: whose attempts; that of each run's injector if not given. `attempts`: how many
-    were planned for each bug, 0 for as many as were made. `version`: of the policy that is to be trained; None for the
-    newest that sampled."""
+    were planned for each bug, 0 for as many as the run recorded, or, where it did not, as were made. `version`: of the
+    policy that is to be trained; None for the newest that sampled."""
 
     runs: tuple[Path, ...]
     policy: str | None = None
@@ -32,19 +34,43 @@ def credited_runs(
     order: CreditOrder,
     say: Callable[[str], None],
     vocabulary: int | None = None,
-    chat: ChatFormat | None = None,
+    chat: Callable[[], ChatFormat] | None = None,
 ) -> list[Credited]:
     """The episodes of the runs with their credit. Groups of two runs are never compared. `vocabulary` and `chat`: of
-    the model that is to be trained. Raises `SelfplayError`."""
+    the model that is to be trained; with a vocabulary, tapes that were sampled otherwise than at 1 are refused. Raises
+    `SelfplayError`."""
     found: list[list[Played]] = []
+    planned: list[int] = []
     for run in order.runs:
         say(f"reading the episodes of {run}")
         episodes = played_in(run, order.policy, order.weak, chat)
+        how = recorded(run, order.policy)
+        if vocabulary is not None:
+            refuse_other_sampling(episodes, how, run)
+        planned.append(order.attempts or how.attempts)
+        if not planned[-1] and (told := unequal(episodes)):
+            say(f"{run}: {told}")
         found.append(named(episodes, str(run)) if len(order.runs) > 1 else episodes)
     version = order.version
     if version is None:
         version = max((one.newest for episodes in found for one in episodes), default=0)
-    return [one for episodes in found for one in credited(episodes, order.recipe, order.attempts, version, vocabulary)]
+    return [
+        one
+        for episodes, attempts in zip(found, planned, strict=True)
+        for one in credited(episodes, order.recipe, attempts, version, vocabulary)
+    ]
+
+
+def unequal(episodes: Sequence[Played]) -> str:
+    """What to say where bugs have unequal numbers of attempts and nobody knows how many were planned; empty where they
+    are equal."""
+    made = Counter((one.episode.bug, one.episode.order) for one in episodes if one.episode.role == "solver")
+    if len(set(made.values())) < 2:
+        return ""
+    return (
+        f"its bugs have {min(made.values())} to {max(made.values())} attempts, and it does not record how many were "
+        "planned; if it was interrupted, give --attempts, so that bugs with too few pay nobody"
+    )
 
 
 def damages(rollouts: Sequence[Credited]) -> list[str]:

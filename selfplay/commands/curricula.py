@@ -52,7 +52,7 @@ def run_list(base: Order, orders: Sequence[Order], make: Make) -> dict[str, Any]
         leftovers.sweep(base.out)
         pool.settle({**shared_settings(base), "source": Path(base.source).name, **player.settings})
         if base.order == 2:
-            settle_attempts(pool, player.name, player)
+            settle_attempts(pool, player.name, player, base.attempts)
         pool.add_repositories(order.source for order in orders)
         for order in orders:
             pool.record_repository(order.source, {"wanted": order.bugs})

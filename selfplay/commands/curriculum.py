@@ -60,7 +60,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
         meter = Meter(pool)
         pool.settle({**settings_of(order), **player.settings})
         if order.order == 2:
-            settle_attempts(pool, player.name, player)
+            settle_attempts(pool, player.name, player, order.attempts)
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))

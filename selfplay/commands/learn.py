@@ -5,19 +5,24 @@ makes the same update again.
 """
 
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.credit import CreditOrder, credited_runs, damages
 from selfplay.commands.results import finished, whole_folder
+from selfplay.commands.sources import credited_sources, model_files
 from selfplay.learning.crediting import Credited
 from selfplay.learning.errors import LearningError
+from selfplay.learning.examples import examples
 from selfplay.learning.summary import refuse_nothing
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.rl.credit_table import CREDIT_COLUMNS, credit_row
+from selfplay.train.packing import check_readable
 
 SUMMARY = "learn.json"
 AGAIN = "The same command makes the update again."
@@ -42,22 +47,25 @@ class Watcher(Protocol):
 
 def dry_run(order: LearnOrder, watcher: Watcher) -> list[Credited]:
     """The episodes with their credit and what filtered each; nothing is trained, written, or loaded but the settings of
-    the model."""
-    return credited_runs(order.credit, watcher.say, vocabulary_of(order.model))
+    the model and, where there are tapes, its tokenizer. What `learn` refuses of the episodes is refused here, too."""
+    vocabulary = vocabulary_of(order.model)
+    rollouts = credited_runs(order.credit, watcher.say, vocabulary, _chat(order.model))
+    check_readable(examples(rollouts, order.credit.recipe), vocabulary, _context_of(order.model))
+    return rollouts
 
 
 def learn(order: LearnOrder, watcher: Watcher) -> dict[str, Any]:
     """Make the update, write the model, and return the summary. An update that was made already is not made again.
 
     Raises `SelfplayError` for what the user can mend."""
-    done = _finished(order)
+    settings = _settings(order)
+    done = _finished(order, settings)
     if done is not None:
         watcher.say(f"{order.out} holds the result of this update already")
         return done
     for module in ("torch", "transformers", "safetensors"):
         imported(module, "train")
-    chat = ChatFormat(load_tokenizer(order.model))
-    rollouts = credited_runs(order.credit, watcher.say, vocabulary_of(order.model), chat)
+    rollouts = credited_runs(order.credit, watcher.say, vocabulary_of(order.model), _chat(order.model))
     for line in damages(rollouts):
         watcher.say(f"a tape that cannot be used: {line}")
     refuse_nothing(rollouts)
@@ -65,22 +73,36 @@ def learn(order: LearnOrder, watcher: Watcher) -> dict[str, Any]:
 
     with whole_folder(order.out, LearningError, AGAIN) as made:
         figures = updated(order, rollouts, made, watcher)
-        summary = {"settings": _settings(order), **figures, "table": _table(rollouts)}
+        summary = {"settings": settings, **figures, "table": _table(rollouts)}
         (made / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n")
     return summary
 
 
 def vocabulary_of(model: str) -> int:
     """The size of its vocabulary, from its settings; those of a hub's model are fetched. Raises `LearningError`."""
-    folder = Path(model).expanduser()
     try:
-        if folder.is_dir():
-            settings = json.loads((folder / "config.json").read_text())
-        else:
-            settings = imported("transformers", "transformers").AutoConfig.from_pretrained(model).to_dict()
+        settings = _settings_of(model)
         return int(settings["vocab_size"] if "vocab_size" in settings else settings["text_config"]["vocab_size"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LearningError(f"{model} is no model: {str(error)[:300]}", "Name a folder with a config.json.") from error
+
+
+def _context_of(model: str) -> int:
+    """The most tokens that it reads, from its settings, which `vocabulary_of` has found to be whole."""
+    settings = _settings_of(model)
+    return int(settings.get("max_position_embeddings") or sys.maxsize)
+
+
+def _settings_of(model: str) -> dict[str, Any]:
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return dict(json.loads((folder / "config.json").read_text()))
+    return dict(imported("transformers", "transformers").AutoConfig.from_pretrained(model).to_dict())
+
+
+def _chat(model: str) -> Callable[[], ChatFormat]:
+    """Its chat format, made when a tape is first compared with it."""
+    return cache(lambda: ChatFormat(load_tokenizer(model)))
 
 
 def _table(rollouts: Sequence[Credited]) -> list[dict[str, str]]:
@@ -88,14 +110,17 @@ def _table(rollouts: Sequence[Credited]) -> list[dict[str, str]]:
 
 
 def _settings(order: LearnOrder) -> dict[str, Any]:
-    """What fixes the result, as plain values."""
-    found: dict[str, Any] = json.loads(json.dumps({**asdict(order.credit), "model": order.model}, default=str))
-    return found
+    """What fixes the result, as plain values: the order, and what the episodes and the model's files are."""
+    credit, found = order.credit, {**asdict(order.credit), "model": order.model}
+    found["episodes"] = credited_sources(credit.runs, credit.policy, credit.weak)
+    found["model_files"] = model_files(order.model)
+    plain: dict[str, Any] = json.loads(json.dumps(found, default=str))
+    return plain
 
 
-def _finished(order: LearnOrder) -> dict[str, Any] | None:
+def _finished(order: LearnOrder, settings: Mapping[str, Any]) -> dict[str, Any] | None:
     """The summary of this very update, if it was made. Raises `LearningError` where `out` holds anything else."""
-    found = finished(order.out / SUMMARY, _settings(order), "update", LearningError)
+    found = finished(order.out / SUMMARY, settings, "update", LearningError)
     if found is None and order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
         raise LearningError(f"{order.out} exists and is not the result of an update", "Give another --out.")
     return found

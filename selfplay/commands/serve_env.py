@@ -70,7 +70,7 @@ def serve_environments(
         pool = stack.enter_context(open_curriculum(order.out))
         leftovers.sweep(order.out)
         pool.settle({"source": order.source} if pool.episodes.any_stored() else settings_of(wanted))
-        settle_attempts(pool, OUTSIDE, player)
+        settle_attempts(pool, OUTSIDE, player, 0)
         prepared, suite = prepared_source(wanted, pool, backend, watcher)
         runner = stack.enter_context(asyncio.Runner())
         workers = stack.enter_context(Workers(one_per_core(order.workers)))

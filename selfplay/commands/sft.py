@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol, get_args
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
 from selfplay.commands.results import finished
+from selfplay.commands.sources import lesson_sources, model_files
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.sft.lessons import Role
@@ -67,7 +68,8 @@ def sft(order: SftOrder, watcher: Watcher) -> dict[str, Any]:
     """Train, write the model, and return the summary. A run that is over already is not done again.
 
     Raises `SelfplayError` for what the user can mend."""
-    done = finished(order.out / SUMMARY, _settings(order), "run", TrainError)
+    settings = {**_settings(order), "episodes": lesson_sources(order.runs), "model_files": model_files(order.model)}
+    done = finished(order.out / SUMMARY, settings, "run", TrainError)
     if done is not None:
         watcher.say(f"{order.out} holds the result of this run already")
         return done
@@ -82,7 +84,7 @@ def sft(order: SftOrder, watcher: Watcher) -> dict[str, Any]:
 
     order.out.mkdir(parents=True, exist_ok=True)
     result = train(order, training, held_out, kind, watcher)
-    summary = {"settings": _settings(order), **told, **result}
+    summary = {"settings": settings, **told, **result}
     write_atomically(order.out / SUMMARY, (json.dumps(summary, indent=2) + "\n").encode())
     return summary
 

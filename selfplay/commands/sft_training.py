@@ -43,6 +43,10 @@ def train(
         watcher.done(f"{epoch}: loss {figures.loss:.3f}{told}, {rate:.0f} tokens/s")
 
     tuned = tune(trainer, training, held_out, options, folder, kind, report)
+    if tuned.worse:
+        watcher.say(
+            "every epoch made the held-out loss HIGHER than the model's as it was given; lower --lr, or give more"
+        )
     watcher.say(f"writing {order.out}")
     with written(order.out, TrainError, "The same command goes on from its last checkpoint."):
         write_model(scorer, order.out, Path(order.model), written_dtype(order.model, order.precision))
@@ -51,6 +55,7 @@ def train(
     return {
         "held_out_loss": {"before": tuned.before, "after": tuned.best.held_out},
         "epochs": [asdict(epoch) for epoch in tuned.epochs],
+        "worse_than_before": tuned.worse,
         "best_epoch": tuned.best.number,
         "stopped": stopped,
         "seconds": round(time.monotonic() - started, 1),

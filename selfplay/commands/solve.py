@@ -91,7 +91,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
         wanted = chosen(pool, order.bugs)
         if not control:
-            settle_attempts(pool, order.name or player.name, player)
+            settle_attempts(pool, order.name or player.name, player, 0 if order.bugs else order.attempts)
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
@@ -138,13 +138,16 @@ def _one_bug(name: str, ids: Sequence[str]) -> str:
     return found[0]
 
 
-def settle_attempts(pool: Curriculum, name: str, player: Player) -> None:
+def settle_attempts(pool: Curriculum, name: str, player: Player, planned: int) -> None:
     """Record which policy makes the attempts filed under `name`, and its settings. Raises `CurriculumError` when
     attempts of another policy are filed there.
 
-    Settings that only affect how bugs are planted (`staged`) may differ."""
+    Settings that only affect how bugs are planted (`staged`) may differ. `planned`: attempts for each bug of the pool,
+    recorded for `credit`; 0 where only some bugs are attempted."""
     how = {key: value for key, value in player.settings.items() if key != "staged"}
     pool.settle_attempts(name, {"policy": player.name, **how})
+    if planned:
+        pool.plan_attempts(name, planned)
 
 
 def origins(pool: Curriculum, wanted: frozenset[str] | None) -> list[tuple[Path, Bug, frozenset[str]]]:

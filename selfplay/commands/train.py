@@ -68,7 +68,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
         leftovers.sweep(order.out)
         ledger.settle(config.binding())
         _settle(pool, wanted, player)
-        settle_attempts(pool, TRAINING, player)
+        settle_attempts(pool, TRAINING, player, config.solver.attempts)
         measured = prepared_sources(wanted, pool, ledger, backend, watcher)
         runner = stack.enter_context(asyncio.Runner())
         workers = stack.enter_context(Workers(one_per_core(config.workers)))

@@ -222,7 +222,7 @@ class Training:
         }
         attempts = {crediting.attempt_name(bug, number): bug for bug, number in plan.attempts or ()}
         names = injections.keys() | attempts.keys()
-        played = await asyncio.to_thread(played_in, self.pool.folder, TRAINING, "refuse", self.chat, names)
+        played = await asyncio.to_thread(played_in, self.pool.folder, TRAINING, "refuse", lambda: self.chat, names)
         played.sort(key=lambda one: (one.episode.role, one.episode.name))  # not as they came: one batch, one gradient
         if self.opponent is not None:
             played = self.opponent.marked(played, injections, attempts, self._made(plan.injections))

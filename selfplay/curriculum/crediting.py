@@ -10,6 +10,7 @@ from pathlib import Path
 
 from selfplay.curriculum.opening import read_pool
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord, PlayFigures
+from selfplay.curriculum.store import PLANNED
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.grades import WEAK
 from selfplay.rl.credit import Episode, Outcome
@@ -43,6 +44,28 @@ class StoredEpisode:
     status: str
     check: str = ""
     alike: str = ""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a run recorded of how its episodes were played. `attempts`: planned for each bug, 0 where it is not known.
+    `sampling`: role -> (temperature, top_p); 1 where it is not known."""
+
+    attempts: int
+    sampling: Mapping[str, tuple[float, float]]
+
+
+def recorded(run: Path, policy: str | None = None) -> Recorded:
+    """What the run recorded of its injections, and of the attempts of `policy` (as in `episodes_of`). Raises
+    `CurriculumError`."""
+    with read_pool(run) as pool:
+        solver = policy or pool.setting("policy", str, "scripted")
+        before = {"injector": "", "solver": f"{solver}: "}
+        sampling = {
+            role: (pool.setting(f"{of}temperature", float, 1.0), pool.setting(f"{of}top_p", float, 1.0))
+            for role, of in before.items()
+        }
+        return Recorded(pool.setting(f"{solver}: {PLANNED}", int, 0), sampling)
 
 
 def injection_name(number: int, suffix: str = "") -> str:

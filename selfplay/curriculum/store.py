@@ -24,6 +24,9 @@ T = TypeVar("T")
 BEFORE: Mapping[str, Any] = {"group": 1}
 """Settings that were not there from the beginning: what runs did that do not record them."""
 
+PLANNED = "attempts planned for each bug"
+"""The name of that setting, after the name under which the attempts are filed."""
+
 
 class Curriculum:
     """The pool in `folder`: its `episodes` with their bugs, the `imports`, the `attempts` at all of them, and the
@@ -90,6 +93,11 @@ class Curriculum:
         hint = "Use the same policy and options, or file these attempts under another --name."
         known = {f"{name}: policy": name, **self.settings()}
         self._settle(named, known if self.attempts.finished(name) else {}, hint)
+
+    def plan_attempts(self, name: str, attempts: int) -> None:
+        """Record how many attempts filed under `name` are planned for each bug; it binds nothing, the newest counts.
+        So credit knows which bugs a run that was interrupted has not attempted often enough."""
+        self._settle({f"{name}: {PLANNED}": attempts}, {}, "")
 
     def _settle(self, settings: Mapping[str, Any], bound: Mapping[str, Any], hint: str) -> None:
         for key, value in settings.items():

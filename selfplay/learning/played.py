@@ -1,12 +1,13 @@
 """A finished episode with its tape, as a value: what credit and an update need of it, and nothing else."""
 
 import hashlib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from selfplay.agent.tape import Segment
 from selfplay.agent.taped import TapedAnswer, taped_answers
-from selfplay.agent.trajectory import Trajectory
+from selfplay.agent.trajectory import Trajectory, TrajectoryError
 from selfplay.rl.credit import Episode
 
 
@@ -37,10 +38,12 @@ class Played:
 
 def played(episode: Episode, trajectory: Trajectory) -> Played:
     """An episode that credit knows, with the tape of its trajectory. Raises `TrajectoryError` for a tape that was cut
-    short."""
+    short, and for one whose log-probabilities no ratio can be taken of."""
     answers = taped_answers(trajectory, episode.name)
     segments = trajectory.record.segments
     tokens = sum(one.tokens for one in answers)
+    if any(math.isinf(value) for one in answers for value in segments[one.segment].logprobs[one.start : one.end]):
+        raise TrajectoryError(f"{episode.name}: the engine gave a token that it sampled no probability (-inf)")
     return Played(
         replace(episode, tokens=tokens, prompt=_prompt(segments, answers)),
         segments,

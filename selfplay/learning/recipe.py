@@ -12,11 +12,12 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from selfplay.learning.errors import LearningError
-from selfplay.options import read_options
+from selfplay.options import not_finite, read_options
 from selfplay.rl import advantages, rewards
 from selfplay.rl.credit import Rules
 from selfplay.rl.filters import FILTERS, Filter, gibberish, stale
 from selfplay.train.packing import TooLong
+from selfplay.words import listed
 
 Estimator = Literal["length_weighted", "centred", "standardised", "leave_one_out", "maximum_likelihood"]
 ESTIMATORS: Mapping[Estimator, advantages.Estimator] = {
@@ -95,7 +96,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         strange = [name for name in self.filters if name not in NAMES]
+        endless = not_finite(self)
         for wrong, why in (
+            (endless, f"{listed(endless)}: a finite number is needed"),
             (strange, f"there is no filter {strange[0] if strange else ''!r}; there are {', '.join(NAMES)}"),
             (self.dual is not None and self.loss != "ppo", f"dual bounds the loss ppo, not {self.loss}"),
             (self.dual is not None and self.dual <= 1, "dual is a bound above 1"),
@@ -106,6 +109,8 @@ class Recipe:
                 self.constant <= 0 or self.lr < 0 or self.budget < 2,
                 "constant above 0, lr at least 0, budget at least 2",
             ),
+            (self.clip <= 0 or self.weight_decay < 0, "clip lies above 0, weight_decay is at least 0"),
+            (self.stale_after < 0 or self.rare < 0, "stale_after and rare are at least 0"),
             (self.warmup < 0, "warmup is a number of updates, at least 0"),
             (self.lora_rank < 0 or self.lora_alpha < 0, "lora_rank and lora_alpha are at least 0"),
             (self.lora_alpha > 0 and self.lora_rank == 0, "lora_alpha needs a lora_rank"),

@@ -1,13 +1,14 @@
 """The played episodes of a run's folder: the pool's rows with the tapes of their trajectories."""
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.taped import check_own
 from selfplay.agent.trajectory import TrajectoryError, load
-from selfplay.curriculum.crediting import StoredEpisode, episodes_of
+from selfplay.curriculum.crediting import Recorded, StoredEpisode, episodes_of
+from selfplay.learning.errors import LearningError
 from selfplay.learning.played import Played, played, untaped
 from selfplay.oracle.assurance import Weak
 
@@ -16,12 +17,12 @@ def played_in(
     run: Path,
     policy: str | None = None,
     weak: Weak = "refuse",
-    chat: ChatFormat | None = None,
+    chat: Callable[[], ChatFormat] | None = None,
     only: Container[str] | None = None,
 ) -> list[Played]:
     """The injections of a run and the attempts of `policy` at its bugs, with their tapes. `policy` and `weak`: see
-    `episodes_of`. `chat`: of the model that is to be trained; every tape must be its own. `only`: the names of the
-    episodes that are wanted; all if None.
+    `episodes_of`. `chat` gives that of the model that is to be trained, once there is a tape; every tape must be its
+    own. `only`: the names of the episodes that are wanted; all if None.
 
     Raises `CurriculumError`, and `ForeignTape` for a tape of another tokenizer or chat template."""
     found = episodes_of(run, policy, weak)
@@ -29,7 +30,19 @@ def played_in(
     return [replace(_played(run, one, chat), check=one.check, alike=one.alike) for one in wanted]
 
 
-def _played(run: Path, stored: StoredEpisode, chat: ChatFormat | None) -> Played:
+def refuse_other_sampling(episodes: Iterable[Played], how: Recorded, run: Path) -> None:
+    """Raises `LearningError` for tapes that were not sampled at temperature and top_p 1: the engine's log-probabilities
+    are those at 1, as the trainer's, so that no ratio would be that of the distribution that sampled."""
+    for role in sorted({one.episode.role for one in episodes if one.answers}):
+        for name, value in zip(("temperature", "top_p"), how.sampling[role], strict=True):
+            if value != 1:
+                raise LearningError(
+                    f"the {role} episodes of {run} were sampled at {name} {value:g}: every importance ratio is wrong",
+                    f"Play a run with --option {name}=1, or learn from its successes alone with `selfplay sft`.",
+                )
+
+
+def _played(run: Path, stored: StoredEpisode, chat: Callable[[], ChatFormat] | None) -> Played:
     episode = stored.episode
     if episode.lost or not episode.tokens:
         return untaped(episode, stored.finish)
@@ -41,5 +54,5 @@ def _played(run: Path, stored: StoredEpisode, chat: ChatFormat | None) -> Played
     except TrajectoryError as error:
         return untaped(episode, stored.finish, error.message)
     if chat is not None:
-        check_own(trajectory, found.answers, chat, episode.name)
+        check_own(trajectory, found.answers, chat(), episode.name)
     return found

@@ -89,7 +89,8 @@ def rules_of_credit(rules: Rules = Rules()) -> tuple[Rule, ...]:
             "as above", "no, counted", "in s, not in the baseline", OURS,
         ),
         Rule(
-            "alone", "nobody else in its group has a reward", "as above", "no, counted", "in s", OURS,
+            "alone", "nobody else in its group has both a reward and a whole tape of tokens",
+            "as above", "no, counted", "in s", OURS,
         ),
         Rule(
             "zero advantage", "its reward is the baseline", "as above", "no, counted", "in s, in the baseline", PAPER,

@@ -19,6 +19,7 @@ import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
 
 from selfplay.train.errors import TrainError
+from selfplay.train.identity import check_model, described
 from selfplay.train.lora import PART
 from selfplay.train.model import first_rank
 from selfplay.train.step import Trainer
@@ -61,7 +62,7 @@ def load(trainer: Trainer, path: Path) -> dict[str, Any]:
     """Load one checkpoint into the trainer and return its position. Raises `TrainError` as `resume` does; where data
     could not be read, the trainer holds some of them and is of no more use."""
     about = _about(path)
-    _check_model(trainer, about["model"], path)
+    check_model(trainer.scorer, about, path)
     state = _state(trainer)
     try:
         with warnings.catch_warnings():
@@ -76,6 +77,8 @@ def load(trainer: Trainer, path: Path) -> dict[str, Any]:
         optim_state_dict=state["optimizer"],
         options=_parts(trainer),
     )
+    for group in trainer.optimizer.param_groups:  # the moments are the checkpoint's, the options are the caller's
+        group["betas"], group["weight_decay"] = trainer.options.betas, trainer.options.weight_decay
     torch.set_rng_state(state["random"])
     trainer.steps = about["step"]
     position: dict[str, Any] = about["position"]
@@ -114,7 +117,8 @@ def _complete(trainer: Trainer, made: Path, target: Path, position: Mapping[str,
     """Describe what was written, and give it its name."""
     sizes = {path.name: path.stat().st_size for path in made.iterdir()}
     about = {
-        "format": FORMAT, "step": trainer.steps, "position": dict(position), "model": _shapes(trainer), "files": sizes,
+        "format": FORMAT, "step": trainer.steps, "position": dict(position), "files": sizes,
+        **described(trainer.scorer),
     }  # fmt: skip
     with (made / ABOUT).open("w") as file:
         json.dump(about, file)
@@ -141,21 +145,6 @@ def _about(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise TrainError(f"{path} is not a whole checkpoint: {_reason(error)}", REMOVE) from error
     return about
-
-
-def _shapes(trainer: Trainer) -> dict[str, list[int]]:
-    return {name: list(parameter.shape) for name, parameter in trainer.scorer.named_parameters()}
-
-
-def _check_model(trainer: Trainer, theirs: Mapping[str, list[int]], path: Path) -> None:
-    ours = _shapes(trainer)
-    for name in sorted(ours.keys() | theirs.keys()):
-        if ours.get(name) != theirs.get(name):
-            had, has = (shapes.get(name, "no such tensor") for shapes in (theirs, ours))
-            raise TrainError(
-                f"{path} is a checkpoint of another model: {name} is {had} there and {has} here",
-                "Name the model it was begun with, or another folder.",
-            )
 
 
 def _on_first(act: Callable[[], Any]) -> None:

@@ -5,6 +5,7 @@ the adapter lies beside it in peft's format. There is no dropout: log-probabilit
 with.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from selfplay.train.errors import TrainError
 
+SAMPLED = 1024
 NAME, PART, BASE = "default", ".lora_", ".base_layer."
 """peft's: the adapter's name, what names of its weights hold, and what those of the weights it stands on hold."""
 
@@ -68,6 +70,17 @@ def _check_targets(model: Any, options: LoraOptions) -> None:
             f"{type(model).__name__} has no linear module named {', '.join(missing) or 'nothing'} for LoRA",
             f"Its linear modules are named {', '.join(names)}." if names else "It has no linear module at all.",
         )
+
+
+def frozen_digest(model: Any) -> str:
+    """What tells the weights under the adapters from those of another model: at most `SAMPLED` values of each, which
+    any fine-tuning moves. Of a whole model, before it is sharded."""
+    found = hashlib.sha256()
+    for name, value in sorted(model.named_parameters()):
+        if not value.requires_grad:
+            flat = value.detach().flatten()
+            found.update(name.encode() + flat[:: -(-flat.numel() // SAMPLED)].cpu().numpy().tobytes())
+    return found.hexdigest()
 
 
 def merged(name: str, value: Tensor, adapters: Mapping[str, Tensor], options: LoraOptions | None) -> Tensor:

@@ -21,6 +21,7 @@ from transformers import AutoModelForCausalLM
 from selfplay.train import lora
 from selfplay.train.activations import forget_activations
 from selfplay.train.attention import PACKED
+from selfplay.train.checks import check_head, check_packing
 from selfplay.train.errors import TrainError
 from selfplay.train.logprobs import CHUNK, token_logprobs
 from selfplay.train.lora import LoraOptions
@@ -28,8 +29,6 @@ from selfplay.train.memory import give_back_freed_memory
 from selfplay.train.rows import Row
 
 Precision = Literal["fp32", "bf16"]
-APART = 1e-3
-"""How far, at most, the model's own log-probabilities in float32 may be from ours."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +48,15 @@ class ModelOptions:
 
 
 class Scorer(nn.Module):
-    """A causal model and how it is run. Its parameters are named `model....`, as Hugging Face names them."""
+    """A causal model and how it is run. Its parameters are named `model....`, as Hugging Face names them. `frozen`: a
+    digest of the weights under its adapters, empty without any."""
 
     def __init__(self, model: Any, options: ModelOptions) -> None:
         super().__init__()
         self.model, self.options = model, options
         self.vocabulary: int = model.get_input_embeddings().num_embeddings
         self.context: int = getattr(model.config.get_text_config(), "max_position_embeddings", sys.maxsize)
+        self.frozen = lora.frozen_digest(model) if options.lora is not None else ""
         self.device = next(model.parameters()).device
         if options.checkpointing:
             forget_activations(model, options.keep_attention)
@@ -65,7 +66,7 @@ class Scorer(nn.Module):
         """(log-probabilities, entropies) in float32, `[tokens]`: of the tokens inside the mask, 0 elsewhere."""
         places = row.mask.nonzero().squeeze(1)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._casts):
-            hidden = self._hidden(row)[places - 1]
+            hidden = self.hidden(row)[places - 1]
         head = self.model.get_output_embeddings()
         weight, bias = head.weight, head.bias
         if self.options.precision == "bf16":
@@ -79,7 +80,7 @@ class Scorer(nn.Module):
         """Whether autocast does the casting: FSDP does it where it shards."""
         return self.options.precision == "bf16" and not sharded()
 
-    def _hidden(self, row: Row) -> Tensor:
+    def hidden(self, row: Row) -> Tensor:
         """The last hidden states, `[tokens, size]`."""
         lengths = {"lengths": row.lengths} if self.options.attention == "packed" else {}
         where = save_on_cpu(pin_memory=self.device.type == "cuda") if self.options.offload else nullcontext()
@@ -137,26 +138,11 @@ def scorer_of(model: Any, options: ModelOptions = ModelOptions()) -> Scorer:
         lora.add_adapters(model, options.lora)
     device = torch.device("cuda", torch.cuda.current_device()) if torch.cuda.is_available() else torch.device("cpu")
     scorer = Scorer(model.to(device), options)
-    _check_head(scorer)
+    check_head(scorer)
+    check_packing(scorer)
     if sharded():
         _shard(scorer)
     return scorer
-
-
-def _check_head(scorer: Scorer) -> None:
-    """Raises `TrainError` for a model that does more to its logits than its head: a cap, a scale."""
-    model, ids = scorer.model, torch.arange(8, device=scorer.device) % scorer.vocabulary
-    with torch.no_grad():
-        own = model(input_ids=ids[None], use_cache=False).logits[0, :-1].float().log_softmax(-1)
-        hidden = model.base_model(input_ids=ids[None], use_cache=False).last_hidden_state[0, :-1]
-        head = model.get_output_embeddings()
-        ours, _ = token_logprobs(hidden, head.weight, ids[1:], head.bias)
-    apart = float((own.gather(1, ids[1:, None]).squeeze(1) - ours).abs().max())
-    if not apart <= APART:
-        raise TrainError(
-            f"{type(model).__name__} does more to its logits than its output head: {apart:.3g} apart",
-            "Such models (a cap or a scale of the logits) cannot be trained here.",
-        )
 
 
 def _shard(scorer: Scorer) -> None:

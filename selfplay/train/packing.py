@@ -70,6 +70,18 @@ def fitting(examples: Iterable[Example], budget: int, too_long: TooLong = "refus
     return [example for example in kept if example.trained]
 
 
+def check_readable(examples: Iterable[Example], vocabulary: int, context: int) -> None:
+    """Raises `TrainError` for an example that a model of this vocabulary and context cannot read."""
+    for example in examples:
+        if len(example.ids) > context:
+            raise TrainError(f"{example.name} has {len(example.ids)} tokens, the model's context ends at {context}")
+        if max(example.ids) >= vocabulary:
+            raise TrainError(
+                f"{example.name} has id {max(example.ids)}, the vocabulary ends at {vocabulary}",
+                "Is it a rollout of another tokenizer?",
+            )
+
+
 def pack(lengths: Sequence[int], budget: int) -> list[list[int]]:
     """Rows as indices into `lengths`, each row's tokens within `budget`. Raises `TrainError` for a longer sequence."""
     rows: list[list[int]] = []

@@ -20,7 +20,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from selfplay.train.errors import StepRefused, TrainError
 from selfplay.train.model import Scorer, first_rank, sharded
-from selfplay.train.packing import Example
+from selfplay.train.packing import Example, check_readable
 from selfplay.train.rows import Row, rows
 
 
@@ -43,8 +43,9 @@ Loss = Callable[[Tokens], Tensor]
 
 @dataclass(frozen=True)
 class StepOptions:
-    """`lr` is reached linearly over the first `warmup` steps and then stays. `clip`: the largest norm of the gradient.
-    `budget`: tokens of a row. `refused`: the folder for batches whose step was refused."""
+    """`lr` is reached linearly over the first `warmup` steps and then stays. `clip`: the largest norm of the gradient,
+    inf for any. `budget`: tokens of a row. `refused`: the folder for batches whose step was refused. Raises
+    `TrainError` for what cannot be."""
 
     lr: float = 1e-6
     warmup: int = 0
@@ -53,6 +54,18 @@ class StepOptions:
     weight_decay: float = 0.0
     budget: int = 8192
     refused: Path = Path("refused")
+
+    def __post_init__(self) -> None:
+        for wrong, why in (
+            (not 0 <= self.lr < math.inf, f"the learning rate is a finite number of at least 0, not {self.lr}"),
+            (not self.clip > 0, f"a gradient is clipped to a norm above 0, not {self.clip}"),
+            (not 0 <= self.weight_decay < math.inf, f"weight decay is finite and at least 0, not {self.weight_decay}"),
+            (not all(0 <= beta < 1 for beta in self.betas), f"betas lie in 0 to 1 (without 1), not {self.betas}"),
+            (self.warmup < 0, f"warm-up is a number of steps, at least 0, not {self.warmup}"),
+            (self.budget < 2, f"the budget of a row is at least 2 tokens, not {self.budget}"),
+        ):
+            if wrong:
+                raise TrainError(why)
 
 
 @dataclass(frozen=True)
@@ -152,16 +165,7 @@ class Trainer:
             raise TrainError("no token of the batch is trained on")
         if len({example.name for example in examples}) < len(examples):
             raise TrainError("two examples of the batch have one name")
-        for example in examples:
-            if len(example.ids) > self.scorer.context:
-                raise TrainError(
-                    f"{example.name} has {len(example.ids)} tokens, the model's context ends at {self.scorer.context}"
-                )
-            if max(example.ids) >= self.scorer.vocabulary:
-                raise TrainError(
-                    f"{example.name} has id {max(example.ids)}, the vocabulary ends at {self.scorer.vocabulary}",
-                    "Is it a rollout of another tokenizer?",
-                )
+        check_readable(examples, self.scorer.vocabulary, self.scorer.context)
 
     def _update(self, loss: float, examples: Sequence[Example]) -> float:
         """Clip and step; the norm of the gradient. Raises `StepRefused`, with the gradient forgotten."""

@@ -60,6 +60,11 @@ class Tuned:
             return self.epochs[-1]
         return min(self.epochs, key=lambda epoch: epoch.held_out or 0.0)
 
+    @property
+    def worse(self) -> bool:
+        """Whether even the best epoch has a higher held-out loss than the model as it was given."""
+        return self.before is not None and (self.best.held_out or 0.0) > self.before
+
     @classmethod
     def read(cls, position: Mapping[str, Any]) -> "Tuned":
         return cls(**{**position, "epochs": [Epoch(**epoch) for epoch in position["epochs"]]})

@@ -38,6 +38,7 @@ def ready(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], Non
         for name in ("imported", "load_tokenizer", "ChatFormat", "refuse_nothing"):
             monkeypatch.setattr(command, name, lambda *_: None)
         monkeypatch.setattr(command, "credited_runs", lambda *_: [])
+        monkeypatch.setattr(command, "credited_sources", lambda *_: "episodes")
         monkeypatch.setitem(
             sys.modules,
             "selfplay.commands.learn_update",
@@ -90,6 +91,20 @@ def test_the_folder_appears_whole_and_the_same_command_does_nothing_again(
     assert learn(order(model, out), SILENT) == summary
     with pytest.raises(LearningError, match="holds the result of another update, with recipe"):
         learn(order(model, out, lr=1.0), SILENT)
+
+
+def test_an_update_is_not_that_of_other_episodes_or_another_model(
+    ready: Any, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready(written)
+    learn(order(model, tmp_path / "out"), SILENT)
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "credited_sources", lambda *_: "more episodes")
+        with pytest.raises(LearningError, match="with episodes episodes, not more episodes"):
+            learn(order(model, tmp_path / "out"), SILENT)
+    (model / "model.safetensors").write_text("new weights")
+    with pytest.raises(LearningError, match="holds the result of another update, with model_files"):
+        learn(order(model, tmp_path / "out"), SILENT)
 
 
 @pytest.mark.parametrize("how", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])

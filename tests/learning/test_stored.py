@@ -1,5 +1,6 @@
 """Episodes of a run's folder with their tapes: what is whole, cut short, damaged, or of another tokenizer."""
 
+import math
 from array import array
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,16 @@ from selfplay.agent.model import Message, Usage
 from selfplay.agent.tape import Segment, Stretch
 from selfplay.agent.taped import ForeignTape
 from selfplay.agent.trajectory import Record, save
+from selfplay.commands.credit import CreditOrder, credited_runs
+from selfplay.commands.solve import settle_attempts
 from selfplay.curriculum import Attempt, AttemptFigures, open_curriculum
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.learning import stored
+from selfplay.learning.errors import LearningError
 from selfplay.learning.played import Played
 from selfplay.learning.stored import played_in
+from selfplay.rl.credit import Reason
+from selfplay.rollout.players import ScriptedPlayer
 
 TOLD = (Message("system", "S"), Message("user", "U"))
 TALK = (*TOLD, Message("assistant", "bad", malformed=True), Message("user", "why"), Message("assistant", "good"))
@@ -54,7 +60,9 @@ def damage_of(folder: Path, record: Record) -> str:
 
 
 def test_a_tape_gives_its_tokens_versions_and_prompt(tmp_path: Path) -> None:
-    first, second = played_in(run_of(tmp_path, Record((TALK,), (segment(),)), Record((TALK,), (segment(),))), chat=CHAT)
+    first, second = played_in(
+        run_of(tmp_path, Record((TALK,), (segment(),)), Record((TALK,), (segment(),))), chat=lambda: CHAT
+    )
     assert (first.episode.tokens, first.oldest, first.newest, first.finish) == (9, 2, 3, "submitted")
     assert [(one.start, one.end, one.malformed) for one in first.answers] == [(10, 14, True), (22, 27, False)]
     assert first.episode.prompt == second.episode.prompt != ""
@@ -102,7 +110,7 @@ def test_a_file_cut_short_or_gone_is_named_too(tmp_path: Path) -> None:
 def test_a_tape_of_another_template_or_tokenizer_is_refused(tmp_path: Path, text: str, how: str) -> None:
     run = run_of(tmp_path, Record((TALK,), (segment(text),)))
     with pytest.raises(ForeignTape, match=f"b 0 was taped with another tokenizer or chat template .*: {how}"):
-        played_in(run, chat=CHAT)
+        played_in(run, chat=lambda: CHAT)
     assert len(played_in(run)) == 1  # nobody said whose it should be
 
 
@@ -116,3 +124,46 @@ def test_what_the_machine_lost_is_not_read(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(stored, "load", never)
     (one,) = played_in(tmp_path)
     assert one.episode.lost and one.damage == ""
+
+
+@pytest.mark.parametrize(("name", "value"), [("temperature", 0.7), ("top_p", 0.9)])
+def test_a_run_that_was_sampled_otherwise_than_at_1_is_refused_for_an_update(
+    tmp_path: Path, name: str, value: float
+) -> None:
+    """exp(trainer - engine) is the ratio of two distributions that nobody sampled from unless both settings are 1."""
+    run = run_of(tmp_path, Record((TALK,), (segment(),)))
+    with open_curriculum(run) as pool:
+        pool.settle({name: value})  # of the injections, which have no tape here
+    order = CreditOrder((run,))
+    assert len(credited_runs(order, print, vocabulary=100)) == 1
+    with open_curriculum(run) as pool:
+        pool._settle({f"scripted: {name}": value}, {}, "")
+    with pytest.raises(LearningError, match=f"the solver episodes of .* were sampled at {name} {value}"):
+        credited_runs(order, print, vocabulary=100)
+    assert len(credited_runs(order, print)) == 1  # `selfplay credit` trains nothing
+
+
+def test_attempts_that_a_run_planned_and_did_not_make_keep_a_bug_from_paying(tmp_path: Path) -> None:
+    """Two of eight planned attempts are fewer than half; asked for two, they are all. Unequal counts are told."""
+    run = run_of(tmp_path, *[Record((TALK,), (segment(),))] * 2)
+    assert {one.credit.reason for one in credited_runs(CreditOrder((run,)), print)} == {Reason.ZERO_ADVANTAGE}
+    with open_curriculum(run) as pool:
+        settle_attempts(pool, "scripted", ScriptedPlayer("scripted"), 8)  # as `solve` does
+        pool.attempts.add(Attempt("other", "scripted", 0, False, "x", "", "", AttemptFigures()))
+    told: list[str] = []
+    assert {one.credit.reason for one in credited_runs(CreditOrder((run,)), told.append)} == {Reason.TOO_FEW_ATTEMPTS}
+    found = credited_runs(CreditOrder((run,), attempts=2), told.append)
+    assert [one.credit.reason for one in found[:2]] == [Reason.ZERO_ADVANTAGE] * 2 and len(told) == 2
+    with open_curriculum(run) as pool:
+        pool.plan_attempts("scripted", 0)  # as in a run of an earlier version
+    credited_runs(CreditOrder((run,)), told.append)
+    assert "bugs have 1 to 2 attempts" in told[-1]
+
+
+def test_a_sampled_token_without_a_probability_takes_its_episode_out(tmp_path: Path) -> None:
+    """Its ratio would be infinite; a prompt's log-probability is read by nobody."""
+    odd, even = segment(), segment()
+    odd.logprobs[12], even.logprobs[3] = -math.inf, -math.inf
+    assert "gave a token that it sampled no probability (-inf)" in damage_of(tmp_path / "1", Record((TALK,), (odd,)))
+    (kept,) = played_in(run_of(tmp_path / "2", Record((TALK,), (even,))))
+    assert (kept.damage, kept.episode.tokens) == ("", 9)

@@ -67,6 +67,7 @@ def test_no_lesson_says_what_took_each(monkeypatch: pytest.MonkeyPatch, tmp_path
 
     monkeypatch.setattr(command, "lectures", nothing)
     monkeypatch.setattr(command, "read_pool", lambda run: nullcontext())
+    monkeypatch.setattr(command, "lesson_sources", lambda runs: "")
     with pytest.raises(TrainError, match=r"no lesson to learn from in run \(the call format cannot say it: 3\)"):
         sft(SftOrder((Path("run"),), str(smollm2), tmp_path / "out"), SILENT)
 

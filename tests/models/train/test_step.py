@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -157,3 +158,15 @@ def test_a_few_steps_learn_a_batch_by_heart() -> None:
     trainer, examples = learner(lr=1e-2), uneven()
     losses = [trainer.step(examples, cross_entropy, 20).loss for _ in range(25)]
     assert losses[-1] < losses[0] / 4
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"lr": math.inf}, {"lr": math.nan}, {"lr": -1.0}, {"clip": 0.0}, {"clip": -1.0}, {"clip": math.nan},
+        {"weight_decay": -1.0}, {"weight_decay": math.nan}, {"betas": (0.9, 1.0)}, {"warmup": -1}, {"budget": 1},
+    ],
+)  # fmt: skip
+def test_options_that_no_step_can_have_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(TrainError, match=r"at least|above 0|0 to 1"):
+        StepOptions(**wrong)

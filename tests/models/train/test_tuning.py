@@ -86,3 +86,12 @@ def test_another_run_in_the_folder_is_not_resumed(tmp_path: Path) -> None:
     tune(learner(), TRAINING, [], TuneOptions(epochs=1), tmp_path, {"lr": 1})
     with pytest.raises(TrainError, match="holds a run with another lr: 1, not 2"):
         tune(learner(), TRAINING, [], TuneOptions(epochs=2), tmp_path, {"lr": 2})
+
+
+def test_a_best_epoch_that_is_worse_than_the_model_that_was_given_is_known(tmp_path: Path) -> None:
+    """At a learning rate of 1 the weights are thrown about; at 1e-2 it learns."""
+    wild = tune(learner(lr=1.0), TRAINING, HELD_OUT, TuneOptions(epochs=1), tmp_path / "wild", {})
+    assert wild.before is not None and wild.best.held_out is not None
+    assert wild.best.held_out > wild.before and wild.worse
+    assert not tune(learner(), TRAINING, HELD_OUT, TuneOptions(epochs=1), tmp_path / "mild", {}).worse
+    assert not tune(learner(), TRAINING, [], TuneOptions(epochs=1), tmp_path / "unheld", {}).worse

@@ -1,0 +1,50 @@
+"""What a result was made from, in a few letters: the stored episodes of runs and the files of a model. With it a
+command tells a result that stands from one whose sources have changed since."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+from selfplay.curriculum import read_pool
+from selfplay.curriculum.crediting import episodes_of
+from selfplay.oracle.assurance import Weak
+
+
+def credited_sources(runs: Iterable[Path], policy: str | None, weak: Weak) -> str:
+    """Of the episodes that `learn` reads: what came of each, and the size of its trajectory. Raises
+    `CurriculumError`."""
+    found = [[*astuple(one), _size(run, one.trajectory)] for run in runs for one in episodes_of(run, policy, weak)]
+    return _digest(found)
+
+
+def lesson_sources(runs: Iterable[Path]) -> str:
+    """Of the episodes that `sft` reads: all that succeeded, of any policy. Raises `CurriculumError`."""
+    found: list[Any] = []
+    for run in runs:
+        with read_pool(run) as pool:
+            made = [(one.number, one.repository, one.trajectory) for one in pool.episodes.with_bugs()]
+            solved = [one for one in pool.attempts.all(diffs=False) if one.resolved]
+        found += [[*one, _size(run, one[2])] for one in made]
+        found += [[one.bug, one.policy, one.number, one.trajectory, _size(run, one.trajectory)] for one in solved]
+    return _digest(found)
+
+
+def model_files(model: str) -> str:
+    """Of the files in a model's folder: names, sizes, times. Empty for a hub's name."""
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        return ""
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    return _digest([[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files])
+
+
+def _size(run: Path, trajectory: str) -> int:
+    path = run / "trajectories" / trajectory
+    return path.stat().st_size if trajectory and path.is_file() else -1
+
+
+def _digest(found: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
