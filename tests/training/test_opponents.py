@@ -34,21 +34,21 @@ def test_the_share_of_the_groups_is_its_own() -> None:
 
 def test_one_policy_plays_a_group_and_a_resumed_run_draws_the_same() -> None:
     first, again, other = opponent(), opponent(), opponent(seed=1)
-    groups = [{first.injects(number) for number in range(begin, begin + 4)} for begin in range(0, 200, 4)]
+    groups = [{first.injects("s", number) for number in range(begin, begin + 4)} for begin in range(0, 200, 4)]
     assert all(len(one) == 1 for one in groups) and {frozenset(one) for one in groups} == {
         frozenset({True}), frozenset({False}),
     }  # fmt: skip
     numbers = range(200)
-    assert [first.injects(n) for n in numbers] == [again.injects(n) for n in numbers]
-    assert [first.injects(n) for n in numbers] != [other.injects(n) for n in numbers]
+    assert [first.injects("s", n) for n in numbers] == [again.injects("s", n) for n in numbers]
+    assert [first.injects("s", n) for n in numbers] != [other.injects("s", n) for n in numbers]
 
 
 def test_it_attempts_no_bug_of_its_own() -> None:
     """Nobody would learn from it."""
     one = opponent()
-    made = {f"bug-{number}": number for number in range(400)}
+    made = {f"bug-{number}": ("s", number) for number in range(400)}
     attempted = one.attempted(made)
-    assert attempted and not any(one.injects(made[bug]) for bug in attempted)
+    assert attempted and not any(one.injects(*made[bug]) for bug in attempted)
 
 
 @pytest.mark.parametrize(
