@@ -151,29 +151,22 @@ def settle_attempts(pool: Curriculum, name: str, player: Player, planned: int) -
 
 
 def origins(pool: Curriculum, wanted: frozenset[str] | None) -> list[tuple[Path, Bug, frozenset[str]]]:
-    """(original, one of its bugs, the bugs to attempt) for each tree and environment of a pool. Raises `ArtifactError`
-    when the run holds no original at all; a bug that lacks its own goes with the first, where it is reported."""
+    """(original, one of its bugs, the bugs to attempt) for each tree and environment of a pool; an original may be
+    gone."""
     trees = pool.episodes.originals()
     found: dict[tuple[str, str], tuple[Path, Bug, set[str]]] = {}
-    lost: set[str] = set()
     for bug in pool.bugs():
         if wanted is not None and bug.id not in wanted:
             continue
-        original = original_of(pool.folder, bug, trees)
-        if original is None:
-            lost.add(bug.id)
-            continue
+        original = original_of(pool.folder, bug, trees) or trees.get(bug.tree_hash, pool.folder / "original")
         key = (bug.tree_hash, json.dumps(dict(bug.environment), sort_keys=True) if bug.imported else "")
         found.setdefault(key, (original, bug, set()))[2].add(bug.id)
-    if not found:
-        gone = pool.folder / "original"
-        raise ArtifactError(f"{gone} is gone", "The bugs were planted in it: make the run again, or restore it.")
-    some = list(found.values())
-    some[0][2].update(lost)
-    return [(original, bug, frozenset(ids)) for original, bug, ids in some]
+    return [(original, bug, frozenset(ids)) for original, bug, ids in found.values()]
 
 
 def _prepared(original: Path, bug: Bug, backend: Backend, trust: bool) -> Prepared:
+    if not original.is_dir():
+        raise ArtifactError(f"{original} is gone", "The bugs were planted in it: make the run again, or restore it.")
     require(wishes(bug, fetched=False), trust)
     hosts = recorded_environment(bug.environment).allow_hosts
     return rebuild(original, bug.environment, backend=backend, allow_hosts=hosts)
