@@ -30,6 +30,9 @@ class Dying:
             os._exit(1)
         return 7
 
+    def facts(self) -> list[Any]:
+        return []
+
 
 def learner(deaths: Path, times: int) -> RemoteLearner:
     return RemoteLearner(lambda rank: ray.remote(Dying).options(num_cpus=0).remote(str(deaths), times), lambda: None, 1)  # type: ignore[arg-type,return-value]
