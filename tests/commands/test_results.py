@@ -3,17 +3,13 @@
 import errno
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from selfplay.commands.results import finished, whole_folder
-from selfplay.commands.sft import SUMMARY, SftOrder, sft
+from selfplay.commands.sft import SUMMARY
 from selfplay.errors import SelfplayError
 from selfplay.train.errors import TrainError
-
-SILENT: Any = SimpleNamespace(say=lambda line: None)
 
 
 def test_a_result_is_known_by_its_settings(tmp_path: Path) -> None:
@@ -33,7 +29,7 @@ def test_a_result_is_known_by_its_settings(tmp_path: Path) -> None:
 def test_a_damaged_summary_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / SUMMARY).write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(TrainError, match=rf"{tmp_path / SUMMARY} is damaged: .+\n  Give another --out\."):
-        sft(SftOrder((tmp_path,), "model", tmp_path), SILENT)
+        finished(tmp_path / SUMMARY, {"lr": 1e-5}, "run", TrainError)
 
 
 @pytest.mark.parametrize("error", [None, OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
