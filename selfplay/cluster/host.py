@@ -7,6 +7,7 @@ run's own folder can be seen from here, it is used, so that a calibration is mad
 import asyncio
 import logging
 import shutil
+import tempfile
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.solver import ReadyBug, make_ready, solver_rollout
+from selfplay.sandbox.owners import marked
 
 MOST_BUGS = 64
 """Bugs whose files, and whose caches on a host, are kept."""
@@ -38,13 +40,12 @@ class BugFiles:
 @dataclass(frozen=True)
 class Runs:
     """What one host plays with. `of`: what the episodes of a repository share, prepared when it is first asked for;
-    `inject` plays one of the injector; `close` frees what is held. `scratch`: a folder of this process. `at_least`:
-    told of the version that tokens have at least. `about`: what the driver is told of a repository."""
+    `inject` plays one of the injector; `close` frees what is held. `at_least`: told of the version that tokens have at
+    least. `about`: what the driver is told of a repository."""
 
     of: Callable[[str], Awaitable[RepositoryRuns]]
     inject: Callable[[InjectorRun, int], Awaitable[InjectorRollout]]
     close: Callable[[], Awaitable[None]]
-    scratch: Path
     at_least: Callable[[int], None] = lambda version: None
     about: Callable[[str], Awaitable[Any]] | None = None
 
@@ -62,6 +63,7 @@ class HostActor:
 
     def __init__(self) -> None:
         self._runs: Runs | None = None
+        self._scratch = Path(tempfile.mkdtemp(prefix=marked()))  # of one that is killed, the next backend removes it
         self._opening = asyncio.Lock()
         self._ready: OrderedDict[str, ReadyBug] = OrderedDict()
 
@@ -78,7 +80,7 @@ class HostActor:
         """Remove what it has written."""
         if self._runs is not None:
             await self._runs.close()
-            shutil.rmtree(self._runs.scratch, ignore_errors=True)
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     async def there(self) -> bool:
         """Whether it lives."""
@@ -114,7 +116,7 @@ class HostActor:
             solving = (await runs.of(repository)).solving
             ready = self._ready.get(bug.id)
             if ready is None:
-                folder = await asyncio.to_thread(_placed, bug, runs.scratch)
+                folder = await asyncio.to_thread(_placed, bug, self._scratch)
                 ready = self._ready[bug.id] = await asyncio.to_thread(make_ready, folder, solving.prepared)
             self._ready.move_to_end(bug.id)
             while len(self._ready) > MOST_BUGS:

@@ -8,7 +8,6 @@ not stored.
 import asyncio
 import io
 import tarfile
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ from selfplay.rollout.players import player_named
 from selfplay.rollout.rollout import InjectorKey, InjectorRollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.sandbox import Backend, Isolation, SandboxLost
+from selfplay.sandbox.owners import scratch
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
 from selfplay.training.config import Cluster
@@ -180,8 +180,7 @@ async def _opened(base: Order, orders: dict[str, Order], isolation: Isolation, t
         return told[name]
 
     of = once_each(runs_of)
-    scratch = Path(tempfile.mkdtemp(prefix="selfplay-host-"))
-    return Runs(of, play_injection, player.close, scratch, about=about)
+    return Runs(of, play_injection, player.close, about=about)
 
 
 def _measured(order: Order, backend: Backend) -> tuple[Prepared, Suite]:
@@ -198,8 +197,8 @@ def _measured(order: Order, backend: Backend) -> tuple[Prepared, Suite]:
 
 
 def _about(prepared: Prepared, suite: Suite, why_not: str, backend: Backend) -> About:
-    with tempfile.TemporaryDirectory(prefix="selfplay-original-") as folder:
-        tree = Path(folder, "tree")
+    with scratch() as folder:
+        tree = folder / "tree"
         write_original(prepared, tree, backend)
         data = io.BytesIO()
         with tarfile.open(fileobj=data, mode="w") as archive:

@@ -1,12 +1,10 @@
 """The parts of a training run on Ray: which actors, and what each is opened with."""
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from selfplay.agent.chat_format import ChatFormat
@@ -34,7 +32,6 @@ from selfplay.rollout.many import rare_collections
 from selfplay.rollout.model_player import ModelPlayer, TokenSide
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.sandbox import Backend
-from selfplay.sandbox.owners import marked
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
 from selfplay.training.config import Cluster
@@ -141,8 +138,7 @@ async def _opened(setup: HostSetup) -> Runs:
         prepared = await asyncio.to_thread(_same, wanted[name], setup.found[name], backend)
         return repository_runs(wanted[name], prepared, setup.found[name].suite, player, seats, workers, TRAINING)
 
-    scratch = Path(tempfile.mkdtemp(prefix=marked()))  # where this host is killed, the next sandbox backend removes it
-    return Runs(once_each(runs_of), play_injection, player.close, scratch, engine.at_least)
+    return Runs(once_each(runs_of), play_injection, player.close, engine.at_least)
 
 
 def _same(wanted: Order, found: Found, backend: Backend) -> Prepared:
