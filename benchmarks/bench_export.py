@@ -26,12 +26,13 @@ BUGS, SECONDS, MEGABYTES = 10_000, 60.0, 500.0
 
 
 def large_pool(run: Path, folder: Path, count: int) -> None:
-    """A pool of so many bugs. Its rows are written at once: one transaction a bug would take longer than the export."""
+    """A pool of so many bugs, all of first order: a second-order bug is exported only beside its parent. Its rows are
+    written at once: one transaction a bug would take longer than the export."""
     with open_curriculum(folder):
         copytree(run / "original", folder / "original", symlinks=True)
     rows, bugs = [], []
-    for number, source in enumerate(islice(cycle(bug_folders(run)), count)):
-        known, artifact, _ = read_bug(source)
+    made = [(bug, artifact) for bug, artifact, _ in map(read_bug, bug_folders(run)) if bug.parent is None]
+    for number, (known, artifact) in enumerate(islice(cycle(made), count)):
         artifact = replace(artifact, test_script=f"{artifact.test_script}# {number}\n")
         hashed = artifact.content_hash()
         bug = known.model_copy(update={"id": f"{known.id}.{number}", "content_hash": hashed})

@@ -38,8 +38,9 @@ from selfplay.rollout.many import rare_collections
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.sandbox.workers import Workers
-from selfplay.training.config import Cluster, TrainConfig
+from selfplay.training.config import TrainConfig
 from selfplay.training.ledger import open_ledger
+from selfplay.training.machine import Cluster
 
 AT_ONCE, ENGINES, HOSTS = (512, 4096), 64, 4
 SECONDS, MINUTES, STEPS = 20.0, 10.0, 2

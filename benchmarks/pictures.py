@@ -17,7 +17,7 @@ from selfplay.commands.report import ReportOrder, write_report
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 MOST = 300_000
 """Bytes of a picture."""
-SIZE = {"width": 1280, "height": 860}
+WIDTH = 1280
 
 
 def main() -> None:
@@ -31,14 +31,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         url = write_report(ReportOrder(run, Path(name, "page.html")), lambda line: None).as_uri()
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"] if not os.geteuid() else [])
-        taken(browser, url, "overview", "light", lambda page: None)
-        taken(browser, url, "bug", "dark", to_a_second_order_bug)
+        taken(browser, url, "overview", "light", 860, lambda page: None)
+        taken(browser, url, "bug", "dark", 1120, to_a_second_order_bug)  # four siblings, and then the diff
         browser.close()
 
 
-def taken(browser: Any, url: str, name: str, colours: str, go: Any) -> None:
+def taken(browser: Any, url: str, name: str, colours: str, height: int, go: Any) -> None:
     """One picture of what `go` leads to."""
-    page = browser.new_page(viewport=SIZE, color_scheme=colours)
+    page = browser.new_page(viewport={"width": WIDTH, "height": height}, color_scheme=colours)
     page.goto(url)
     page.wait_for_selector("html[data-ready]")
     go(page)

@@ -27,17 +27,19 @@ from selfplay.training.figures import read_history
 from selfplay.words import count, spoken
 
 SELFPLAY = str(Path(sys.executable).with_name("selfplay"))
-RUN, COLD = Path("runs/train-demo"), Path("runs/train-demo-cold")
+RUN, COLD, TAUGHT = (Path("runs", name) for name in ("train-demo", "train-demo-cold", "train-demo-taught"))
+"""`TAUGHT`: the bugs by script. They are lessons, and lie outside of the run: there a bug planted as in a lesson is new
+once, and a duplicate afterwards."""
 LESSONS, NOTE = RUN.with_name("train-demo-lessons.jsonl.zst"), RUN.with_name("train-demo-killed.json")
 UPDATES = 6
 MOST_STEPS = 12
 """A step whose rewards are all alike takes no update. So many are played at most until there were enough updates."""
 KILLED_IN = 2
 """The step (from 0) in which the run is killed."""
-BUGS = 4
+BUGS = 2
 COLD_START = (
-    "--epochs", "5", "--batch", "2", "--lr", "4e-4", "--warmup", "3", "--held-out", "0", "--budget", "3072",
-    "--too-long", "leave-out", "--precision", "fp32", "--keep-activations",
+    "--epochs", "16", "--batch", "1", "--lr", "4e-4", "--warmup", "5", "--schedule", "cosine", "--repeats",
+    "--held-out", "0", "--budget", "3072", "--too-long", "leave-out", "--precision", "fp32", "--keep-activations",
 )  # fmt: skip
 
 
@@ -71,15 +73,15 @@ def main() -> None:
         print(folder := model.stdout.strip())
     source = load_config("tiny_cpu", [f"model={folder}"]).source
     with phases.of("bugs"):
-        if not (RUN / "train.sqlite").exists():
-            selfplay("curriculum", source, "--out", RUN, "--bugs", BUGS, "--strategy", "history")
+        if not LESSONS.exists():
+            selfplay("curriculum", source, "--out", TAUGHT, "--bugs", BUGS, "--strategy", "removal")
     with phases.of("lessons"):
-        if not (RUN / "train.sqlite").exists():
-            selfplay("trajectories", "demonstrate", RUN)
-            selfplay("trajectories", "export", RUN, "--out", LESSONS, "--tokenizer", folder)
+        if not LESSONS.exists():
+            selfplay("trajectories", "demonstrate", TAUGHT)
+            selfplay("trajectories", "export", TAUGHT, "--out", LESSONS, "--tokenizer", folder)
     with phases.of("cold start"):
         if not (COLD / "sft.json").exists():
-            selfplay("sft", RUN, "--model", folder, "--out", COLD, *COLD_START)
+            selfplay("sft", TAUGHT, "--model", folder, "--out", COLD, *COLD_START)
     with phases.of("training until it is killed"):
         if not NOTE.exists():
             NOTE.write_text(json.dumps(killed(training(KILLED_IN + 1))))

@@ -177,6 +177,8 @@ def _deep(value: Any) -> bool:
     """Whether containers lie in each other more than `MOST_DEPTH` deep; level by level, without recursion."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(MOST_DEPTH):
+        if not level:
+            return False
         inner = (item for one in level for item in (one.values() if isinstance(one, dict) else one))
         level = [item for item in inner if isinstance(item, dict | list)]
     return bool(level)

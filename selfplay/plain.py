@@ -3,6 +3,7 @@
 import ast
 import posixpath
 import re
+import symtable
 import threading
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,16 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     with _PARSING:
         try:
             return ast.parse(text, mode=mode)
+        except (MemoryError, RecursionError) as error:
+            raise SyntaxError("the code is nested too deeply") from error
+
+
+def symbol_table(text: str) -> symtable.SymbolTable:
+    """The symbol table of a Python source: which names each scope binds and reads. It is the compiler's own, whose time
+    grows with the length of the text alone. Raises as `syntax_tree`."""
+    with _PARSING:
+        try:
+            return symtable.symtable(text, "<source>", "exec")
         except (MemoryError, RecursionError) as error:
             raise SyntaxError("the code is nested too deeply") from error
 

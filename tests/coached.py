@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, DynamicCache
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import ModelError, Sample, Sampling
-from selfplay.policies.broadcast import WeightGroup
+from selfplay.policies.broadcast import WeightGroup, joined
 from selfplay.policies.meeting import Fact, Meeting
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TokenSide
@@ -101,6 +101,42 @@ def coached_player(path: Path, plans: Mapping[str, Iterable[Lines]], most: int =
     return ModelPlayer("coached:m", opened, PlayOptions(episodes=1, calls=2, max_tokens=most))
 
 
+class CoachedByRole:
+    """Two coached models, each with the weights of its role: what an engine with an adapter for each samples."""
+
+    def __init__(self, of_roles: Mapping[str, Coached]) -> None:
+        self.name, self.context, self._of_roles = "coached", 4096, of_roles
+
+    def session(self, role: str, name: str) -> Coached:
+        return self._of_roles[role]
+
+    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
+        raise ModelError("it samples a role, and was not told which")
+
+    async def reload(self, folder: str, version: int) -> None:
+        """Take the weights of each role in its own folder."""
+        for role, one in self._of_roles.items():
+            await one.reload(str(Path(folder) / role), version)
+
+    async def close(self) -> None:
+        """There is nothing to free."""
+
+
+def coached_by_role(path: Path, plans: Mapping[str, Iterable[Lines]], most: int = 16) -> ModelPlayer:
+    """As `coached_player`, with a model for each role."""
+
+    async def opened() -> TokenSide:
+        torch.set_num_threads(1)
+        chat = ChatFormat(load_tokenizer(str(path)))
+        models = {
+            role: AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
+            for role in ("injector", "solver")
+        }
+        return TokenSide(CoachedByRole({role: Coached(one, chat, plans, 4096) for role, one in models.items()}), chat)
+
+    return ModelPlayer("coached:m", opened, PlayOptions(episodes=1, calls=2, max_tokens=most))
+
+
 class CoachedBySeed:
     """A `TokenModel` without memory: half of the episodes, by their seeds, are told what to say. So an episode that is
     played again, by this process or another, is the same. `lines`: what stands in a role's prompt -> its messages."""
@@ -154,8 +190,7 @@ class CoachedBySeed:
             self.version = version
 
     def _received(self, meeting: Meeting, rank: int, facts: Sequence[Fact]) -> dict[str, torch.Tensor]:
-        if self._group is None or self._group.meeting != meeting:
-            self._group = WeightGroup(meeting, rank, "cpu")
+        self._group = joined(self._group, meeting, rank, "cpu")
         return dict(self._group.received(facts))
 
     async def close(self) -> None:

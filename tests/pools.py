@@ -3,6 +3,8 @@
 import hashlib
 import json
 import shutil
+import subprocess
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,8 @@ from typing import Any
 import hand_made
 
 from selfplay.artifact import Artifact, Bug
-from selfplay.curriculum import Attempt, EpisodeFigures, EpisodeRecord, open_curriculum
+from selfplay.curriculum import Attempt, EpisodeFigures, EpisodeRecord, Promotion, open_curriculum
+from selfplay.curriculum.stored import read_bug
 from selfplay.validators import Validation
 
 TREE = "5" * 40
@@ -38,9 +41,11 @@ def numbered(artifact: Artifact, count: int, **known: Any) -> list[tuple[Bug, Ar
 
 
 def pool(folder: Path, original: Path, bugs: list[tuple[Bug, Artifact]], language: str = "python") -> Path:
-    """A run's folder that holds these bugs."""
+    """A run's folder that holds these bugs, as planted in this original."""
+    tree = tree_of(original)
     with open_curriculum(folder) as opened:
         shutil.copytree(original, folder / "original", symlinks=True)
+        bugs = [(one.model_copy(update={"tree_hash": tree}), artifact) for one, artifact in bugs]
         for number, (one, artifact) in enumerate(bugs):
             opened.record_repository(one.source, {"language": language})
             record = EpisodeRecord(
@@ -50,6 +55,30 @@ def pool(folder: Path, original: Path, bugs: list[tuple[Bug, Artifact]], languag
             opened.episodes.stage(record)
         for source in dict.fromkeys(one.source for one, _ in bugs):
             opened.episodes.take(len(bugs), repository=source)
+    return folder
+
+
+def tree_of(original: Path) -> str:
+    """The id that git gives the files of a folder."""
+    with tempfile.TemporaryDirectory() as place:
+        git = ["git", f"--git-dir={place}/git", f"--work-tree={original}"]
+        for step in (["init", "-q"], ["add", "-A", "-f"], ["write-tree"]):
+            said = subprocess.run([*git, *step], check=True, capture_output=True, text=True).stdout
+    return said.strip()
+
+
+def promoted(folder: Path, parent: Bug, name: str) -> Path:
+    """The pool, with a second-order bug made of a failed attempt at this bug of it, which added a file."""
+    attempt = "diff --git a/new.py b/new.py\nnew file mode 100644\n--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    failed = {"policy": "scripted", "number": 2, "sha256": hashlib.sha256(attempt.encode()).hexdigest()}
+    _, artifact, _ = read_bug(folder / "bugs" / parent.id)
+    child = bug(
+        artifact, id=name, order=2, parent=parent.id, root=parent.id, attempt=failed,
+        tree_hash=tree_of(folder / "original"),
+    )  # fmt: skip
+    with open_curriculum(folder) as opened:
+        promotion = Promotion(parent.id, "scripted", 2, "promoted", name, child)
+        opened.attempts.add_promotion(promotion, artifact, attempt)
     return folder
 
 

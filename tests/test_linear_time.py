@@ -31,10 +31,11 @@ from selfplay.patches.functions import find_tests, functions
 from selfplay.patches.quoting import quote, unquote
 from selfplay.patches.substance import changes_code
 from selfplay.repository import pytest_suite, source
+from selfplay.repository.declared import repository_url
 from selfplay.repository.detect import detect
 from selfplay.repository.history import leaves
-from selfplay.repository.installing import missing_modules
 from selfplay.repository.interpreters import choose
+from selfplay.repository.known_names import missing_modules, named_plugins
 from selfplay.validators.common import few
 from selfplay.validators.hints import find_hint
 
@@ -143,6 +144,8 @@ READERS: dict[str, Reader] = {
     "repository.finished": lambda text: pytest_suite.finished(plain.encode(text)),
     "repository.parse_coverage": refusing(lambda text: pytest_suite.parse_coverage(plain.encode(text)), ValueError),
     "repository.missing_modules": missing_modules,
+    "repository.named_plugins": named_plugins,
+    "repository.repository_url": lambda text: repository_url(f"https://github.com/{text}"),
     "repository.link that leaves": lambda text: leaves("a", {"a": text, "b": "a/b/a"}),
     "repository.choose interpreter": refusing(lambda text: choose(text, None, ())),
     "repository.parse_source": refusing(source.parse_source),

@@ -52,3 +52,10 @@ def failing(bench: Workbench, bug: str) -> frozenset[str]:
     A missing test counts as failing because grading asks for "present and passed".
     """
     return bench.run().passed - variant(bench, bug).passed
+
+
+def function_of(test: str) -> str:
+    """The test that this id is a case of: `a.py::test_b` for `a.py::test_b[1-2]`, `a_test.go::TestB` for
+    `a_test.go::TestB/one`."""
+    file, mark, name = test.partition("::")
+    return f"{file}{mark}{name.partition('/')[0]}" if file.endswith("_test.go") else test.partition("[")[0]

@@ -5,14 +5,14 @@ Otherwise a weakening that breaks its own test file would count as hiding every 
 suite would leave the solver without a specification.
 
 Ours: the cases of a parametrised test share one function, so removing it takes passing cases along. Those cases, which
-have the same name before `[`, may be lost: at most `max_lost_share` of all the tests that pass under the bug. Of ten
-bugs made of sqlparse 0.5.3 eight lose none of some 450 such tests, one loses 1 and one 4, each a case of a failing
-test.
+have the same name before `[` (before `/` in Go), may be lost: at most `max_lost_share` of all the tests that pass
+under the bug. Of ten bugs made of sqlparse 0.5.3 eight lose none of some 450 such tests, one loses 1 and one 4, each a
+case of a failing test.
 """
 
 from selfplay.artifact import Artifact, Verdict
 from selfplay.patches import PatchError, parse
-from selfplay.validators.common import count, failing, fails, few, passes, unusable, variant
+from selfplay.validators.common import count, failing, fails, few, function_of, passes, unusable, variant
 from selfplay.validators.hints import find_hint
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
@@ -62,15 +62,10 @@ def _steady(tests: frozenset[str], artifact: Artifact, bench: Workbench, repeats
 
 def _too_much(lost: frozenset[str], survivors: int, broken: frozenset[str], share: float) -> str:
     """Why a weakening may not lose the tests in `lost`, which pass under the bug; empty when it may."""
-    functions = {_function(test) for test in broken}
-    if unseeing := {test for test in lost if _function(test) not in functions}:
+    functions = {function_of(test) for test in broken}
+    if unseeing := {test for test in lost if function_of(test) not in functions}:
         return f"the weakening removes {count(len(unseeing), 'test')} that the bug does not break: {few(unseeing)}"
     if len(lost) <= share * survivors:
         return ""
     taken = f"{len(lost)} of {count(survivors, 'test')} that the bug does not break"
     return f"the weakening removes {taken}, other cases of those it breaks; at most {share:.0%} may go with them"
-
-
-def _function(test: str) -> str:
-    """The test that this id is a case of: `a.py::test_b` for `a.py::test_b[1-2]`."""
-    return test.partition("[")[0]

@@ -104,7 +104,9 @@ class Conversation(ABC):
         """What was told and sampled so far."""
         thoughts = tuple(self._thoughts) if any(self._thoughts) else ()
         segments, seconds = self.tape.segments(), tuple(self._seconds)
-        return Record((tuple(self.messages),), segments, self.tape.drift, self.usage, thoughts, seconds)
+        return Record(
+            (tuple(self.messages),), segments, self.tape.drift, self.usage, thoughts, seconds, self.style.sampling
+        )
 
     def _turn(self, answer: Answer) -> Turn:
         if self.style.native:

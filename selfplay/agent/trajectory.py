@@ -16,7 +16,7 @@ import zstandard
 from selfplay.agent.actions import Budget, Call, Finish
 from selfplay.agent.checked import checked, texts
 from selfplay.agent.lines import MOST_PACKED, json_lines
-from selfplay.agent.model import Message, NativeCall, Usage
+from selfplay.agent.model import Message, NativeCall, Sampling, Usage
 from selfplay.agent.segments import read_segment, segment_line
 from selfplay.agent.tape import Segment
 from selfplay.artifact.files import write_atomically
@@ -52,7 +52,8 @@ class Step:
 class Record:
     """What a model's policy recorded of an episode. `conversations`: every message, one conversation or one per stage
     of a staged role; `drift`: ids lost between turns; `thoughts`: reasoning an endpoint kept apart, one entry per
-    message; `seconds`: what the model took for each message (a tool's are in its step)."""
+    message; `seconds`: what the model took for each message (a tool's are in its step); `sampling`: how it was asked to
+    sample, None in a file of before this was kept."""
 
     conversations: tuple[tuple[Message, ...], ...] = ()
     segments: tuple[Segment, ...] = ()
@@ -60,6 +61,7 @@ class Record:
     usage: Usage = field(default_factory=Usage)
     thoughts: tuple[str, ...] = ()
     seconds: tuple[float, ...] = ()
+    sampling: Sampling | None = None
 
 
 @dataclass(frozen=True)
@@ -175,7 +177,9 @@ def _record(line: dict[str, Any], segments: tuple[Segment, ...]) -> Record:
     conversations = tuple(tuple(_message(one) for one in messages) for messages in line.get("conversations", ()))
     usage = Usage(**_known(Usage, line.get("usage", {})))
     thoughts, seconds = texts(line.get("thoughts")), tuple(map(float, line.get("seconds", ())))
-    return checked(Record(conversations, segments, line.get("drift", 0), checked(usage), thoughts, seconds))
+    asked = line.get("sampling")
+    sampling = None if asked is None else checked(Sampling(**_known(Sampling, asked)))
+    return checked(Record(conversations, segments, line.get("drift", 0), checked(usage), thoughts, seconds, sampling))
 
 
 def _message(line: dict[str, Any]) -> Message:

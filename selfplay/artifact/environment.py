@@ -63,7 +63,8 @@ ObjectId = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 
 class Environment(BaseModel):
     """`python` and `version`: of the interpreter and of the project; `lock`: the installed packages; `setup`: the
-    user's own command, if any; the other fields say where the tree came from. Fields of a later version are kept."""
+    user's own command, if any; `as_of`: the last day of
+    uploads that were installed; the other fields say where the tree came from. Fields of a later version are kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
@@ -76,6 +77,7 @@ class Environment(BaseModel):
     commit: ObjectId | None = None
     tree_hash: ObjectId | None = None
     image: Line = ""
+    as_of: Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")] = ""
     allow_hosts: Annotated[tuple[Line, ...], Field(max_length=64, strict=False)] = ()
 
 

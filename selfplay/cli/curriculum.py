@@ -29,6 +29,13 @@ Releases = Annotated[
     typer.Option(min=0, help="Of a pypi: source: earlier releases that become its history, 12 if not given."),
 ]
 Attempts = Annotated[int | None, typer.Option(min=1, help="With --order 2: attempts per bug, 8 if not given.")]
+Believable = Annotated[
+    bool | None,
+    typer.Option(
+        "--believable/--any-valid",
+        help="Refuse valid bugs that a linter or a look gives away: on for scripts, off for models if not given.",
+    ),
+]
 Group = Annotated[int, typer.Option(min=1, help="Episodes of the injector in a row that get one prompt: a group.")]
 PublicShare = Annotated[float, typer.Option(min=0.01, max=1, help="Share of the failing tests that solvers are shown.")]
 
@@ -49,6 +56,7 @@ def curriculum(
     test: Annotated[str | None, typer.Option(help="Run the tests with this command instead.")] = None,
     allow_host: AllowHostOption = None,
     group: Group = 1,
+    believable: Believable = None,
     patience: Annotated[int, typer.Option(min=1, help="Stop after so many episodes in a row without a bug.")] = 40,
     policy: PolicyName = "scripted",
     base_url: BaseUrl = None,
@@ -71,8 +79,7 @@ def curriculum(
     from selfplay.validators import Thresholds
 
     listed = is_list(source)
-    at_index = listed or source.startswith("pypi:")
-    refuse(releases is not None and not at_index, "--releases", "needs a source pypi:NAME")
+    refuse(_without_releases(source, listed, releases), "--releases", "needs a source pypi:NAME")
     _refuse_combinations(order, attempts, policy, strategy)
     _refuse_of_a_list(listed, setup, test, address, order, policy)
     refuse_policy(policy, base_url, api_key_env, option)
@@ -80,10 +87,14 @@ def curriculum(
         source, out or default_out(source), bugs, mix_named(strategy), seed, workers,
         12 if releases is None else releases, setup, test, Thresholds(min_passing, min_files, min_failing),
         order=2 if order == 2 else 1, attempts=attempts or 8, public_share=public_share, policy=policy,
-        options=policy_options(base_url, api_key_env, option), patience=patience, group=group,
+        options=policy_options(base_url, api_key_env, option), patience=patience, group=group, believable=believable,
         allow_hosts=tuple(allow_host or ()),
     )  # fmt: skip
     raise typer.Exit(_made(wanted, listed, (sandbox, image, runtime), address, not out, as_json))
+
+
+def _without_releases(source: str, listed: bool, releases: int | None) -> bool:
+    return releases is not None and not (listed or source.startswith("pypi:"))
 
 
 def _refuse_combinations(order: int, attempts: int | None, policy: str, strategy: str) -> None:

@@ -13,6 +13,13 @@ from selfplay.words import count
 if TYPE_CHECKING:
     from selfplay.commands.export import Exported, Form, Statement
 
+AsParquet = Annotated[
+    bool | None,
+    typer.Option(
+        "--parquet/--jsonl",
+        help="Tables as Parquet (needs pyarrow) or JSON lines; if not given, JSON lines up to 500 MB.",
+    ),
+]
 FORMS = ("swebench", "swesmith", "r2e", "harbor", "hf")
 
 
@@ -37,7 +44,7 @@ def export(
     statement: Annotated[
         str, typer.Option(help="What an agent is told: ssr (the tests as a diff), or plain (what fails, in words).")
     ] = "ssr",
-    parquet: Annotated[bool, typer.Option("--parquet", help="Tables as Parquet (needs pyarrow).")] = False,
+    parquet: AsParquet = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """The bugs of runs as a dataset of another tool's format, with all that is needed to run them. The same pool gives
@@ -71,4 +78,6 @@ def _told(found: "Exported", out: Path) -> None:
         print_line(f"left out, {why}: {number}")
     for bug, why in sorted(found.damaged.items()):
         print_line(f"damaged and left out: {bug}: {why}")
+    kind = "Parquet" if any(out.glob("*.parquet")) else "JSON lines"
+    print_line(f"tables: {found.table_bytes / 1e6:,.1f} MB of {kind}")
     print_line(f"{out}/README.md tells what is there and how to use it")

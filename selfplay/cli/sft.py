@@ -22,6 +22,9 @@ def sft(
     render: Annotated[
         bool, typer.Option("--render", help="Render episodes of another model's tokens in this model's template.")
     ] = False,
+    repeats: Annotated[
+        bool, typer.Option("--repeats", help="Keep lessons that say what another said, as the first stage of each bug.")
+    ] = False,
     observation_chars: Annotated[int, typer.Option(min=100, help="Of a script's episode: characters shown.")] = 16_000,
     budget: Annotated[int, typer.Option(min=2, help="Tokens of a packed row, and the most of one sequence.")] = 8192,
     too_long: Annotated[str, typer.Option(help="Longer sequences: refuse, cut (keep the beginning), leave-out.")] = (
@@ -33,6 +36,9 @@ def sft(
     patience: Annotated[int, typer.Option(min=1, help="Epochs without a lower held-out loss before it stops.")] = 1,
     lr: Annotated[float, typer.Option(min=0, help="Learning rate.")] = 1e-5,
     warmup: Annotated[int, typer.Option(min=0, help="Steps until it is reached.")] = 5,
+    schedule: Annotated[
+        str, typer.Option(help="Of the learning rate: constant, or cosine (falls to 0 at the last step).")
+    ] = "constant",
     seed: Annotated[int, typer.Option(help="Fixes the order and which bugs are held out.")] = 0,
     precision: Annotated[str, typer.Option(help="Of the computation: bf16 or fp32")] = "bf16",
     keep_activations: Annotated[
@@ -45,15 +51,16 @@ def sft(
 ) -> None:
     """Train a model on the successful episodes of runs: a cold start. It resumes."""
     refuse(too_long not in ("refuse", "cut", "leave-out"), "--too-long", "is refuse, cut or leave-out")
+    refuse(schedule not in ("constant", "cosine"), "--schedule", "is constant or cosine")
     refuse(precision not in ("bf16", "fp32"), "--precision", "is bf16 or fp32")
     from selfplay.commands.sft import SftOrder
     from selfplay.commands.sft import sft as run
     from selfplay.report.progress import LiveWatcher
 
     how: dict[str, Any] = {"too_long": too_long, "precision": precision, "held_out": held_out, "epochs": epochs}
-    how |= {"batch": batch, "patience": patience, "lr": lr, "warmup": warmup, "seed": seed, "strict": strict}
-    how |= {"role": role, "render": render, "observation_chars": observation_chars, "budget": budget}
-    how |= {"keep_activations": keep_activations, "lora": lora}
+    how |= {"batch": batch, "patience": patience, "lr": lr, "warmup": warmup, "schedule": schedule, "seed": seed}
+    how |= {"strict": strict, "role": role, "render": render, "repeats": repeats, "budget": budget}
+    how |= {"observation_chars": observation_chars, "keep_activations": keep_activations, "lora": lora}
     with LiveWatcher() as watcher:
         try:
             summary = run(SftOrder(tuple(runs), model, out, **how), watcher)

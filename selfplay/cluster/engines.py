@@ -104,7 +104,7 @@ class Engines:
             states = await asyncio.gather(*(self._state(number) for number in free))
             known = zip(free, states, strict=True)
             there = [number for number, state in known if state is not None and self._behind(state)]
-            given = await self.weights.give([self.actors[number] for number in there])
+            given = await self.weights.give([self.actors[number] for number in there]) if there else []
             for number, failure in zip(there, given, strict=True):
                 if failure is not None:
                     await self._anew(number, failure)
@@ -195,8 +195,8 @@ class RemoteEngine:
     context: int
     least: int = 0
 
-    def session(self, name: str) -> TokenModel:
-        """The model for the episode of this name."""
+    def session(self, role: str, name: str) -> TokenModel:
+        """The model for the episode of this name; all roles have the same."""
         return _Session(self, self.name, self.context, zlib.crc32(name.encode()))
 
     def at_least(self, version: int) -> None:

@@ -16,7 +16,7 @@ import ray
 from ray.exceptions import RayError
 
 from selfplay.cluster.errors import ClusterError
-from selfplay.training.config import Cluster
+from selfplay.training.machine import Cluster
 
 CONNECT_SECONDS = 20.0
 TOKEN = "RAY_AUTH_TOKEN"

@@ -9,7 +9,7 @@ from selfplay.cluster.engine import EngineActor
 from selfplay.cluster.host import HostActor
 from selfplay.cluster.trainer import RankActor, threads_of
 from selfplay.rollout.model_player import Opened
-from selfplay.training.config import Cluster
+from selfplay.training.machine import Cluster
 
 ALWAYS = -1
 CALLS = 4096

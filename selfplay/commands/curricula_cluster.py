@@ -23,16 +23,15 @@ from selfplay.cluster.joining import every_core, joined
 from selfplay.cluster.starting import host_actors
 from selfplay.commands.cost import Meter
 from selfplay.commands.curricula import Ends, Make
-from selfplay.commands.curriculum import Watcher, allow_typed, player_for
+from selfplay.commands.curriculum import Watcher, allow_typed, measured_here, player_for, prepared_here
 from selfplay.commands.injections import Injector, play_injection
 from selfplay.commands.make_bugs import Wanted, make_bugs
-from selfplay.commands.order import Order, refuse_unknown_language, repository_settings
+from selfplay.commands.order import Order, repository_settings
 from selfplay.commands.storing import keep_original
 from selfplay.commands.train_order import repository_runs
 from selfplay.curriculum import Curriculum, Progress
-from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
+from selfplay.repository import Prepared, Suite, write_original
 from selfplay.rollout.injector import strategy_of
-from selfplay.rollout.losses import again
 from selfplay.rollout.many import rare_collections
 from selfplay.rollout.players import player_named
 from selfplay.rollout.rollout import InjectorKey, InjectorRollout
@@ -41,7 +40,7 @@ from selfplay.sandbox import Backend, Isolation, SandboxLost
 from selfplay.sandbox.owners import scratch
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.training.config import Cluster
+from selfplay.training.machine import Cluster
 
 SECONDS = 7200.0
 """How long a host may take to prepare a repository, or for one episode with all around it."""
@@ -69,7 +68,7 @@ async def _made(base: Order, orders: Sequence[Order], isolation: Isolation, pool
         opening = partial(_opened, base, {order.source: order for order in orders}, isolation, wanted.host_cpus)
 
         def known(name: str) -> frozenset[str]:
-            return frozenset(pool.episodes.tree_keys(name))
+            return frozenset(pool.episodes.keys(name))
 
         hosts = Hosts(host_actors(wanted), opening, wanted.host_episodes, known, SECONDS)
         stack.push_async_callback(hosts.close)
@@ -185,15 +184,8 @@ async def _opened(base: Order, orders: dict[str, Order], isolation: Isolation, t
 
 def _measured(order: Order, backend: Backend) -> tuple[Prepared, Suite]:
     """The repository and its suite, on this machine."""
-    prepared = again(
-        partial(
-            prepare, order.source, backend=backend, releases=order.releases, setup=order.setup,
-            allow_hosts=order.allow_hosts,
-        )
-    )  # fmt: skip
-    refuse_unknown_language(order, prepared)
-    seconds = order.thresholds.seconds
-    return prepared, again(partial(measure_suite, prepared, backend, time_limit=seconds, command=order.test))
+    prepared = prepared_here(order, backend)
+    return prepared, measured_here(order, prepared, backend)
 
 
 def _about(prepared: Prepared, suite: Suite, why_not: str, backend: Backend) -> About:

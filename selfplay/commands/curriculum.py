@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Protocol
 
 from selfplay.commands import leftovers
@@ -14,16 +15,17 @@ from selfplay.commands.order import (
     refuse_out_in_source,
     refuse_strategy,
     refuse_unknown_language,
+    refuse_unmeasured,
     settings_of,
     why_impossible,
 )
-from selfplay.commands.solve import SolveWatcher, bugs_in, settle_attempts, solve_pool
+from selfplay.commands.solve import SolveWatcher, settle_attempts, solve_pool
 from selfplay.commands.storing import keep_original
 from selfplay.curriculum import Curriculum, Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.curriculum.trust import Wish, allow
 from selfplay.errors import SelfplayError
-from selfplay.repository import Prepared, Suite, measure_suite, prepare, write_original
+from selfplay.repository import NoTests, Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.repository.hosts import host_names
 from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun
@@ -34,7 +36,11 @@ from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.scripted.injector.survey import survey_of
+from selfplay.scripted.injector.known import known_of
+from selfplay.words import count, spoken, tally
+
+RUNS_OF_A_BUG, SURVEY_RUNS, FIXED_SECONDS = 7.0, 3.0, 8.0
+"""Of the estimate: runs of the suite for a bug, those for the survey, and seconds of a bug beside them."""
 
 
 class Watcher(SolveWatcher, Protocol):
@@ -87,26 +93,11 @@ def prepared_source(order: Order, pool: Curriculum, backend: Backend, watcher: W
     """The repository and its measured suite. Runs in the main thread, outside the event loop, so that Ctrl-C ends
     it."""
     lost = pool.lost.count_again
-    prepared = again(
-        lambda: prepare(
-            order.source,
-            backend=backend,
-            releases=order.releases,
-            setup=order.setup,
-            allow_hosts=order.allow_hosts,
-            progress=watcher.say,
-        ),
-        lost,
-    )
-    refuse_unknown_language(order, prepared)
+    prepared = prepared_here(order, backend, watcher.say, lost)
     pool.settle_repository(order.source, {"revision": prepared.revision, "tree_hash": prepared.tree_hash})
     allow_typed(order, prepared.tree_hash, prepared.source, prepared.recorded.get("allow_hosts", ()))
-    suite = again(
-        lambda: measure_suite(
-            prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=watcher.say
-        ),
-        lost,
-    )
+    suite = measured_here(order, prepared, backend, watcher.say, lost)
+    watcher.say(estimate(suite, order))
     pool.record_repository(
         order.source,
         {"revision": prepared.revision, "language": prepared.language, "tests": len(suite.seconds)},
@@ -114,6 +105,64 @@ def prepared_source(order: Order, pool: Curriculum, backend: Backend, watcher: W
     anew, target = not pool.episodes.finished(order.source), pool.episodes.original(order.source)
     again(lambda: keep_original(lambda place: write_original(prepared, place, backend), target, anew), lost)
     return prepared, suite
+
+
+def estimate(suite: Suite, order: Order) -> str:
+    """How long the run will take, from one run of the suite, and what of the tests is left out."""
+    if suite.why:
+        return f"the suite is not measured, and the policy has to find the tests itself: {suite.why}"
+    bug = FIXED_SECONDS + suite.wall_seconds * RUNS_OF_A_BUG
+    seconds = SURVEY_RUNS * suite.wall_seconds + order.bugs * bug / one_per_core(order.workers)
+    parts = {"failing": len(suite.failing), "varying": len(suite.flaky), "files left out": len(suite.left_out)}
+    out = tally(parts)
+    return (
+        f"{count(len(suite.seconds), 'test')} pass in {spoken(suite.wall_seconds)}{f' ({out})' if out else ''}: "
+        f"{count(order.bugs, 'bug')} may take {spoken(max(60.0, seconds))}"
+    )
+
+
+def prepared_here(
+    order: Order,
+    backend: Backend,
+    say: Callable[[str], None] = lambda line: None,
+    lost: Callable[[SelfplayError], None] = lambda error: None,
+) -> Prepared:
+    """The repository, prepared on this machine, however often a sandbox is lost; `lost` is told of each."""
+    return again(
+        lambda: prepare(
+            order.source,
+            backend=backend,
+            releases=order.releases,
+            setup=order.setup,
+            allow_hosts=order.allow_hosts,
+            progress=say,
+            known=partial(refuse_unknown_language, order),
+            fits=partial(refuse_unmeasured, order),
+        ),
+        lost,
+    )
+
+
+def measured_here(
+    order: Order,
+    prepared: Prepared,
+    backend: Backend,
+    say: Callable[[str], None] = lambda line: None,
+    lost: Callable[[SelfplayError], None] = lambda error: None,
+) -> Suite:
+    """Its suite, measured on this machine. A model needs none where nobody here can measure it: it finds the tests
+    itself. Of Python all are measured, and where pytest collects none a model would find none. Raises `NoTests`."""
+    try:
+        return again(
+            lambda: measure_suite(
+                prepared, backend, time_limit=order.thresholds.seconds, command=order.test, progress=say
+            ),
+            lost,
+        )
+    except NoTests as error:
+        if order.policy in SCRIPTED or prepared.language == "python":
+            raise
+        return Suite((), {}, language=prepared.language, runner="", why=error.message)
 
 
 def player_for(
@@ -129,8 +178,8 @@ def player_for(
     sandbox that was lost."""
     if order.policy not in SCRIPTED:
         return player, ""
-    survey = again(lambda: survey_of(prepared, suite, backend, say=say), lost)
-    return ScriptedPlayer(order.policy, survey), why_impossible(order, suite, survey)
+    known = again(lambda: known_of(prepared, suite, backend, say=say), lost)
+    return ScriptedPlayer(order.policy, known), why_impossible(order, suite, known)
 
 
 def allow_typed(order: Order, tree_hash: str, source: str, hosts: Iterable[str]) -> None:
@@ -161,8 +210,9 @@ async def played(
             player=player,
             pool=seats,
             workers=workers,
-            is_known=lambda key: key in pool.episodes.tree_keys(order.source),
+            is_known=lambda key: key in pool.episodes.keys(order.source),
             group=order.group,
+            rules=order.rules,
         )
         wanted = Wanted(order.bugs, order.patience)
         places = player.episodes or workers.count
@@ -171,7 +221,8 @@ async def played(
         if order.order == 2 and pool.episodes.count(order.source):
             solving = SolverRun(prepared, player.name, player, seats, workers, order.seed)
             meter.begin("second_order")
-            own = bugs_in(pool, prepared.tree_hash)
+            first = [bug for bug in pool.bugs() if bug.order == 1]  # those of a run before are not attempted
+            own = frozenset(bug.id for bug in first if bug.tree_hash == prepared.tree_hash)
             await solve_pool(solving, pool, order.attempts, order.per_parent, own, watcher)
     return reason
 

@@ -8,9 +8,10 @@ from typing import Any, Literal, get_args
 from selfplay.curriculum import CurriculumError
 from selfplay.export import dataset
 from selfplay.export.choice import Choice, training_repositories
-from selfplay.export.environments import environment_files
+from selfplay.export.environments import write_environments
+from selfplay.export.names import project_name
 from selfplay.export.pools import Collected, PoolBug, collect
-from selfplay.export.writing import new_folder, write_files, write_manifest
+from selfplay.export.writing import new_folder, write_manifest
 
 Form = Literal["swebench", "swesmith", "r2e", "harbor", "hf"]
 FORMS: tuple[str, ...] = get_args(Form)
@@ -20,7 +21,8 @@ Statement = Literal["ssr", "plain"]
 @dataclass(frozen=True)
 class ExportOrder:
     """What the user asked for. `train`: the share of the repositories that are for training, None for no split.
-    `statement`: which of the two the agent is given. `parquet`: tables as Parquet instead of JSON lines."""
+    `statement`: which of the two the agent is given. `parquet`: tables as Parquet, or as JSON lines; None: as Parquet
+    where JSON lines would be large."""
 
     runs: Sequence[Path]
     out: Path
@@ -28,19 +30,21 @@ class ExportOrder:
     choice: Choice = field(default_factory=Choice)
     train: float | None = None
     statement: Statement = "ssr"
-    parquet: bool = False
+    parquet: bool | None = None
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What came of it: rows of each split, and the bugs that are left out."""
+    """What came of it: rows of each split, the bugs that are left out, and the bytes of the tables."""
 
     splits: Mapping[str, int]
     damaged: Mapping[str, str]
     left_out: Mapping[str, int]
+    table_bytes: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        return {"splits": dict(self.splits), "damaged": dict(self.damaged), "left_out": dict(self.left_out)}
+        told = {"splits": dict(self.splits), "damaged": dict(self.damaged), "left_out": dict(self.left_out)}
+        return {**told, "table_bytes": self.table_bytes}
 
 
 def run_export(order: ExportOrder) -> Exported:
@@ -48,19 +52,21 @@ def run_export(order: ExportOrder) -> Exported:
     if order.form not in FORMS:
         raise CurriculumError(f"there is no format {order.form!r}", f"The formats are {', '.join(FORMS)}.")
     found = collect(order.runs, order.choice)
-    splits = dict(_splits(found, order.train))
     with new_folder(order.out) as folder:
+        found.leave_out(write_environments(folder, found.bugs))
+        splits = dict(_splits(found, order.train))
         dataset.write(order.form, folder, splits, found, order.statement, order.parquet)
-        write_files(folder, environment_files(found.bugs))
         write_manifest(folder)
-    return Exported({name: len(bugs) for name, bugs in splits.items()}, found.damaged, found.left_out)
+        size = sum(path.stat().st_size for name in splits for path in folder.glob(f"{name}.*"))
+    return Exported({name: len(bugs) for name, bugs in splits.items()}, found.damaged, found.left_out, size)
 
 
 def _splits(found: Collected, train: float | None) -> Iterator[tuple[str, list[PoolBug]]]:
-    """Split -> its bugs: a repository is wholly in one."""
+    """Split -> its bugs: a repository is wholly in one, with all its versions and wherever it came from."""
     if train is None:
         yield "train", found.bugs
         return
-    chosen = training_repositories((one.bug.source for one in found.bugs), train)
-    yield "train", [one for one in found.bugs if one.bug.source in chosen]
-    yield "test", [one for one in found.bugs if one.bug.source not in chosen]
+    named = [(project_name(one.bug), one) for one in found.bugs]
+    chosen = training_repositories((name for name, _ in named), train)
+    yield "train", [one for name, one in named if name in chosen]
+    yield "test", [one for name, one in named if name not in chosen]

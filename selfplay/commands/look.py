@@ -10,7 +10,7 @@ from typing import Any
 from selfplay.agent.trajectory import Trajectory
 from selfplay.agent.trajectory import load as load_trajectory
 from selfplay.artifact import Artifact, ArtifactError, Bug, load
-from selfplay.artifact.bug import BUG_FILE
+from selfplay.artifact.bug import BUG_FILE, is_weakened
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.curriculum.stored import load_own, read_attempt
 from selfplay.curriculum.summary import read_summary, solves, summarise
@@ -76,7 +76,8 @@ def look(path: Path) -> Seen:
 
 
 def _bug(folder: Path) -> SeenBug:
-    bug, artifact = load_own(folder), load(folder)
+    bug = load_own(folder)
+    artifact = load(folder, weakened=is_weakened(bug))
     return SeenBug(bug, artifact, read_attempt(folder, bug) if bug.attempt else "", _solved(folder, bug.id))
 
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from selfplay.repository import Prepared, Suite
+from selfplay.believable import Rules
+from selfplay.repository import Suite
 from selfplay.repository.errors import RepositoryError
 from selfplay.repository.hosts import host_names
+from selfplay.repository.runners import calling
 from selfplay.repository.source import PathSource, parse_source
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.injector import Mix
@@ -15,8 +17,11 @@ from selfplay.rollout.many import RolloutError
 from selfplay.rollout.players import SCRIPTED
 from selfplay.rollout.promotion import PER_PARENT
 from selfplay.scripted.injector.impossible import impossible
+from selfplay.scripted.injector.known import LANGUAGES
+from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.survey import Survey
 from selfplay.validators import Thresholds
+from selfplay.words import listed
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,8 @@ class Order:
     `group`: injector episodes that share a prompt. `patience`: the run stops after this many episodes in a row without
     a new bug. `options`: the policy's, by name. `order` 2 also makes `attempts` at every bug, and second-order bugs
     from the failed ones, at most `per_parent` per bug. `public_share`: the share of F2P that solvers are shown.
-    `allow_hosts`: where builds may go besides the package indexes.
+    `allow_hosts`: where builds may go besides the package indexes. `believable`: whether a valid bug must also keep the
+    rules of `selfplay.believable`; None: a script's must, a model's need not, as in the paper.
     """
 
     source: str
@@ -48,6 +54,13 @@ class Order:
     public_share: float = 1.0
     allow_hosts: tuple[str, ...] = ()
     group: int = 1
+    believable: bool | None = None
+
+    @property
+    def rules(self) -> Rules | None:
+        """The rules that valid bugs must keep besides."""
+        wanted = self.policy in SCRIPTED if self.believable is None else self.believable
+        return Rules() if wanted else None
 
 
 def refuse_out_in_source(order: Order) -> None:
@@ -65,15 +78,23 @@ def refuse_strategy(order: Order) -> None:
         raise RolloutError("the scripted injector adds no features", "Name a model with --policy, or another strategy.")
 
 
-def refuse_unknown_language(order: Order, prepared: Prepared) -> None:
-    if prepared.language != "python" and order.policy in SCRIPTED:
+def refuse_unknown_language(order: Order, source: str, language: str) -> None:
+    """Before anything is installed. Raises `RepositoryError`."""
+    if language not in LANGUAGES and order.policy in SCRIPTED:
+        known = listed(LANGUAGES)
         raise RepositoryError(
-            f"{prepared.source} is a {prepared.language} repository, and the scripted injector knows Python alone",
-            "Its artifacts can be checked with `selfplay validate`; planting bugs in it needs another policy.",
+            f"{source} is a {language} repository, and the scripted injector knows {known} alone",
+            "Name a model, which plants bugs in any language: --policy openai:MODEL, or another of `--help`.",
         )
 
 
-def why_impossible(order: Order, suite: Suite, survey: Survey) -> str:
+def refuse_unmeasured(order: Order, tree: Path, source: str, language: str) -> None:
+    """The same for tests under a framework of which no suite is measured. Raises `NoTests`."""
+    if language != "python" and order.policy in SCRIPTED:
+        calling(tree, source, language, order.test)
+
+
+def why_impossible(order: Order, suite: Suite, known: Survey | Sources) -> str:
     """Why no episode of the scripted injector can succeed here; empty when one can."""
     asked: tuple[Strategy, ...] = ("removal", "history") if order.strategy == "mix" else (order.strategy,)
     least = order.thresholds
@@ -88,7 +109,7 @@ def why_impossible(order: Order, suite: Suite, survey: Survey) -> str:
                 min_changed_files=least.min_changed_files,
                 min_failing_tests=least.min_failing_tests,
             ),
-            survey,
+            known,
         )
         for strategy in asked
     ]
@@ -109,6 +130,7 @@ def shared_settings(order: Order) -> dict[str, Any]:
         "thresholds": order.thresholds.to_json(),
         "public_share": order.public_share,
         "group": order.group,
+        "believable": order.rules is not None,
     }
 
 

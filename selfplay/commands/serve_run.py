@@ -8,6 +8,7 @@ from dataclasses import replace
 from selfplay.commands.ready import ready_bugs
 from selfplay.commands.storing import store_attempt, store_episode
 from selfplay.curriculum import Curriculum
+from selfplay.curriculum.records import DUPLICATE
 from selfplay.environments.errors import NoTask
 from selfplay.environments.outside import OUTSIDE
 from selfplay.environments.results import BugCredit, Result, attempt_result, credit_of, injection_result
@@ -29,7 +30,7 @@ class ServedRun:
         self, pool: Curriculum, injecting: InjectorRun, solving: SolverRun, prompts: int, say: Callable[[str], None]
     ) -> None:
         self._pool, self._solving, self._prompts, self._say = pool, solving, prompts, say
-        self._injecting = replace(injecting, is_known=lambda key: key in pool.episodes.tree_keys(injecting.repository))
+        self._injecting = replace(injecting, is_known=lambda key: key in pool.episodes.keys(injecting.repository))
         self._ready: dict[str, ReadyBug] = {}
         self._reading = asyncio.Lock()
         self._taken: dict[str, set[int]] = defaultdict(set)
@@ -85,7 +86,7 @@ class ServedRun:
         bug = record.bug.id if record.bug is not None else ""
         status, reason = record.status, record.reason
         if status == "valid" and bug not in {one.id for one in taken}:  # another episode was faster
-            status, reason, bug = "duplicate", "the same buggy tree as an earlier bug", ""
+            status, reason, bug = "duplicate", DUPLICATE, ""
         if bug:
             await self.look()
         self._say(f"injector {number} ({record.strategy}) {status}{f': {reason}' if reason else ''}")

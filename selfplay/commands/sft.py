@@ -30,9 +30,9 @@ CHECKPOINTS = "checkpoints"
 @dataclass(frozen=True)
 class SftOrder:
     """What the user asked for. `budget`: tokens of a row, and the most of a sequence; `held_out`: the share of bugs
-    whose lessons are only measured; `batch`: sequences of a step; `strict` and `render`: see
-    `Wanted`; `keep_activations`: faster, for several times the memory of activations; `lora`: the rank of adapters,
-    which are trained instead of the weights."""
+    whose lessons are only measured; `batch`: sequences of a step; `schedule`: `cosine` lets the learning rate fall to 0
+    at the last step; `strict`, `render` and `repeats`: see `Wanted`; `keep_activations`: faster, for several times the
+    memory of activations; `lora`: the rank of adapters, which are trained instead of the weights."""
 
     runs: tuple[Path, ...]
     model: str
@@ -40,6 +40,7 @@ class SftOrder:
     role: str = "both"
     strict: bool = False
     render: bool = False
+    repeats: bool = False
     observation_chars: int = 16_000
     budget: int = 8192
     too_long: TooLong = "refuse"
@@ -49,6 +50,7 @@ class SftOrder:
     patience: int = 1
     lr: float = 1e-5
     warmup: int = 5
+    schedule: Literal["constant", "cosine"] = "constant"
     seed: int = 0
     precision: Literal["fp32", "bf16"] = "bf16"
     keep_activations: bool = False
@@ -95,7 +97,7 @@ def lessons_of(order: SftOrder) -> tuple[list[tuple[Lecture, Example]], Counter[
     if not roles:
         raise CurriculumError(f"there is no role {order.role!r}", "The roles are injector, solver and both.")
     chat = ChatFormat(load_tokenizer(order.model))
-    wanted, counts = Wanted(roles, order.strict, order.render, order.observation_chars), Counter[str]()
+    wanted, counts = Wanted(roles, order.strict, order.render, order.observation_chars, order.repeats), Counter[str]()
     kept = []
     for run in order.runs:
         with read_pool(run) as pool:

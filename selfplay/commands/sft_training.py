@@ -31,8 +31,9 @@ def train(
     how = ModelOptions(order.precision, checkpointing=not order.keep_activations, lora=lora)
     scorer = load_scorer(order.model, how)
     refused = order.out / "refused"
-    trainer = Trainer(scorer, StepOptions(order.lr, order.warmup, budget=order.budget, refused=refused))
     folder, steps, started = order.out / CHECKPOINTS, batches(len(training), options), time.monotonic()
+    decay = steps * order.epochs if order.schedule == "cosine" else None
+    trainer = Trainer(scorer, StepOptions(order.lr, order.warmup, budget=order.budget, refused=refused, decay=decay))
     watcher.expect(steps * order.epochs, "training")
 
     def report(tuned: Tuned, figures: StepFigures) -> None:

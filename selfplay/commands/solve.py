@@ -114,11 +114,6 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
     return summary
 
 
-def bugs_in(pool: Curriculum, tree_hash: str) -> frozenset[str]:
-    """The ids of the bugs that were planted in this tree."""
-    return frozenset(bug.id for bug in pool.bugs() if bug.tree_hash == tree_hash)
-
-
 def chosen(pool: Curriculum, named: Sequence[str]) -> frozenset[str] | None:
     """The ids of the named bugs, each named by its id or a unique prefix of it; None for all bugs.
 

@@ -34,6 +34,7 @@ def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
             files=outcome.files,
             changed_lines=outcome.changed_lines,
             fail_to_pass=outcome.fail_to_pass,
+            task=outcome.task_key,
             **_played(rollout.trajectory),
         ),
         failed_check=outcome.failed_check,

@@ -60,7 +60,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
         imported(module, "train")
     if config.cluster is not None:
         imported("ray", "cluster")
-    player, chat = player_named(config.played_by, config.options), ChatFormat(load_tokenizer(config.model))
+    player, chat = player_named(config.played_by, config.sampling), ChatFormat(load_tokenizer(config.model))
     assert isinstance(player, ModelPlayer)
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))
@@ -116,7 +116,7 @@ async def _trained(
     config = order.config
 
     def known(repository: str) -> frozenset[str]:
-        return frozenset(pool.episodes.tree_keys(repository))
+        return frozenset(pool.episodes.keys(repository))
 
     def store() -> None:
         _write_metrics(order.out, ledger)

@@ -18,6 +18,7 @@ from selfplay.cluster.joining import joined
 from selfplay.cluster.starting import engine_actors, host_actors, rank_actor
 from selfplay.cluster.trainer import RemoteLearner
 from selfplay.cluster.weights import Broadcast, Folder, Weights
+from selfplay.commands.curriculum import prepared_here
 from selfplay.commands.injections import play_injection
 from selfplay.commands.order import Order
 from selfplay.commands.train_loop import TRAINING
@@ -25,16 +26,15 @@ from selfplay.commands.train_order import Known, TrainOrder, curriculum_order, r
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
 from selfplay.commands.train_update import Learner
 from selfplay.policies.tokenizer import load_tokenizer
-from selfplay.repository import Prepared, Suite, prepare
+from selfplay.repository import Prepared, Suite
 from selfplay.rollout.injector import InjectorRun
-from selfplay.rollout.losses import again
 from selfplay.rollout.many import rare_collections
 from selfplay.rollout.model_player import ModelPlayer, TokenSide
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.training.config import Cluster
+from selfplay.training.machine import Cluster
 
 AROUND = 3600.0
 """Seconds that an episode may take beside its own: checks or a grade, and the bug's calibration."""
@@ -144,12 +144,7 @@ async def _opened(setup: HostSetup) -> Runs:
 def _same(wanted: Order, found: Found, backend: Backend) -> Prepared:
     """The repository, prepared on this machine. Raises `ClusterError` when it is not the driver's, and what preparing
     raises."""
-    prepared = again(
-        partial(
-            prepare, wanted.source, backend=backend, releases=wanted.releases, setup=wanted.setup,
-            allow_hosts=wanted.allow_hosts,
-        )
-    )  # fmt: skip
+    prepared = prepared_here(wanted, backend)
     if (prepared.tree_hash, _environment(prepared)) != (found.tree_hash, found.environment):
         raise ClusterError(
             f"{wanted.source} is not the same on every machine: here it is {prepared.revision}",

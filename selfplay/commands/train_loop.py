@@ -83,8 +83,9 @@ class Training:
         if attempts is None:
             attempts = await self._chosen(step, plan.injections)
             self.ledger.choose(step, attempts)
-        made = self._made(plan.injections)
-        await self._attempt(step, attempts, self.opponent.attempted(made) if self.opponent else frozenset())
+        others = self.opponent
+        opposed = others.attempted(self._made(plan.injections)) if others is not None else frozenset()
+        await self._attempt(step, attempts, opposed)
         await self._promote({bug for bug, _ in attempts})
         return replace(plan, attempts=attempts)
 

@@ -51,6 +51,7 @@ def curriculum_order(order: TrainOrder, repository: Repository) -> Order:
         policy=config.played_by,
         options=config.options,
         group=how.members,
+        believable=how.believable,
     )
 
 
@@ -68,5 +69,6 @@ def repository_runs(
         pool=pool,
         workers=workers,
         group=wanted.group,
+        rules=wanted.rules,
     )
     return RepositoryRuns(injecting, SolverRun(prepared, policy, player, pool, workers, wanted.seed, weak="refuse"))

@@ -8,14 +8,12 @@ from typing import Any
 from selfplay.commands.results import whole_folder
 from selfplay.learning.crediting import Credited
 from selfplay.learning.errors import NothingToLearn
+from selfplay.learning.policies import OnePolicy, Policy, PolicyByRole
 from selfplay.learning.summary import rollout_figures
-from selfplay.learning.update import model_options, step_options, update
-from selfplay.policies.broadcast import WeightGroup
+from selfplay.policies.broadcast import WeightGroup, joined
 from selfplay.policies.meeting import Fact, Meeting
-from selfplay.train.checkpoint import resume, save
-from selfplay.train.model import first_rank, load_scorer
-from selfplay.train.step import Trainer
-from selfplay.train.weights import engine_shapes, engine_weights, write_model, written_dtype
+from selfplay.train.model import Scorer, first_rank
+from selfplay.train.weights import engine_shapes, engine_weights, written_dtype
 from selfplay.training.config import TrainConfig
 from selfplay.training.errors import TrainingError
 
@@ -29,15 +27,15 @@ class Learner:
     def __init__(self, config: TrainConfig, out: Path) -> None:
         """Load the model and the newest checkpoint, if there is one. Raises `TrainError`."""
         self.config, self.out = config, out
-        options = step_options(config.recipe, refused=out / "refused")
-        self._trainer = Trainer(load_scorer(config.model, model_options(config.recipe)), options)
-        self._position: dict[str, Any] = resume(self._trainer, out / "checkpoints") or {}
+        kind = PolicyByRole if config.roles == "separate" else OnePolicy
+        self._policy: Policy = kind(config.model, config.recipe, out / "refused")
+        self._position = self._policy.resume(out / "checkpoints")
         self._written: int | None = None
         self._group: WeightGroup | None = None
 
     @property
     def version(self) -> int:
-        return self._trainer.steps
+        return self._policy.version
 
     def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
         """Take the update of a step and store it; its figures. A step that the checkpoint holds was updated before a
@@ -47,11 +45,11 @@ class Learner:
         if self._position.get("step") == step:
             return dict(self._position["figures"])
         try:
-            figures = update(self._trainer, rollouts, self.config.recipe).to_json()
+            figures = self._policy.update(rollouts, self.config.recipe).to_json()
         except NothingToLearn as error:
             return {"step": None, "nothing": error.message, "rollouts": rollout_figures(rollouts)}
         self._position = {"step": step, "figures": figures}
-        save(self._trainer, self.out / "checkpoints", self._position, self.config.keep)
+        self._policy.save(self.out / "checkpoints", self._position, self.config.keep)
         return figures
 
     def write(self) -> Path | None:
@@ -64,11 +62,11 @@ class Learner:
         if self._written != self.version:
             source, dtype = Path(self.config.model), self._dtype
             if not first_rank():
-                write_model(self._trainer.scorer, target, source, dtype)  # takes part, and writes nothing
+                self._policy.write(target, source, dtype)  # takes part, and writes nothing
             else:
                 shutil.rmtree(target, ignore_errors=True)
                 with whole_folder(target, TrainingError, "The same command resumes.") as made:
-                    write_model(self._trainer.scorer, made, source, dtype)
+                    self._policy.write(made, source, dtype)
                 for old in sorted(target.parent.glob("[0-9]*"))[:-KEPT]:
                     shutil.rmtree(old, ignore_errors=True)
             self._written = self.version
@@ -77,13 +75,13 @@ class Learner:
     def facts(self) -> list[Fact]:
         """The tensors that `send` sends, in its order."""
         dtype = str(self._dtype).removeprefix("torch.")
-        return [(name, dtype, shape) for name, shape in engine_shapes(self._trainer.scorer).items()]
+        return [(name, dtype, shape) for name, shape in engine_shapes(self._scorer).items()]
 
     def send(self, meeting: Meeting) -> str | None:
         """Send the present weights to the engines of a group; what came in the way. Every rank calls it, and goes
         through all weights whatever comes in the way: the others wait for it."""
         failed = self._join(meeting) if first_rank() else None
-        for _, tensor in engine_weights(self._trainer.scorer, self._dtype):
+        for _, tensor in engine_weights(self._scorer, self._dtype):
             if self._group is not None and failed is None:
                 try:
                     self._group.send(tensor)
@@ -94,12 +92,17 @@ class Learner:
         return failed
 
     def _join(self, meeting: Meeting) -> str | None:
-        if self._group is None or self._group.meeting != meeting:
-            try:
-                self._group = WeightGroup(meeting, 0, self._trainer.scorer.device)
-            except RuntimeError as error:
-                return str(error)
+        try:
+            self._group = joined(self._group, meeting, 0, self._scorer.device)
+        except RuntimeError as error:
+            return str(error)
         return None
+
+    @property
+    def _scorer(self) -> Scorer:
+        """What is sent: one model, since a run with several has no cluster."""
+        assert isinstance(self._policy, OnePolicy)
+        return self._policy.scorer
 
     @property
     def _dtype(self) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
 from selfplay.commands.looping import in_parallel
 from selfplay.curriculum.stored import bug_folders, prepared_for, read_attempt, read_bug
+from selfplay.curriculum.trust import NotTrusted
 from selfplay.errors import SelfplayError
 from selfplay.repository import Prepared
 from selfplay.rollout.losses import again
@@ -57,8 +58,8 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
     """Check the bug in `path`, or every bug of the run in `path`, `workers` at a time; results come as they finish. A
     damaged bug is not valid. `trust`: what the run wants to run or fetch is allowed.
 
-    Raises `ArtifactError` for a folder that is neither, and, when all others are checked, what `prepare` raises when an
-    original is missing.
+    Raises `ArtifactError` for a folder that is neither, `NotTrusted` before any check, and, when all others are
+    checked, what `prepare` raises when an original is missing.
     """
     jobs: list[_Job] = []
     prepared: dict[tuple[str, str], tuple[Prepared, RunCache]] = {}
@@ -77,6 +78,8 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
             try:
                 found = again(lambda: prepared_for(folder, bug, backend, trust=trust))  # noqa: B023 - called at once
                 prepared[key] = (found, RunCache())
+            except NotTrusted:
+                raise
             except SelfplayError as error:
                 missing[key] = error
         if key in prepared:

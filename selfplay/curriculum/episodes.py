@@ -23,6 +23,7 @@ from selfplay.curriculum.records import (
 )
 from selfplay.sandbox.owners import remove
 
+_TASK = "CASE WHEN json_valid(e.figures) THEN json_extract(e.figures, '$.task') END"
 _COLUMNS = (
     "repository, number, strategy, status, reason, failed_check, tree_key, bug, figures, grp, policy,"
     " version_first, version_last, trajectory"
@@ -70,7 +71,7 @@ class Episodes:
         """Turn staged results into bugs until the pool holds `wanted` of the repository. Returns the bugs taken now.
 
         `in_order`: by episode number without gaps, otherwise as they came. It also stops when `patience` episodes in a
-        row gave no new bug. An episode whose buggy tree is already in the pool becomes a duplicate.
+        row gave no new bug. An episode whose buggy tree or task is already in the pool becomes a duplicate.
         """
         taken: list[Bug] = []
         while self.count(repository) < wanted and (patience is None or self.fruitless(repository) < patience):
@@ -96,7 +97,8 @@ class Episodes:
     def _take(self, repository: str, number: int, tree_key: str, bug: Bug) -> Bug | None:
         known = "SELECT 1 FROM bugs WHERE (repository = ? AND tree_key = ?) OR id = ?"
         staging = self._staging(repository, number)
-        if self._db.execute(known, (repository, tree_key, bug.id)).fetchone():
+        repeated = self._db.execute(known, (repository, tree_key, bug.id)).fetchone()
+        if repeated or self._task(repository, number) in self._tasks(repository):
             self._db.execute(
                 "UPDATE episodes SET status = 'duplicate', reason = ? WHERE repository = ? AND number = ?",
                 (DUPLICATE, repository, number),
@@ -112,6 +114,17 @@ class Episodes:
             (bug.id, repository, number, tree_key),
         )
         return bug
+
+    def _task(self, repository: str, number: int) -> str | None:
+        """The key of an episode's task; None where it has none."""
+        of = f"SELECT {_TASK} FROM episodes e WHERE repository = ? AND number = ?"
+        return self._db.execute(of, (repository, number)).fetchone()[0] or None
+
+    def _tasks(self, repository: str) -> set[str]:
+        """The keys of the tasks that the bugs in the pool set to a solver."""
+        joined = "bugs b JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode)"
+        rows = self._db.execute(f"SELECT {_TASK} FROM {joined} WHERE b.repository = ?", (repository,))
+        return {row[0] for row in rows if row[0]}
 
     # -- reading -----------------------------------------------------------------------------------------------
 
@@ -151,9 +164,10 @@ class Episodes:
         )
         return [_record(row) for row in rows.fetchall()]
 
-    def tree_keys(self, repository: str = "") -> set[str]:
-        """The keys of the buggy trees in the pool."""
-        return {row[0] for row in self._db.execute("SELECT tree_key FROM bugs WHERE repository = ?", (repository,))}
+    def keys(self, repository: str = "") -> set[str]:
+        """The keys of the buggy trees in the pool, and of the tasks they set."""
+        trees = self._db.execute("SELECT tree_key FROM bugs WHERE repository = ?", (repository,))
+        return {row[0] for row in trees} | self._tasks(repository)
 
     def homes(self) -> dict[str, str]:
         """Bug -> its repository."""

@@ -1,7 +1,9 @@
 """Tasks that other tools made, in a pool: they have no episode, and what they have besides says `Bug.imported`."""
 
 import sqlite3
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from selfplay.artifact import Artifact, Bug, save, save_bug
 from selfplay.artifact.reading import ensured_folder
@@ -40,3 +42,17 @@ class Imports:
         """The imported tasks, in the order in which they came."""
         rows = self._db.execute("SELECT bug FROM imported ORDER BY rowid").fetchall()
         return [bug_of_row(text) for (text,) in rows]
+
+
+def imported_row(bug: Bug, solved: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """The row of a task in `summary.json`."""
+    return {
+        "id": bug.id,
+        "order": bug.order,
+        "source": bug.source,
+        "form": bug.imported.form if bug.imported else "",
+        "weakened": bool(bug.imported and bug.imported.weakened),
+        "fail_to_pass": len(bug.fail_to_pass),
+        "pass_to_pass": len(bug.pass_to_pass),
+        "solved": solved,
+    }

@@ -14,7 +14,7 @@ from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.reading import ForeignError
 from selfplay.errors import SelfplayError
 
-DUPLICATE = "the same buggy tree as an earlier bug"
+DUPLICATE = "the same buggy tree, or the same task for a solver, as an earlier bug"
 PROMOTED, REPEATED = "promoted", "duplicate"
 Status = Literal["valid", "invalid", "duplicate", "gave_up", "failed", "unplayed"]
 MOST_COUNT = 1_000_000_000
@@ -53,12 +53,14 @@ class PlayFigures(BaseModel):
 
 
 class EpisodeFigures(PlayFigures):
-    """What is counted in an injector episode. `fail_to_pass` and the diff's figures are meant for a valid one."""
+    """What is counted in an injector episode. `fail_to_pass` and the diff's figures are meant for a valid one. `task`:
+    equal for bugs of a repository whose weakenings, and so whose statements for a solver, are the same."""
 
     validation_seconds: Seconds = 0.0
     files: tuple[str, ...] = ()
     changed_lines: Count = 0
     fail_to_pass: Count = 0
+    task: str = ""
 
 
 class AttemptFigures(PlayFigures):

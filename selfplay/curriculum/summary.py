@@ -14,6 +14,7 @@ from selfplay.artifact import ArtifactError, Bug, load
 from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import MIB, ForeignError, MissingError, existing_folder, read_below
+from selfplay.curriculum.imports import imported_row
 from selfplay.curriculum.quality import shape, share, solve_rates, spread
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord
 from selfplay.curriculum.repositories import repository_rows
@@ -75,6 +76,7 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
         "bugs": bugs,
         "repositories": repository_rows(pool, episodes),
         "second_order_bugs": [_second_order_row(bug, solved.get(bug.id, {})) for bug in pool.attempts.bugs()],
+        "imported": [imported_row(bug, solved.get(bug.id, {})) for bug in pool.imports.bugs()],
         "figures": {
             "bugs": len(bugs),
             "by_strategy": dict(Counter(bug["strategy"] for bug in bugs)),
@@ -173,8 +175,8 @@ def solves(attempts: Iterable[Attempt]) -> dict[str, Solves]:
 def _solving(pool: Curriculum, every: Iterable[Attempt]) -> dict[str, Any]:
     """Policy -> its solve rates, for first-order and second-order bugs separately, and why attempts were not
     resolved."""
-    children = {bug.id for bug in pool.attempts.bugs()}
-    known = {bug.id for bug in pool.bugs()}
+    every_bug = pool.bugs()
+    known, children = {bug.id for bug in every_bug}, {bug.id for bug in every_bug if bug.order > 1}
     attempts = [attempt for attempt in every if attempt.bug in known]
     found: dict[str, Any] = {}
     for policy in sorted({attempt.policy for attempt in attempts}):

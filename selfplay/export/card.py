@@ -1,10 +1,11 @@
 """The card of a dataset (`README.md`): what `datasets` reads of it, and what a person wants to know before using it."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from selfplay.export.columns import Kind
+from selfplay.export.columns import ENTITY, Kind
 from selfplay.export.pools import Collected, PoolBug
 from selfplay.version import VERSION
 from selfplay.words import listed
@@ -46,7 +47,7 @@ def card(form: str, files: Mapping[str, str], columns: Mapping[str, Kind], found
         " the sums of all files. `python build_images.py` builds the images that the rows name.",
         "",
         f"Splits: {', '.join(f'{name} {size}' for name, size in sizes.items())}, by repository.",
-        f"Seeds: {listed(sorted({str(one.bug.seed) for one in bugs}))}. Policies: {_listed(bugs, 'policy')}.",
+        f"Seeds: {_listed(bugs, 'seed')}. Policies: {_listed(bugs, 'policy')}.",
         f"Versions: {_versions(bugs)}.",
         "",
         *_left_out(found),
@@ -77,6 +78,9 @@ def _tag(licence: str | None) -> str:
 
 
 def _feature(name: str, kind: Kind) -> str:
+    if kind == "entities":
+        fields = (f"    - name: {field}\n      dtype: {inner}" for field, inner in ENTITY.items())
+        return "\n".join([f"  - name: {name}", "    list:", *fields])
     return f"  - name: {name}\n    " + ("list: string" if kind == "list" else f"dtype: {_TYPES[kind]}")
 
 
@@ -111,11 +115,12 @@ def _repositories(bugs: Sequence[PoolBug]) -> list[str]:
 
 
 def _versions(bugs: Sequence[PoolBug]) -> str:
-    return listed(sorted({f"{name} {version}" for one in bugs for name, version in one.bug.versions.items()}))
+    return listed(sorted({_cell(f"{name} {text}") for one in bugs for name, text in one.bug.versions.items()}))
 
 
 def _listed(bugs: Sequence[PoolBug], name: str) -> str:
-    return listed(sorted({str(getattr(one.bug, name)) for one in bugs}))
+    known = {getattr(one.bug, name) for one in bugs} - {None}
+    return listed(sorted(_cell(str(value)) for value in known)) or "none told"
 
 
 def _left_out(found: Collected) -> list[str]:
@@ -127,6 +132,6 @@ def _left_out(found: Collected) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    """A text of a stranger in a table: one line, no markup."""
+    """A text of a stranger: one line, no markup."""
     plain = "".join(c if c.isprintable() else " " for c in text)
-    return plain.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("[", "\\[")[:300]
+    return re.sub(r"([\\|\[`])", r"\\\1", plain).replace("<", "&lt;")[:300]

@@ -15,12 +15,16 @@ from selfplay.artifact.reading import ForeignError, read_below
 from selfplay.export.names import image_name, repository_name
 from selfplay.export.pools import PoolBug
 from selfplay.patches.changes import changes
-from selfplay.patches.functions import Function, function_at, functions
+from selfplay.patches.functions import Function, functions
 from selfplay.plain import decode
 
-Kind = Literal["string", "int64", "float64", "list"]
-"""`list`: of strings."""
+Kind = Literal["string", "int64", "float64", "list", "entities"]
+"""`list`: of strings; `entities`: of objects with the fields of `ENTITY`."""
 Row = dict[str, Any]
+ENTITY: Mapping[str, Literal["string", "int64"]] = {
+    "file_name": "string", "type": "string", "name": "string", "ast_type_str": "string", "start_lineno": "int64",
+    "end_lineno": "int64",
+}  # fmt: skip
 MOST_SOURCE = 400_000
 EXTRA: Mapping[str, Kind] = {
     "ssr_order": "int64",
@@ -71,8 +75,8 @@ def extra(one: PoolBug, ssr: str, plain: str) -> Row:
     verdicts = [{name: verdict.get(name) for name in ("check", "passed", "reason")} for verdict in bug.verdicts]
     return {
         "ssr_order": bug.order,
-        "ssr_parent_id": bug.parent,
-        "ssr_root_id": bug.root,
+        "ssr_parent_id": one.parent,
+        "ssr_root_id": one.root,
         "ssr_strategy": bug.strategy,
         "ssr_solve_rate": one.solve_rate,
         "ssr_attempts": as_json(one.solved),
@@ -104,15 +108,22 @@ def extra(one: PoolBug, ssr: str, plain: str) -> Row:
 def locations(one: PoolBug) -> dict[str, list[str]]:
     """The ground truth of localisation: the files that the bug changes, as modules and with the functions around its
     changes, as the original has them."""
-    files, found = [], set()
-    for section in patches.parse(one.artifact.bug_inject):
-        files.append(section.path)
-        if section.old_path:
-            known = _functions(one.original, section.old_path)
-            lines = [change.start for hunk in section.hunks for change in changes(hunk)]
-            found |= {f"{section.path}::{name}" for line in lines if (name := function_at(known, line))}
+    files = sorted({section.path for section in patches.parse(one.artifact.bug_inject)})
     modules = [path.removesuffix(".py").replace("/", ".") for path in files if path.endswith(".py")]
-    return {"files": sorted(set(files)), "modules": sorted(set(modules)), "functions": sorted(found)}
+    found = sorted({f"{path}::{function.name}" for path, function in changed_functions(one)})
+    return {"files": files, "modules": sorted(set(modules)), "functions": found}
+
+
+def changed_functions(one: PoolBug) -> list[tuple[str, Function]]:
+    """(path, function around a change of the bug), each once, as the original has them."""
+    found: dict[tuple[str, Function], None] = {}
+    for section in patches.parse(one.artifact.bug_inject):
+        known = _functions(one.original, section.old_path) if section.old_path else ()
+        for change in (change for hunk in section.hunks for change in changes(hunk)):
+            around = next((function for function in reversed(known) if function.holds(change.start)), None)
+            if around is not None:
+                found[section.path, around] = None
+    return list(found)
 
 
 @lru_cache(maxsize=512)

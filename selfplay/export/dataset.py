@@ -1,5 +1,6 @@
 """A dataset of one format: its tables, its predictions, its card, and what else the format's tool needs."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,10 @@ from selfplay.export.card import card
 from selfplay.export.columns import Kind, Row
 from selfplay.export.pools import Collected, PoolBug
 from selfplay.export.statements import plain_statement, ssr_statement
-from selfplay.export.writing import write_files, write_lines, write_parquet
+from selfplay.export.writing import LARGE, write_files, write_lines, write_parquet
+
+SAMPLED = 100
+"""Rows of which the size of all is reckoned."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,18 @@ FORMATS: Mapping[str, Format] = {
 
 
 def write(
-    form: str, folder: Path, splits: Mapping[str, Sequence[PoolBug]], found: Collected, statement: str, parquet: bool
+    form: str,
+    folder: Path,
+    splits: Mapping[str, Sequence[PoolBug]],
+    found: Collected,
+    statement: str,
+    parquet: bool | None,
 ) -> None:
-    """Write everything of the format but the environments. `statement`: `ssr` or `plain`."""
+    """Write everything of the format but the environments. `statement`: `ssr` or `plain`. `parquet`: None decides by
+    the size that JSON lines would have."""
     made = FORMATS[form]
+    if parquet is None:
+        parquet = _size(made, found.bugs, statement) > LARGE
     names = {split: f"{split}.{'parquet' if parquet else 'jsonl'}" for split in splits}
     for split, bugs in splits.items():
         rows = _rows(made, bugs, statement, folder)
@@ -52,7 +64,8 @@ def write(
     for name, answer in (("gold", _gold), ("empty", _empty)):
         write_lines(folder / "predictions" / f"{name}.jsonl", _predictions(made, every, name, answer))
     sizes = {split: len(bugs) for split, bugs in splits.items()}
-    text = card(form, names, made.columns, found, sizes, made.notes)
+    notes = [note.replace("train.jsonl", names["train"]) for note in made.notes]
+    text = card(form, names, made.columns, found, sizes, notes)
     write_files(folder, {"README.md": text.encode(), **made.shared()})
 
 
@@ -62,6 +75,14 @@ def _rows(made: Format, bugs: Iterable[PoolBug], statement: str, folder: Path) -
         given = ssr if statement == "ssr" else plain
         write_files(folder, made.files(one, given))
         yield made.row(one, given, ssr, plain)
+
+
+def _size(made: Format, bugs: Sequence[PoolBug], statement: str) -> float:
+    """Bytes of the rows as JSON lines, reckoned from some of them."""
+    some = bugs[:: max(1, len(bugs) // SAMPLED)]
+    told = [(one, ssr_statement(one), plain_statement(one)) for one in some]
+    rows = (made.row(one, ssr if statement == "ssr" else plain, ssr, plain) for one, ssr, plain in told)
+    return sum(len(json.dumps(row)) for row in rows) / len(some) * len(bugs)
 
 
 def _gold(one: PoolBug) -> str:

@@ -5,40 +5,69 @@ A bug's image has the broken tree in `/testbed` as one commit, with everything a
 that decide, no script of ours.
 """
 
-import gzip
-import io
-import os
-import tarfile
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from selfplay.artifact import Bug
 from selfplay.artifact.environment import Environment, recorded_environment
+from selfplay.artifact.reading import ForeignError
 from selfplay.export import inside
 from selfplay.export.columns import as_json
 from selfplay.export.pools import PoolBug
+from selfplay.export.trees import pack
+from selfplay.export.writing import write_files
 
 ENVIRONMENTS = "environments"
+ARCHIVE = "original.tar.gz"
 GIT = "apt-get update && apt-get install -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*"
 _PRETEND = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION")
 
 
-def environment_files(bugs: Iterable[PoolBug]) -> dict[str, bytes]:
-    """Path in the dataset -> content, for every environment of these bugs."""
-    found: dict[str, bytes] = {"build_images.py": inside.text("build_images.py").encode()}
-    trees: dict[str, bytes] = {}
+def write_environments(folder: Path, bugs: Iterable[PoolBug]) -> dict[str, str]:
+    """Write what these bugs need below `folder`. Returns bug -> why, for those whose original is not the tree that
+    they were made on, or cannot be packed: nothing is written for them."""
+    write_files(folder, {"build_images.py": inside.text("build_images.py").encode()})
+    packed: dict[tuple[Path, str], tuple[Path, str]] = {}
+    refused: dict[str, str] = {}
     for one in bugs:
-        place = f"{ENVIRONMENTS}/{one.environment}"
-        if f"{place}/Dockerfile" in found:
-            continue
-        known = recorded_environment(one.bug.environment)
-        tree = one.bug.tree_hash
-        trees[tree] = trees.get(tree) or packed_tree(one.original)
-        found[f"{place}/original.tar.gz"] = trees[tree]
-        found[f"{place}/Dockerfile"] = dockerfile(known).encode()
-        found[f"{place}/requirements.txt"] = "".join(f"{line}\n" for line in known.lock).encode()
-        found[f"{place}/setup.sh"] = setup_script(known).encode()
-        found[f"{place}/environment.json"] = (as_json(one.bug.environment) + "\n").encode()
-    return found
+        known = (one.original, one.bug.tree_hash)
+        if known not in packed:
+            packed[known] = _packed(folder / ENVIRONMENTS / one.environment, *known)
+        archive, why = packed[known]
+        if why:
+            refused[one.id] = why
+        elif not (place := folder / ENVIRONMENTS / one.environment).joinpath("Dockerfile").exists():
+            _write(place, one.bug, archive)
+    return refused
+
+
+def _packed(place: Path, original: Path, tree: str) -> tuple[Path, str]:
+    """(the archive of the original, why there is none)"""
+    archive, new = place / ARCHIVE, place / f".{ARCHIVE}"
+    place.mkdir(parents=True, exist_ok=True)
+    try:
+        pack(original, new, tree)
+        new.replace(archive)
+    except ForeignError as error:
+        new.unlink(missing_ok=True)
+        if not any(place.iterdir()):
+            place.rmdir()
+        return archive, error.message
+    return archive, ""
+
+
+def _write(place: Path, bug: Bug, archive: Path) -> None:
+    known = recorded_environment(bug.environment)
+    files = {
+        "Dockerfile": dockerfile(known),
+        "requirements.txt": "".join(f"{line}\n" for line in known.lock),
+        "setup.sh": setup_script(known),
+        "environment.json": as_json(bug.environment) + "\n",
+    }
+    write_files(place, {name: text.encode() for name, text in files.items()})
+    if not (place / ARCHIVE).exists():
+        shutil.copyfile(archive, place / ARCHIVE)
 
 
 def dockerfile(known: Environment) -> str:
@@ -77,33 +106,3 @@ def setup_script(known: Environment) -> str:
             "fi",
         ]
     return "\n".join(lines) + "\n"
-
-
-def packed_tree(tree: Path) -> bytes:
-    """A tree as an archive whose bytes depend on its names, modes and contents alone."""
-    stream = io.BytesIO()
-    with (
-        gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) as pressed,
-        tarfile.open(fileobj=pressed, mode="w", format=tarfile.PAX_FORMAT) as archive,
-    ):
-        for path in sorted(_files(tree), key=os.fsencode):
-            _add(archive, tree, path)
-    return stream.getvalue()
-
-
-def _files(tree: Path) -> Iterable[str]:
-    for here, folders, names in os.walk(tree):
-        links = [name for name in folders if Path(here, name).is_symlink()]
-        for name in (*names, *links):
-            yield str(Path(here, name).relative_to(tree))
-
-
-def _add(archive: tarfile.TarFile, tree: Path, path: str) -> None:
-    file, info = tree / path, tarfile.TarInfo(path)
-    if file.is_symlink():
-        info.type, info.linkname = tarfile.SYMTYPE, str(file.readlink())
-        archive.addfile(info)
-    elif file.is_file():
-        data = file.read_bytes()
-        info.size, info.mode = len(data), 0o755 if file.stat().st_mode & 0o100 else 0o644
-        archive.addfile(info, io.BytesIO(data))

@@ -11,24 +11,29 @@ import json
 import zlib
 
 from selfplay.export import inside
-from selfplay.export.names import other_names, test_name
+from selfplay.export.names import other_names, test_names
 from selfplay.export.pools import PoolBug
-from selfplay.patches import touched_paths
 
 START, END = ">>>>> Start Test Output", ">>>>> End Test Output"
 WIDTH = 120
 
 
-def bundle(one: PoolBug) -> str:
+def wanted(one: PoolBug) -> list[str]:
+    """The tests that decide, in a fixed order."""
+    return test_names(sorted((*one.bug.fail_to_pass, *one.bug.pass_to_pass)))
+
+
+def bundle(one: PoolBug, decides: bool = False) -> str:
     """What the evaluation needs, packed: both texts of the artifact, the tests, and the ids that are written
-    differently."""
+    differently; with `decides` the tests that decide, where no row tells them."""
     value = {
+        **({"wanted": wanted(one)} if decides else {}),
         "test_script.sh": one.artifact.test_script,
         "test_parser.py": one.artifact.test_parser,
         "test_files": list(one.artifact.test_files),
         "test_patch": one.test_patch,
-        "own": list(touched_paths(one.patch)),
-        "flaky": [test_name(test) for test in one.bug.flaky],
+        "own": list(one.repairs),
+        "flaky": test_names(one.bug.flaky),
         "names": other_names((*one.bug.fail_to_pass, *one.bug.pass_to_pass, *one.bug.flaky)),
     }
     packed = base64.b64encode(zlib.compress(json.dumps(value, sort_keys=True).encode(), 6)).decode()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from selfplay.export import inside
 from selfplay.export.columns import EXTRA, IMAGES, Kind, Row, extra, images, repository
 from selfplay.export.evaluation import bundle
-from selfplay.export.names import image_name, test_name
+from selfplay.export.names import image_name, test_names
 from selfplay.export.pools import PoolBug
 
 TASKS = "tasks"
@@ -34,7 +34,7 @@ cd /testbed || exit 1
 python=$(command -v python3 || command -v python); work=$(mktemp -d)
 "$python" -I /tests/evaluate.py /tests/bundle "$work" run
 "$python" -I /tests/evaluate.py /tests/bundle "$work" report
-"$python" -I /tests/evaluate.py /tests/bundle "$work" reward /tests/wanted.json > /logs/verifier/reward.txt
+"$python" -I /tests/evaluate.py /tests/bundle "$work" reward > /logs/verifier/reward.txt
 """
 SOLVE = """#!/bin/bash
 cd /testbed && git apply --whitespace=nowarn /solution/gold.diff
@@ -49,8 +49,8 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
         "task": f"{TASKS}/{one.id}",
         "problem_statement": statement,
         "patch": one.patch,
-        "FAIL_TO_PASS": [test_name(test) for test in one.bug.fail_to_pass],
-        "PASS_TO_PASS": [test_name(test) for test in one.bug.pass_to_pass],
+        "FAIL_TO_PASS": test_names(one.bug.fail_to_pass),
+        "PASS_TO_PASS": test_names(one.bug.pass_to_pass),
         **images(one),
         **extra(one, ssr, plain),
     }
@@ -58,15 +58,13 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
 
 def files(one: PoolBug, statement: str) -> dict[str, bytes]:
     """The task's folder."""
-    wanted = [test_name(test) for test in sorted((*one.bug.fail_to_pass, *one.bug.pass_to_pass))]
     made = {
         "task.toml": task_toml(one),
         "instruction.md": statement + "\n",
         "environment/Dockerfile": f"FROM {image_name(one.id)}\nWORKDIR /testbed\n",
         "tests/test.sh": TEST,
         "tests/evaluate.py": inside.text("evaluate.py"),
-        "tests/bundle": bundle(one),
-        "tests/wanted.json": json.dumps(wanted),
+        "tests/bundle": bundle(one, decides=True),
         "solution/solve.sh": SOLVE,
         "solution/gold.diff": one.patch,
     }

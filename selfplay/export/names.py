@@ -7,6 +7,7 @@ evaluation prints, so that both agree.
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import quote
 
@@ -50,12 +51,16 @@ def repository_name(bug: Bug) -> str:
     return f"{owner}/{name}"
 
 
+def project_name(bug: Bug) -> str:
+    """What all versions of a project have in common, from a package index, a git server or a folder."""
+    return re.sub(r"[-_.]+", "-", repository_name(bug).partition("/")[2]).lower()
+
+
 def _kind(source: str) -> str:
     found = re.match(r"(pypi|image):", source)
     return found[1] if found else OWNER
 
 
-@lru_cache(maxsize=200_000)  # bugs of one repository share their tests
 def plain_test(test: str) -> bool:
     """Whether a line `PASSED <id>` is read back as this id."""
     return (
@@ -69,6 +74,7 @@ def plain_test(test: str) -> bool:
     )
 
 
+@lru_cache(maxsize=200_000)  # bugs of one repository share their tests
 def test_name(test: str) -> str:
     """The id of a test as the dataset writes it; different for different tests."""
     if plain_test(test):
@@ -82,6 +88,14 @@ def test_name(test: str) -> str:
 test_name.__test__ = False  # type: ignore[attr-defined]  # the name is the field's; pytest must not collect it
 
 
+def test_names(tests: Iterable[str]) -> list[str]:
+    """The ids as the dataset writes them."""
+    return [test_name(test) for test in tests]
+
+
+test_names.__test__ = False  # type: ignore[attr-defined]
+
+
 def other_names(tests: tuple[str, ...]) -> dict[str, str]:
     """Test -> name, for the tests whose name is another one."""
-    return {test: test_name(test) for test in tests if not plain_test(test)}
+    return {test: name for test in tests if (name := test_name(test)) != test}

@@ -5,13 +5,12 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 from selfplay import patches
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import Curriculum, CurriculumError, read_pool
-from selfplay.curriculum.stored import original_of, read_attempt, read_bug
+from selfplay.curriculum.stored import is_tree, original_of, read_attempt, read_bug
 from selfplay.curriculum.summary import Solves, solves
 from selfplay.errors import SelfplayError
 from selfplay.export.choice import Choice
@@ -20,6 +19,7 @@ from selfplay.export.names import instance_id
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import hidden_tests, specification
 from selfplay.repository.licence import licence_of
+from selfplay.rollout.controls import CONTROLS
 from selfplay.sandbox import World
 
 MOST_TEXTS = 400
@@ -30,7 +30,10 @@ MOST_TEXTS = 400
 class PoolBug:
     """A bug as it is exported. `id`: unique in the dataset. `attempt`: the failed attempt in a second-order bug.
     `original`: its repository's tree; `environment`: equal for bugs whose original and environment are equal.
-    `specification`: the tests that a solver is shown, as a diff; empty where nothing was weakened."""
+    `specification`: the tests that a solver is shown, as a diff; empty where nothing was weakened. `run`: the folder of
+    its pool. `patch`: the gold patch, which undoes the failed attempt and the bug; `repairs`: the paths it touches;
+    `test_patch`: what puts the weakened tests back. `parent`, `root`: the names in the dataset of the bugs that a
+    second-order bug comes from."""
 
     id: str
     bug: Bug
@@ -41,22 +44,18 @@ class PoolBug:
     licence: str | None
     environment: str
     specification: str
+    run: Path
+    patch: str
+    repairs: tuple[str, ...]
+    test_patch: str
     solved: Solves = field(default_factory=dict)
+    parent: str | None = None
+    root: str | None = None
 
     @property
     def broken(self) -> tuple[str, ...]:
         """The diffs that turn the original into the tree that a solver gets."""
         return (*self.artifact.diffs, *((self.attempt,) if self.attempt else ()))
-
-    @cached_property
-    def patch(self) -> str:
-        """The gold patch: it undoes the failed attempt and the bug."""
-        return undoing(self.original, [diff for diff in (self.artifact.bug_inject, self.attempt) if diff])
-
-    @cached_property
-    def test_patch(self) -> str:
-        """What puts the weakened tests back."""
-        return patches.reverse(self.artifact.test_weaken) if self.artifact.test_weaken else ""
 
     @property
     def solve_rate(self) -> float | None:
@@ -73,6 +72,15 @@ class Collected:
     damaged: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
+    def leave_out(self, why: Mapping[str, str]) -> None:
+        """Take the bugs of these names for damaged. Raises `CurriculumError` when no bug is left."""
+        self.damaged.update(why)
+        self.bugs = [one for one in self.bugs if one.id not in why]
+        if not self.bugs:
+            said = ", ".join(f"{count} {what}" for what, count in sorted(self.left_out.items()))
+            said = ", ".join(filter(None, [said, *(f"{bug}: {text}" for bug, text in list(self.damaged.items())[:3])]))
+            raise CurriculumError("there is no bug to export", f"Left out: {said}." if said else "Make some first.")
+
 
 def collect(runs: Sequence[Path], choice: Choice) -> Collected:
     """The bugs of these runs that were chosen. Raises `CurriculumError` for a folder that is no run, and when no bug is
@@ -82,25 +90,28 @@ def collect(runs: Sequence[Path], choice: Choice) -> Collected:
         with read_pool(run) as pool:
             _Reader(run, pool, choice, found).read()
     found.bugs = sorted(_named(found), key=lambda one: one.id)
-    if not found.bugs:
-        said = ", ".join(f"{count} {why}" for why, count in sorted(found.left_out.items()))
-        said = ", ".join(filter(None, [said, *(f"{bug}: {why}" for bug, why in list(found.damaged.items())[:3])]))
-        raise CurriculumError("there is no bug to export", f"Left out: {said}." if said else "Make some first.")
+    found.leave_out({})
     return found
 
 
 def _named(found: Collected) -> Iterator[PoolBug]:
-    """Each bug once, under a name of its own: of different bugs of one name all but one get a part of their hash."""
-    named: dict[str, dict[str, PoolBug]] = {}
+    """Each bug once, under a name of its own: of different bugs of one name all but one get a part of their hash.
+    Parents are told by those names."""
+    named: dict[str, dict[str, list[PoolBug]]] = {}
     for one in found.bugs:
-        same = named.setdefault(one.id, {})
-        if (digest := _identity(one)) in same:
-            found.left_out["in two pools"] += 1
-        else:
-            same[digest] = one
+        named.setdefault(one.id, {}).setdefault(_identity(one), []).append(one)
+    names: dict[tuple[Path, str | None], str] = {}
     for name, same in named.items():
-        for place, (digest, one) in enumerate(sorted(same.items())):
-            yield replace(one, id=f"{name}.{digest[:12]}") if place else one
+        for place, (digest, equal) in enumerate(sorted(same.items())):
+            names |= {(one.run, one.bug.id): f"{name}.{digest[:12]}" if place else name for one in equal}
+    for one in (equal[0] for same in named.values() for equal in same.values()):
+        parent, root = (
+            names.get((one.run, known), instance_id(known)) if known else None
+            for known in (one.bug.parent, one.bug.root)
+        )
+        yield replace(one, id=names[one.run, one.bug.id], parent=parent, root=root)
+    if twice := len(found.bugs) - len(set(names.values())):
+        found.left_out["in two pools"] += twice
 
 
 def _identity(one: PoolBug) -> str:
@@ -114,8 +125,9 @@ class _Reader:
     def __init__(self, run: Path, pool: Curriculum, choice: Choice, found: Collected) -> None:
         self.run, self.pool, self.choice, self.found = run, pool, choice, found
         self.solved = _solved(pool)
-        self.bugs = pool.bugs()
-        self.trees = pool.episodes.originals()
+        made = pool.episodes.with_bugs()
+        self.bugs = [*(one.bug for one in made if one.bug), *pool.imports.bugs(), *pool.attempts.bugs()]
+        self.trees = {one.bug.tree_hash: pool.episodes.original(one.repository) for one in made if one.bug}
         self.languages = {name: str(facts.get("language") or "") for name, facts in pool.repositories().items()}
         self.licences: dict[Path, str | None] = {}
         self.texts: dict[tuple[Path, str], dict[str, str]] = {}
@@ -135,18 +147,25 @@ class _Reader:
         folder = self.run / "bugs" / known.id
         bug, artifact, _ = read_bug(folder)
         original = original_of(self.run, bug, self.trees)
-        if original is None:
+        if original is None or not is_tree(bug.tree_hash):
             raise ArtifactError(f"the original of {bug.id} is not in {self.run}")
+        attempt = read_attempt(folder, bug) if bug.attempt else None
+        patch = undoing(original, [diff for diff in (artifact.bug_inject, attempt) if diff])
+        test_patch = patches.reverse(artifact.test_weaken) if artifact.test_weaken else ""
         one = PoolBug(
             id=instance_id(bug.id),
             bug=bug,
             artifact=artifact,
-            attempt=read_attempt(folder, bug) if bug.attempt else None,
+            attempt=attempt,
             original=original,
             language=self.languages.get(bug.source) or _language(bug),
             licence=self._licence(original),
             environment=environment_key(bug),
-            specification=self._specification(bug, artifact, original),
+            specification=self._specification(bug, artifact, original) if self._hides(bug) else test_patch,
+            run=self.run,
+            patch=patch,
+            repairs=patches.touched_paths(patch),
+            test_patch=test_patch,
             solved=solved,
         )
         refuse_odd(one)
@@ -157,10 +176,13 @@ class _Reader:
             self.licences[original] = licence_of(original)
         return self.licences[original]
 
+    def _hides(self, bug: Bug) -> bool:
+        return bool(bug.hidden) or self.choice.public_share is not None
+
     def _specification(self, bug: Bug, artifact: Artifact, original: Path) -> str:
         share = self.choice.public_share
-        if artifact.test_weaken is None or (share is None and not bug.hidden):
-            return specification(artifact.test_weaken, {})
+        if artifact.test_weaken is None:
+            return ""
         texts = self._original_texts(original, patches.touched_paths(artifact.test_weaken))
         hidden: Sequence[str] = bug.hidden
         if share is not None:
@@ -178,7 +200,7 @@ class _Reader:
 
 def _solved(pool: Curriculum) -> dict[str, Solves]:
     """Bug -> policy -> its solves; controls are no policies."""
-    every = (one for one in pool.attempts.all(diffs=False) if one.policy not in ("gold", "empty"))
+    every = (one for one in pool.attempts.all(diffs=False) if one.policy not in CONTROLS)
     return solves(every)
 
 
@@ -200,6 +222,5 @@ def refuse_odd(one: PoolBug) -> None:
     except UnicodeEncodeError as error:
         raise ArtifactError("its files hold bytes that are not UTF-8, which no JSON text can hold") from error
     tests = set(one.artifact.test_files)
-    touched = patches.touched_paths(one.patch)
-    if both := sorted(tests & set(touched)):
+    if both := sorted(tests & set(one.repairs)):
         raise ArtifactError(f"its repair and its tests share the file {both[0]!r}")

@@ -8,10 +8,22 @@ from collections.abc import Mapping
 
 from selfplay import patches
 from selfplay.export import inside
-from selfplay.export.columns import EXTRA, IMAGES, Kind, Row, as_json, extra, images, locations, repository
-from selfplay.export.evaluation import bundle
-from selfplay.export.names import test_name
+from selfplay.export.columns import (
+    EXTRA,
+    IMAGES,
+    Kind,
+    Row,
+    as_json,
+    changed_functions,
+    extra,
+    images,
+    locations,
+    repository,
+)
+from selfplay.export.evaluation import bundle, wanted
+from selfplay.export.names import test_names
 from selfplay.export.pools import PoolBug
+from selfplay.patches import FilePatch, Hunk
 
 COLUMNS: Mapping[str, Kind] = {
     "instance_id": "string",
@@ -21,7 +33,7 @@ COLUMNS: Mapping[str, Kind] = {
     "parsed_commit_content": "string",
     "execution_result_content": "string",
     "modified_files": "list",
-    "modified_entity_summaries": "string",
+    "modified_entity_summaries": "entities",
     "relevant_files": "list",
     "num_non_test_files": "int64",
     "num_non_test_func_methods": "int64",
@@ -37,6 +49,7 @@ NOTES = (
     " them; it moves both out of an agent's sight. Its `parse_log_fn` knows eleven repositories by name and refuses"
     " others: set `r2egym.agenthub.runtime.docker.parse_log_fn = lambda name: parse_log_pytest` for these.",
 )
+_TYPES = {" ": "context", "+": "added", "-": "deleted", "\\": "note"}
 RUN_TESTS = """#!/bin/bash
 # Prints one line per test, in the form that R2E-Gym's parser reads.
 for tests in /root/r2e_tests /r2e_tests /testbed/r2e_tests; do [ -e "$tests/bundle" ] && break; done
@@ -44,7 +57,7 @@ cd /testbed
 python=$(command -v python3 || command -v python); work=$(mktemp -d)
 "$python" -I "$tests/evaluate.py" "$tests/bundle" "$work" run
 echo "=== short test summary info ==="
-"$python" -I "$tests/evaluate.py" "$tests/bundle" "$work" report "$tests/wanted.json" |
+"$python" -I "$tests/evaluate.py" "$tests/bundle" "$work" report |
   sed 's/^\\(PASSED\\|FAILED\\) /\\1 ::/'
 """
 
@@ -61,9 +74,7 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
         "parsed_commit_content": as_json(parsed_commit(one)),
         "execution_result_content": as_json(execution(one)),
         "modified_files": found["files"],
-        "modified_entity_summaries": as_json(
-            [{"ast_type_str": "function", "name": name, "type": "modified"} for name in found["functions"]]
-        ),
+        "modified_entity_summaries": entities(one),
         "relevant_files": found["files"],
         "num_non_test_files": len(found["files"]),
         "num_non_test_func_methods": len(found["functions"]),
@@ -76,15 +87,22 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
     }
 
 
-def wanted(one: PoolBug) -> list[str]:
-    """The tests that decide, in a fixed order."""
-    return [test_name(test) for test in sorted((*one.bug.fail_to_pass, *one.bug.pass_to_pass))]
+def entities(one: PoolBug) -> list[Row]:
+    """The functions around the changes of the bug."""
+    return [
+        {
+            "file_name": path, "type": "method" if "." in function.name else "function", "name": function.name,
+            "ast_type_str": "FunctionDef", "start_lineno": function.first, "end_lineno": function.last,
+        }
+        for path, function in changed_functions(one)
+    ]  # fmt: skip
 
 
 def parsed_commit(one: PoolBug) -> Row:
-    """The repair in the form of R2E's `ParsedCommit`: without the contents of files, which travel in the image."""
+    """The repair in the form of R2E's `ParsedCommit`, from which its trajectories make the patch that is right. The
+    contents of files travel in the image, and are empty here, as R2E's own reader of diffs leaves them."""
     return {
-        "file_diffs": [],
+        "file_diffs": [_file_diff(section) for section in patches.parse(one.patch)],
         "old_commit_hash": one.bug.commit,
         "new_commit_hash": one.bug.commit,
         "commit_message": f"repair of {one.id}",
@@ -93,14 +111,46 @@ def parsed_commit(one: PoolBug) -> Row:
     }
 
 
+def _file_diff(section: FilePatch) -> Row:
+    fields = [line for line in section.header if not line.startswith("index ")]
+    names = {
+        "minus_file": {"path": f"a/{section.old_path}" if section.old_path else "/dev/null"},
+        "plus_file": {"path": f"b/{section.new_path}" if section.new_path else "/dev/null"},
+    }
+    binary = {"is_binary_file": True, "binary_line": "GIT binary patch"} if section.binary else {}
+    return {
+        "old_file_content": "",
+        "new_file_content": "",
+        "header": {"file": {"path": section.path}, "misc_line": "\n".join(fields) or None},
+        **(names if section.hunks else {}),
+        **binary,
+        "hunks": [_hunk(hunk) for hunk in section.hunks],
+    }
+
+
+def _hunk(hunk: Hunk) -> Row:
+    ranges = {
+        "old_range": {"start": hunk.old_start, "length": hunk.old_count},
+        "new_range": {"start": hunk.new_start, "length": hunk.new_count},
+    }
+    lines = [
+        {"content": line[1:].lstrip() if line[0] == "\\" else line[1:], "type": _TYPES[line[0]]} for line in hunk.lines
+    ]
+    return {"descriptor": {**ranges, "section": hunk.section.strip()}, "line_group": {"all_lines": lines}}
+
+
 def execution(one: PoolBug) -> Row:
-    """What the tests said with the bug, and without it."""
+    """What the tests said with the bug, and without it: R2E's `ExecutionResult`, and our two lists."""
     return {
         "repo_name": repository(one).partition("/")[2],
         "new_commit_hash": one.bug.commit,
         "test_file_names": list(one.artifact.test_files),
-        "FAIL_TO_PASS": [test_name(test) for test in one.bug.fail_to_pass],
-        "PASS_TO_PASS": [test_name(test) for test in one.bug.pass_to_pass],
+        "test_file_codes": [],
+        "setup_res_code": 0,
+        "setup_res_stdout": "",
+        "setup_res_stderr": "",
+        "FAIL_TO_PASS": test_names(one.bug.fail_to_pass),
+        "PASS_TO_PASS": test_names(one.bug.pass_to_pass),
     }
 
 
@@ -110,6 +160,5 @@ def files(one: PoolBug, statement: str) -> dict[str, bytes]:
     return {
         f"{place}/testbed/run_tests.sh": RUN_TESTS.encode(),
         f"{place}/r2e_tests/evaluate.py": inside.text("evaluate.py").encode(),
-        f"{place}/r2e_tests/bundle": bundle(one).encode(),
-        f"{place}/r2e_tests/wanted.json": json.dumps(wanted(one)).encode(),
+        f"{place}/r2e_tests/bundle": bundle(one, decides=True).encode(),
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from selfplay.export.columns import EXTRA, IMAGES, Kind, Row, as_json, extra, images, repository
 from selfplay.export.evaluation import eval_script
-from selfplay.export.names import test_name
+from selfplay.export.names import test_names
 from selfplay.export.pools import PoolBug
 
 CREATED = "1970-01-01 00:00:00"
@@ -51,8 +51,8 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
         "hints_text": "",
         "created_at": CREATED,
         "version": str(bug.environment.get("version") or bug.revision),
-        "FAIL_TO_PASS": as_json([test_name(test) for test in bug.fail_to_pass]),
-        "PASS_TO_PASS": as_json([test_name(test) for test in bug.pass_to_pass]),
+        "FAIL_TO_PASS": as_json(test_names(bug.fail_to_pass)),
+        "PASS_TO_PASS": as_json(test_names(bug.pass_to_pass)),
         "environment_setup_commit": bug.commit,
         **images(one),
         "log_parser": "parse_log_pytest_v2",

@@ -12,7 +12,7 @@ from selfplay import patches
 from selfplay.export import inside
 from selfplay.export.columns import EXTRA, IMAGES, Kind, Row, extra, images, repository
 from selfplay.export.evaluation import commands
-from selfplay.export.names import test_name
+from selfplay.export.names import test_names
 from selfplay.export.pools import PoolBug
 
 COLUMNS: Mapping[str, Kind] = {
@@ -31,17 +31,19 @@ COLUMNS: Mapping[str, Kind] = {
 NOTES = (
     "`patch` is the bug, as SWE-smith has it; the repair is `ssr_gold_patch`. `import swesmith_profiles` registers the"
     " profile of every repository, so that `swesmith.harness.eval` knows them;"
-    " `python swesmith_profiles.py remotes` makes the local git remotes with two commits for each bug.",
+    " `python swesmith_profiles.py remotes` makes the local git remotes with two commits for each bug; `python"
+    " swesmith_profiles.py table` writes the JSON lines that it reads, where the tables are Parquet.",
 )
 
 
 def repository_key(one: PoolBug) -> str:
-    """`owner__name.commit8`, as a profile calls its repository."""
-    return f"{repository(one).replace('/', '__')}.{one.bug.commit[:8]}"
+    """`owner__name.tree8`, as a profile calls its repository: theirs ends in the commit, of which imported tasks may
+    have several originals, each with another row's repair."""
+    return f"{repository(one).replace('/', '__')}.{one.bug.tree_hash[:8]}"
 
 
 def smith_id(one: PoolBug) -> str:
-    """`owner__name.commit8.strategy__hash8`; what follows the last dot is the bug's own."""
+    """`owner__name.tree8.strategy__hash8`; what follows the last dot is the bug's own."""
     own = hashlib.sha256(one.id.encode()).hexdigest()[:8]
     return f"{repository_key(one)}.{one.bug.strategy}__{own}"
 
@@ -54,8 +56,8 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
         "instance_id": smith_id(one),
         "repo": f"swesmith/{repository_key(one)}",
         "patch": patches.reverse(one.patch) if one.attempt else one.artifact.bug_inject,
-        "FAIL_TO_PASS": [test_name(test) for test in one.bug.fail_to_pass],
-        "PASS_TO_PASS": [test_name(test) for test in one.bug.pass_to_pass],
+        "FAIL_TO_PASS": test_names(one.bug.fail_to_pass),
+        "PASS_TO_PASS": test_names(one.bug.pass_to_pass),
         "problem_statement": statement,
         **images(one),
         "ssr_instance_id": one.id,

@@ -10,20 +10,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from selfplay.curriculum import CurriculumError
-from selfplay.export.columns import Kind, Row
+from selfplay.export.columns import ENTITY, Kind, Row
 from selfplay.sandbox.owners import remove
 
 MANIFEST = "MANIFEST.sha256"
+LARGE = 500_000_000
+"""Bytes of tables from which on they are Parquet, unless JSON lines were asked for."""
 
 
 @contextmanager
 def new_folder(out: Path) -> Iterator[Path]:
     """A folder that becomes `out` when the context ends well; else nothing is left. Raises `CurriculumError` where
     `out` holds something already, cannot be written to, or the disk is full."""
-    staging = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
             raise CurriculumError(f"{out} exists and is not an empty folder", "Give another --out, or remove it.")
+        if out.resolve() == Path.cwd():
+            raise CurriculumError(f"{out} is the folder you are in, and would be replaced", "Name one below it.")
+        staging = out.with_name(f".{out.name}.{os.getpid()}")
         out.parent.mkdir(parents=True, exist_ok=True)
         remove(staging)
         staging.mkdir()
@@ -41,10 +45,10 @@ def new_folder(out: Path) -> Iterator[Path]:
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Path in the folder -> content."""
+    for parent in {(folder / name).parent for name in files}:
+        parent.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        (folder / name).write_bytes(data)
 
 
 def write_lines(path: Path, rows: Iterable[Row]) -> int:
@@ -65,10 +69,12 @@ def write_parquet(path: Path, rows: Iterable[Row], columns: Mapping[str, Kind]) 
         import pyarrow.parquet
     except ImportError as error:
         raise CurriculumError(
-            "--parquet needs pyarrow, which is not installed", "pip install 'selfplay-swe[parquet]'"
+            "Parquet needs pyarrow, which is not installed",
+            "pip install 'selfplay-swe[parquet]'. --jsonl writes JSON lines, also where they are large.",
         ) from error
     kinds = {"string": pyarrow.string(), "int64": pyarrow.int64(), "float64": pyarrow.float64()}
     kinds["list"] = pyarrow.list_(pyarrow.string())
+    kinds["entities"] = pyarrow.list_(pyarrow.struct([(name, kinds[kind]) for name, kind in ENTITY.items()]))
     schema = pyarrow.schema([(name, kinds[kind]) for name, kind in columns.items()])
     number = 0
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:

@@ -10,13 +10,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.files import parse_test_files
 from selfplay.curriculum.stored import is_tree
-from selfplay.export.environments import ENVIRONMENTS
+from selfplay.export.environments import ARCHIVE, ENVIRONMENTS
 from selfplay.export.names import bug_id_of
 from selfplay.imports.rows import ImportRefused, Row
 from selfplay.imports.tasks import Task, Tests, artifact_of, as_list, checked_environment, decoded, in_words, unique
 from selfplay.plain import encode
 
-ARCHIVE = "original.tar.gz"
 _KEY = re.compile("[0-9a-f]{16}")
 
 
@@ -107,7 +106,8 @@ def _lineage(columns: OwnColumns) -> dict[str, Any]:
     if columns.ssr_attempt is None:
         return {}
     digest = hashlib.sha256(encode(columns.ssr_attempt)).hexdigest()
+    parent, root = (bug_id_of(name) if name else None for name in (columns.ssr_parent_id, columns.ssr_root_id))
     return {
-        "order": 2, "parent": columns.ssr_parent_id, "root": columns.ssr_root_id,
+        "order": 2, "parent": parent, "root": root,
         "attempt": {"policy": "imported", "number": 0, "sha256": digest},
     }  # fmt: skip

@@ -5,7 +5,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from selfplay.errors import SelfplayError
 MOST_ROWS = 100_000
 MOST_LINE, MOST_LIST = 16 * MIB, 64 * MIB
 MOST_FILE = 8192 * MIB
+MOST_GROUP = 256 * MIB
 ENDINGS = (".jsonl", ".json", ".parquet")
 
 
@@ -104,7 +104,16 @@ def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
         raise ImportRefused(f"{file} needs pyarrow to be read", "pip install 'selfplay-swe[parquet]'") from error
     try:
         with pyarrow.parquet.ParquetFile(file) as table:
-            batches = (batch.to_pylist() for batch in table.iter_batches(batch_size=100))
-            yield from ((number, row, "") for number, row in enumerate(chain.from_iterable(batches), 1))
+            groups = (table.metadata.row_group(number) for number in range(table.metadata.num_row_groups))
+            if any(group.total_byte_size > MOST_GROUP for group in groups):
+                raise ImportRefused(f"{file} has larger row groups than {MOST_GROUP // MIB} MiB", "Write smaller ones.")
+            number = 0
+            for batch in table.iter_batches(batch_size=8):
+                for at in range(batch.num_rows):
+                    number += 1
+                    if (size := batch.slice(at, 1).nbytes) > MOST_LINE:
+                        yield number, None, f"it takes {size} bytes; at most {MOST_LINE} are taken"
+                    else:
+                        yield number, batch.slice(at, 1).to_pylist()[0], ""
     except (pyarrow.ArrowException, OSError) as error:
         raise ImportRefused(f"{file} is no Parquet file: {str(error)[:200]}") from error

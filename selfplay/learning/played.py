@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from selfplay.agent.model import Sampling
 from selfplay.agent.tape import Segment
 from selfplay.agent.taped import TapedAnswer, taped_answers
 from selfplay.agent.trajectory import Trajectory, TrajectoryError
@@ -15,7 +16,7 @@ from selfplay.rl.credit import Episode
 class Played:
     """`answers`: what was sampled, in `segments`. `finish`: why the episode ended. `damage`: why its tape cannot be
     used; empty for one that can, and for an episode without a tape. `episode.tokens` and `prompt` are the tape's.
-    `check` and `alike`: see `StoredEpisode`."""
+    `check` and `alike`: see `StoredEpisode`. `sampling`: how its tokens were sampled, None where only its run knows."""
 
     episode: Episode
     segments: tuple[Segment, ...] = ()
@@ -24,6 +25,7 @@ class Played:
     damage: str = ""
     check: str = ""
     alike: str = ""
+    sampling: Sampling | None = None
 
     @property
     def oldest(self) -> int:
@@ -49,6 +51,7 @@ def played(episode: Episode, trajectory: Trajectory) -> Played:
         segments,
         tuple(answers),
         str(trajectory.finish),
+        sampling=trajectory.record.sampling,
     )
 
 

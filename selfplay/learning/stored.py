@@ -32,12 +32,18 @@ def played_in(
 
 def refuse_other_sampling(episodes: Iterable[Played], how: Recorded, run: Path) -> None:
     """Raises `LearningError` for tapes that were not sampled at temperature and top_p 1: the engine's log-probabilities
-    are those at 1, as the trainer's, so that no ratio would be that of the distribution that sampled."""
-    for role in sorted({one.episode.role for one in episodes if one.answers}):
-        for name, value in zip(("temperature", "top_p"), how.sampling[role], strict=True):
+    are those at 1, as the trainer's, so that no ratio would be that of the distribution that sampled. An episode that
+    does not tell was sampled as its run was."""
+    for one in episodes:
+        if not one.answers:
+            continue
+        own, role = one.sampling, one.episode.role
+        values = how.sampling[role] if own is None else (own.temperature, own.top_p)
+        for name, value in zip(("temperature", "top_p"), values, strict=True):
             if value != 1:
                 raise LearningError(
-                    f"the {role} episodes of {run} were sampled at {name} {value:g}: every importance ratio is wrong",
+                    f"{role} episodes of {run} ({one.episode.name}) were sampled at {name} {value:g}: every importance "
+                    "ratio is wrong",
                     f"Play a run with --option {name}=1, or learn from its successes alone with `selfplay sft`.",
                 )
 

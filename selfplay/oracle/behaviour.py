@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from selfplay.oracle.calling import Calls
+from selfplay.oracle.calling import AGAIN, Calls
 from selfplay.oracle.events import Event
 from selfplay.workbench.files import TestFile
 
@@ -28,13 +28,14 @@ Outcomes = Mapping[str, Mapping[str, str]]
 @dataclass(frozen=True)
 class Behaviour:
     """`files`: the probes in place of the tests; `calls`: those that are calls; `novel`: those of these of whose inputs
-    nothing stands in the tests. `right`: what the original does where
-    the buggy program does something else; `wrong`: what that one does. `runs`: what it took to find out; `events`: what
-    the programs did to their interpreter meanwhile; these are not stored with it."""
+    nothing stands in the tests; `kinds`: kind -> those of them that are of it (`strata.py`). `right`: what the original
+    does where the buggy program does something else; `wrong`: what that one does. `runs`: what it took to find out;
+    `events`: what the programs did to their interpreter meanwhile; these are not stored with it."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     calls: Calls = field(default_factory=Calls)
     novel: frozenset[str] = frozenset()
+    kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     right: Outcomes = field(default_factory=dict)
     wrong: Outcomes = field(default_factory=dict)
     runs: int = field(default=0, compare=False)
@@ -112,6 +113,17 @@ def choose_both(
     first = choose({name: group for name, group in groups.items() if name in novel}, *runs, most // 2)
     others = {name: group for name, group in groups.items() if name not in first}
     return {**first, **choose(others, *runs, most - len(first))}
+
+
+def worn(outcomes: Outcomes, right: Outcomes) -> list[str]:
+    """The calls that do something else when they and others are made many times. `right`: what is looked at of
+    each."""
+
+    def changed(call: str) -> bool:
+        now, later = outcomes.get(call, {}), outcomes[call + AGAIN]
+        return any(now.get(place) != later.get(place.replace(call, call + AGAIN, 1)) for place in right[call])
+
+    return [call for call in right if call + AGAIN in outcomes and changed(call)]
 
 
 def raising(outcomes: Mapping[str, str]) -> str:

@@ -54,10 +54,10 @@ class Bench:
 
     def call(
         self, calls: Calls, diffs: Sequence[str] = (), place: Place = BARE, hash_seed: str = "0",
-        traced: Mapping[str, Sequence[int]] = MappingProxyType({}),
+        traced: Mapping[str, Sequence[int]] = MappingProxyType({}), again: float = 0.0,
     ) -> Outcomes:  # fmt: skip
         """What the calls do."""
-        called = self._caller.make(calls, diffs, place, hash_seed, traced)
+        called = self._caller.make(calls, diffs, place, hash_seed, traced, again)
         self.events += [event for event in called.events if not (traced and event[0] == "tracing")]
         return called.outcomes
 

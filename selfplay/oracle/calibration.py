@@ -17,7 +17,7 @@ from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 8
+FORMAT = 9
 """Version of a stored calibration: one with another number is made again."""
 
 
@@ -103,7 +103,7 @@ class Calibration:
             },
             "behaviour": shown and {
                 "files": stored.files(shown.files), "calls": stored.calls(shown.calls),
-                "novel": sorted(shown.novel),
+                "novel": sorted(shown.novel), "kinds": {kind: [*names] for kind, names in shown.kinds.items()},
                 "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
             },
         }  # fmt: skip
@@ -194,6 +194,7 @@ def _calibration(value: dict[str, Any]) -> Calibration:
         ),
         behaviour=None if shown is None else Behaviour(
             stored.files_of(shown["files"]), stored.calls_of(shown["calls"]), frozenset(stored.texts(shown["novel"])),
+            {stored.text(kind): stored.texts(names) for kind, names in shown["kinds"].items()},
             stored.outcomes_of(shown["right"]), stored.outcomes_of(shown["wrong"]),
         ),
     )  # fmt: skip

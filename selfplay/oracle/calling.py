@@ -20,7 +20,10 @@ SECONDS = 1.0
 """How long one call may work, in core seconds; three times as long by the clock, as other programs work, too."""
 EVENT = "event"
 """What the places of events in the record begin with."""
-_SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_caller.py")
+AGAIN = " again"
+"""What the name of a call ends with when it does something else later."""
+AGAIN_SECONDS = 0.2
+_SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_user.py", "selfplay_caller.py")
 
 
 @dataclass(frozen=True)
@@ -59,16 +62,17 @@ class Caller:
 
     def make(
         self, calls: Calls, diffs: Sequence[str], place: Place = BARE, hash_seed: str = "0",
-        traced: Mapping[str, Sequence[int]] = MappingProxyType({}),
+        traced: Mapping[str, Sequence[int]] = MappingProxyType({}), again: float = 0.0,
     ) -> Called:  # fmt: skip
         """What the calls do, in their order: one may change what later ones find. Raises `SandboxError`.
 
+        `again`: for how many core seconds the quick ones are repeated; what does something else is recorded as `AGAIN`.
         `traced`: functions, by file and first line, whose lines that run are an outcome, too, at the place `lines`; for
         the original alone."""
         names = drawn_names()
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
-        order = {**self._order(calls, place, traced, names), "record": record, "own": [*OWN, record]}
-        program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "caller")
+        order = {**self._order(calls, place, traced, names), "record": record, "own": [*OWN, record], "again": again}
+        program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
         world = place.world(self.task.world)
         request = Request(
             world, place.script(world, calls.python, program, hash_seed), "", self.seconds, self.limits,
@@ -92,7 +96,7 @@ class Caller:
             "root": place.root, "paths": [place.path(path) for path in calls.paths], "modules": dict(calls.modules),
             "helpers": {name: in_names(text, names) for name, text in calls.helpers.items()},
             "given": {old: names[old] for old in NAMES}, "argv": list(place.argv), "terminal": bool(place.home),
-            "recursion": place.recursion, "seconds": self.each, "ends": list(self.ends),
+            "script": place.main, "recursion": place.recursion, "seconds": self.each, "ends": list(self.ends),
             "tests": areas(paths_of_tests(artifact.test_files, (artifact.bug_inject,))),
             "traced": {f"{WORKDIR}/{path}": list(lines) for path, lines in traced.items()},
             "calls": [[name, source] for name, source in calls.sources.items()],

@@ -22,7 +22,7 @@ from selfplay.oracle.layers import Layer
 from selfplay.oracle.renewal import renewed
 from selfplay.oracle.screen import Submission, newly_used, nothing_left, refused_inside, submission
 from selfplay.oracle.second_look import look
-from selfplay.oracle.trial import Order, Trial, run_trial
+from selfplay.oracle.trial import Order, Trial, patiently, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits, SandboxError
 from selfplay.workbench.files import TestFile
@@ -189,7 +189,10 @@ class Grader:
         return min(self.oracle.seconds, 10 * self.calibration.seconds + 10)
 
     def _trial(self, backend: Backend, order: Order) -> Trial:
-        return run_trial(backend, self.task.world, self.task.artifact, order, self.limits)
+        return patiently(
+            lambda asked: run_trial(backend, self.task.world, self.task.artifact, asked, self.limits),
+            order, self.oracle.seconds,
+        )  # fmt: skip
 
 
 def grade_without_running(task: Task, prediction: bytes | str) -> Grade | None:

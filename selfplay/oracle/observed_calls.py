@@ -4,15 +4,16 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from selfplay.oracle.behaviour import KEPT_CALLS, Behaviour, choose, choose_both, without_accidents
+from selfplay.oracle.behaviour import KEPT_CALLS, Behaviour, Outcomes, choose, choose_both, without_accidents, worn
 from selfplay.oracle.bench import OTHER_SEED, Bench
 from selfplay.oracle.call_probes import by_novelty, shape_of, varied_calls
-from selfplay.oracle.calling import Calls
+from selfplay.oracle.calling import AGAIN_SECONDS, Calls
 from selfplay.oracle.entered import Entered, changed_lines
 from selfplay.oracle.helpers import helped
 from selfplay.oracle.novel import all_novel, is_novel
 from selfplay.oracle.originals import original_texts
-from selfplay.oracle.places import users_place
+from selfplay.oracle.places import any_hashes, users_place
+from selfplay.oracle.strata import ENOUGH_OF_A_KIND, lacking, strata
 
 SEEN, TRIED_CALLS, NOVEL_CALLS, CONSIDERED_CALLS = 400, 140, 100, 120
 """Calls of the tests that are looked at; others that are made of these, near ones and ones with nothing in common, and,
@@ -56,20 +57,43 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     groups = {name: f"{lines[name]} {shape_of(made[name])}" if name in lines else by_call[made[name]].test
               for name in by_novelty(made, seen)}  # fmt: skip
     novel = {name for name, call in made.items() if (by_call[call].novel if name in steps else is_novel(call, tests))}
-    return _kept(bench, tried, without_accidents(groups, tried.first, of_tests), novel)
+    groups = without_accidents(groups, tried.first, of_tests)
+    ran = set(tried.lines([name for name in tried.telling() if name in of_tests]).values())
+    kinds = strata({name: made[name] for name in groups if name in lines}, lines, seen, ran)
+    return _kept(bench, tried, groups, novel, kinds)
 
 
-def _kept(bench: Bench, tried: "_Tried", groups: Mapping[str, str], novel: Collection[str]) -> Behaviour:
-    """Of these calls those that do the same in a user's place, and when no others are made between them."""
+def _kept(
+    bench: Bench, tried: "_Tried", groups: Mapping[str, str], novel: Collection[str], kinds: Mapping[str, Sequence[str]]
+) -> Behaviour:
+    """Of these calls those that do the same in a user's place, when no others are made between them, and after many;
+    some of each of these kinds."""
     likely = choose_both(groups, novel, (tried.first, tried.first, tried.buggy), CONSIDERED_CALLS)
     if not likely:
         return Behaviour()
+    likely |= _telling(groups, lacking(kinds, likely), tried.first, tried)
     every = replace(tried.calls, sources=tried.names)
     again = bench.call(_only(every, likely), (), users_place(), OTHER_SEED)
     chosen = choose_both(groups, novel, (tried.first, again, tried.buggy), KEPT_CALLS)
-    alone = bench.call(_only(every, chosen)) if chosen else {}
-    chosen = choose({name: groups[name] for name in chosen}, again, alone, tried.buggy, KEPT_CALLS)
-    return replace(behaviour_of(chosen), calls=_only(every, chosen), novel=frozenset(chosen.keys() & novel))
+    chosen |= _telling(groups, lacking(_among(kinds, likely), chosen), again, tried)
+    alone = bench.call(_only(every, chosen), hash_seed=any_hashes(), again=AGAIN_SECONDS) if chosen else {}
+    lasting = chosen.keys() - worn(alone, {name: right for name, (right, _) in chosen.items()})
+    chosen = choose({name: groups[name] for name in chosen if name in lasting}, again, alone, tried.buggy, len(lasting))
+    return replace(
+        behaviour_of(chosen), calls=_only(every, chosen), novel=frozenset(chosen.keys() & novel),
+        kinds={kind: names for kind, names in _among(kinds, chosen).items() if len(names) >= ENOUGH_OF_A_KIND},
+    )  # fmt: skip
+
+
+def _among(kinds: Mapping[str, Sequence[str]], names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    return {kind: tuple(name for name in every if name in names) for kind, every in kinds.items()}
+
+
+def _telling(
+    groups: Mapping[str, str], names: Collection[str], again: Outcomes, tried: "_Tried"
+) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    """Those of these that tell the programs apart."""
+    return choose({name: groups[name] for name in names}, tried.first, again, tried.buggy, len(names))
 
 
 @dataclass

@@ -27,6 +27,7 @@ POWERS: Mapping[str, frozenset[str]] = {
     }),
     "traces what runs": frozenset({
         "settrace", "setprofile", "settrace_all_threads", "setprofile_all_threads", "addaudithook", "sys.monitoring",
+        "sys.audit",
     }),
     "makes or changes code": frozenset({
         "marshal", "__code__", "CodeType", "co_consts", "co_code", "co_filename", "co_name", "co_names", "__defaults__",
@@ -44,12 +45,20 @@ POWERS: Mapping[str, frozenset[str]] = {
     "looks at the machine it runs on": frozenset({
         "isatty", "ttyname", "get_terminal_size", "getppid", "getpgid", "getpgrp", "getsid", "orig_argv", "getrusage",
         "getloadavg", "uname", "gethostname", "getfqdn", "getlogin", "getuid", "geteuid", "getpwuid", "getuser",
-        "os.times", "sys.flags", "statvfs", "getmtime", "st_mtime", "st_ctime", "st_ino", "st_dev", "ismount",
+        "os.times", "sys.flags", "statvfs", "getmtime", "st_mtime", "st_ctime", "st_ino", "st_dev",
+        "st_uid", "st_gid", "ST_MTIME", "ST_CTIME", "ST_UID",
+        "ismount", "getgid", "getegid", "getgroups", "getrlimit", "sched_getaffinity", "pwd", "grp",
     }),
     "reads the clock": frozenset({
         "time.time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time",
         "process_time_ns", "thread_time", "thread_time_ns", "clock_gettime", "clock_gettime_ns", "utcnow",
-        "datetime.now", "datetime.today", "date.today", "localtime", "gmtime", "default_timer",
+        "datetime.now", "datetime.today", "date.today", "localtime", "gmtime", "default_timer", "time.strftime",
+        "time.ctime", "time.*", "asctime", "formatdate", "uuid1", "LogRecord", "makeLogRecord", "date_time_string",
+        "Time2Internaldate",
+    }),
+    "asks how it is run": frozenset({
+        "current_thread", "main_thread", "get_ident", "get_native_id", "threading.local", "_thread._local",
+        "getitimer", "setitimer", "getsignal", "signal.alarm", "__debug__", "__cached__",
     }),
     "reads source": frozenset({"getsource", "getsourcelines", "getsourcefile", "findsource", "linecache"}),
 }  # fmt: skip
@@ -63,7 +72,7 @@ MOST_DATA = 1500
 DOCUMENTED = frozenset({"__doc__", "getdoc"})
 _TESTS = re.compile(
     r"(^|[/\\])tests?[/\\]|\btest_\w+\.py\b|::test|__pycache__|^/proc/|site-packages|^/(testbed|oracle)\b"
-    r"|^/tmp/selfplay|SELFPLAY_"
+    r"|^/tmp/selfplay|SELFPLAY_|^/(etc|dev|sys|usr|var|opt|root|run|srv|boot|home)/(?!null\b)\w"
 )
 
 
@@ -123,6 +132,9 @@ def uses(text: str) -> dict[str, str]:
 
 def _names(tree: ast.AST) -> Iterator[str]:
     imported = _imported(tree)
+    dated = any(
+        isinstance(node, ast.Import | ast.ImportFrom) and "datetime" in ast.unparse(node) for node in ast.walk(tree)
+    )
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id
@@ -130,6 +142,10 @@ def _names(tree: ast.AST) -> Iterator[str]:
             yield node.attr
             if isinstance(node.value, ast.Name):
                 yield f"{imported.get(node.value.id, node.value.id)}.{node.attr}"
+            elif isinstance(node.value, ast.Attribute):
+                yield f"{node.value.attr}.{node.attr}"
+            if dated and node.attr in ("now", "today"):  # of whatever name it goes by
+                yield f"datetime.{node.attr}"
         elif isinstance(node, ast.Import):
             yield from (part for one in node.names for part in one.name.split("."))
         elif isinstance(node, ast.ImportFrom):
@@ -148,8 +164,13 @@ def _imported(tree: ast.AST) -> dict[str, str]:
 
 def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Powers in what is done: code run from text, attributes of others whose names are computed, texts that name
-    tests."""
+    tests, assertions that are made to be caught."""
+    raised = {id(one) for node in ast.walk(tree) if isinstance(node, ast.Raise) for one in ast.walk(node)}
     for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "AssertionError" and id(node) not in raised:
+            yield node.id, "asks how it is run"
+        elif isinstance(node, ast.Try) and any(isinstance(one, ast.Assert) for one in node.body):
+            yield "assert", "asks how it is run"
         if isinstance(node, ast.Name) and node.id in RUNNING:
             yield node.id, "makes or changes code"
         elif isinstance(node, ast.Call) and (name := _reached_by(node)):

@@ -4,19 +4,20 @@ with what the original and the buggy program did (`behaviour.py`)."""
 from collections.abc import Mapping
 from dataclasses import replace
 
-from selfplay.oracle.behaviour import ENOUGH, Behaviour, Outcomes, compared
-from selfplay.oracle.calling import Caller
+from selfplay.oracle.behaviour import ENOUGH, Behaviour, Outcomes, compared, worn
+from selfplay.oracle.calling import AGAIN_SECONDS, Caller
 from selfplay.oracle.layers import Layer, caught, passed, unavailable
-from selfplay.oracle.places import BARE, users_place
+from selfplay.oracle.places import BARE, any_hashes, users_place
 from selfplay.oracle.recording import Recording
+from selfplay.oracle.strata import ENOUGH_OF_A_KIND
 from selfplay.oracle.trial import Order, Trial, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 from selfplay.words import count
 
-AGREE, SAME = 0.8, 0.1
-"""A prediction must do what the original does in at least the first share of all, and may do what the buggy program
-does in at most the second."""
+AGREE, SAME, OF_A_KIND = 0.8, 0.1, 0.3
+"""A prediction must do what the original does in at least the first share of all, and of every kind in at least the
+third; it may do what the buggy program does in at most the second."""
 
 
 def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
@@ -37,14 +38,16 @@ def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: L
     if len(known.calls.sources) < ENOUGH:
         return within_the_runner(known, judge(known, seen)), trial
     caller = Caller(backend, task, order.seconds, limits, order.ends)
-    first, other = (caller.make(known.calls, order.diffs, place) for place in (BARE, users_place()))
+    first = caller.make(known.calls, order.diffs, BARE, again=AGAIN_SECONDS)
+    other = caller.make(known.calls, order.diffs, users_place(), any_hashes())
     trial = replace(
         trial, seconds=trial.seconds + first.seconds + other.seconds,
         events=(*trial.events, *first.events, *other.events),
     )  # fmt: skip
     said = [judge(known, {**seen, **called.outcomes}) for called in (first, other)]
     stopped = [layer for layer in said if layer.state == "caught"]
-    return (stopped or [apart(known, first.outcomes, other.outcomes) or unknown(known, said[0])])[0], trial
+    stopped += [one for one in (apart(known, first.outcomes, other.outcomes), tiring(known, first.outcomes)) if one]
+    return (stopped or [unknown(known, said[0])])[0], trial
 
 
 def _tests_alone(known: Behaviour) -> Behaviour:
@@ -84,6 +87,16 @@ def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:
     return caught("behaviour", why, 1)
 
 
+def tiring(known: Behaviour, seen: Outcomes) -> Layer | None:
+    """Caught when calls do something else after many others, where those of the original do not; None when they do
+    not."""
+    found = worn(seen, {call: known.right[call] for call in known.calls.sources})
+    if len(found) <= SAME * len(known.calls.sources):
+        return None
+    why = f"what {len(found)} of {len(known.calls.sources)} calls do changes when they are made many times"
+    return caught("behaviour", why, 1)
+
+
 def judge(known: Behaviour, seen: Outcomes) -> Layer:
     """The layer's result for what a prediction recorded."""
     name, said = "behaviour", compared(known.right, known.wrong, seen)
@@ -102,6 +115,11 @@ def judge(known: Behaviour, seen: Outcomes) -> Layer:
     if novel.counted >= ENOUGH and novel.wrong > SAME * novel.counted:
         why = f"on {novel.wrong:.3g} of {novel.counted} inputs of which nothing stands in the tests"
         return caught(name, f"{why} it does what the buggy program does", 1)
+    for kind, names in known.kinds.items():
+        here = compared({name: known.right[name] for name in names}, known.wrong, seen)
+        if here.counted >= ENOUGH_OF_A_KIND and here.right < OF_A_KIND * here.counted:
+            why = f"on {here.counted - here.right:.3g} of {here.counted} inputs of one kind, {kind},"
+            return caught(name, f"{why} it differs from the original", 1)
     if right < AGREE * every:
         said_so = f"on {every - right:.3g} of {every} inputs that no test holds it differs from the original"
         return caught(name, said_so, 1)

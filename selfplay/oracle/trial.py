@@ -6,8 +6,8 @@ files are compared before and after the run.
 
 import hmac
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from selfplay.answers import AnswerError, answer, lines
@@ -72,6 +72,14 @@ class Order:
     def names(self) -> dict[str, str]:
         """Diff -> its name in the message when it does not apply."""
         return {diff: "the prediction" if diff == self.diffs[-1] else "a diff of the bug" for diff in self.diffs}
+
+
+def patiently(run: Callable[[Order], Trial], order: Order, most: float) -> Trial:
+    """One run; and once more with `most` seconds when it met its limit while others worked: in half of that time it
+    would have met a limit in core seconds."""
+    trial = run(order)
+    busy = trial.timed_out and trial.cpu_seconds < order.seconds / 2
+    return run(replace(order, seconds=most)) if busy and most > order.seconds else trial
 
 
 def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, limits: Limits = Limits()) -> Trial:

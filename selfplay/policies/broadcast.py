@@ -54,6 +54,11 @@ class WeightGroup:
         self._group.broadcast([tensor], options).wait()
 
 
+def joined(known: WeightGroup | None, meeting: Meeting, rank: int, device: Any) -> WeightGroup:
+    """The group of this meeting: the one that is known, or a new one. Raises `RuntimeError` when one does not come."""
+    return known if known is not None and known.meeting == meeting else WeightGroup(meeting, rank, device)
+
+
 def _gloo(store: Any, rank: int, meeting: Meeting, limit: timedelta) -> Any:
     options = dist.ProcessGroupGloo._Options()
     options._devices = [dist.ProcessGroupGloo.create_device(hostname=_own_address(meeting))]

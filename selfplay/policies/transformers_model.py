@@ -7,18 +7,19 @@ so that the log-probability of every token is that of the distribution it was sa
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from selfplay.agent.model import ModelError, Sample, Sampling
-from selfplay.policies.bounds import Count
+from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
+from selfplay.policies.adapted import Adapted
+from selfplay.policies.bounds import Count, Times
 from selfplay.policies.meeting import TRAINER, Fact, Meeting, shapes_of
 from selfplay.policies.tokenizer import imported
-from selfplay.policies.weights import Shapes, check_same, shapes
+from selfplay.policies.weights import Shapes, adapters, check_same, shapes
 
 if TYPE_CHECKING:
     from selfplay.policies.broadcast import WeightGroup
@@ -29,7 +30,8 @@ class TransformersOptions:
     """`context` None: the model's own. `batch`: the most requests at once; `device` None: a GPU if there is one.
 
     `threads` None: one core is left for the sandboxes. On a busy machine, torch threads that wait for each other are
-    slower by an order of magnitude than one thread fewer.
+    slower by an order of magnitude than one thread fewer. `lora_rank`: of the adapters that it is given to sample each
+    role with; 0: it samples one model.
     """
 
     dtype: str = "auto"
@@ -37,6 +39,7 @@ class TransformersOptions:
     batch: Count = 32
     device: str | None = None
     threads: Count | None = None
+    lora_rank: Times = 0
 
 
 @dataclass(frozen=True)
@@ -45,14 +48,17 @@ class _Request:
     sampling: Sampling
     stop: tuple[int, ...]
     answer: "asyncio.Future[Sample]"
+    role: str
 
 
 class TransformersModel:
     """A loaded model; lives on one event loop, generates in its own thread."""
 
-    def __init__(self, model: Any, name: str, context: int, batch: int) -> None:
+    def __init__(self, model: Any, name: str, context: int, batch: int, apart: bool = False) -> None:
+        """`apart`: each role has its own adapter."""
         self.name, self.context, self.version = name, context, 0
-        self._model, self._batch = model, batch
+        self._model, self._batch, self._apart = model, batch, apart
+        self._adapters: frozenset[str] = frozenset()
         self._group: WeightGroup | None = None
         self._broken = ""
         self._waiting: asyncio.Queue[_Request] = asyncio.Queue()
@@ -73,14 +79,19 @@ class TransformersModel:
             ) from error
         model.generation_config = transformers.GenerationConfig()
         context = options.context or model.config.get_text_config().max_position_embeddings
-        return cls(model, f"transformers:{path}", context, options.batch)
+        return cls(model, f"transformers:{path}", context, options.batch, options.lora_rank > 0)
 
-    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
-        """Tokens after `prompt`, generated together with all other waiting requests. Raises `ModelError`."""
+    def session(self, role: str, name: str) -> TokenModel:
+        """The model as this role samples it: with its adapter, once there is one."""
+        return Adapted(self, role) if self._apart else self
+
+    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], role: str = "") -> Sample:
+        """Tokens after `prompt`, generated together with all other waiting requests of the role. Raises
+        `ModelError`."""
         if self._broken or self._worker.done():
             raise ModelError(self._broken or f"{self.name} is closed")
         answer: asyncio.Future[Sample] = asyncio.get_running_loop().create_future()
-        await self._waiting.put(_Request(tuple(prompt), sampling, tuple(stop), answer))
+        await self._waiting.put(_Request(tuple(prompt), sampling, tuple(stop), answer, role))
         return await answer
 
     async def _serve(self) -> None:
@@ -104,10 +115,21 @@ class TransformersModel:
                     request.answer.set_result(sample)
 
     def _generate(self, batch: Sequence[_Request]) -> list[Sample]:
+        """A sample for each request, role by role."""
+        found: dict[int, Sample] = {}
+        for role in dict.fromkeys(request.role for request in batch):
+            mine = [(place, request) for place, request in enumerate(batch) if request.role == role]
+            samples = self._generate_as(role, [request for _, request in mine])
+            found |= {place: sample for (place, _), sample in zip(mine, samples, strict=True)}
+        return [found[place] for place in range(len(batch))]
+
+    def _generate_as(self, role: str, batch: Sequence[_Request]) -> list[Sample]:
         from selfplay.policies.generation import generate
 
         if self._broken:
             raise ModelError(self._broken)
+        if self._adapters:
+            self._model.set_adapter(role)
         rows = generate(
             self._model,
             [request.prompt for request in batch],
@@ -122,20 +144,24 @@ class TransformersModel:
         ]
 
     async def reload(self, folder: str, version: int) -> None:
-        """Take the weights in `folder` (safetensors) between two batches. Raises `ModelError`, before anything is
-        changed, for a folder that does not hold a whole model of this shape."""
+        """Take the weights in `folder` (safetensors) between two batches, or the adapter of each role that lies there.
+        Raises `ModelError`, before anything is changed, for a folder that does not hold a whole model of this shape."""
+        if self._apart:
+            await self._changed(partial(self._adapt, adapters(Path(folder))), version)
+            return
         check_same(self._shapes(), shapes(Path(folder)), folder)
-        await self._changed(partial(self._files, Path(folder)), version)
+        await self._changed(partial(self._copy, self._files(Path(folder))), version)
 
     async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> None:
         """As `reload`, with weights that the trainer sends to the group of `meeting`; this model is its member `first`.
         Raises `ModelError`; a model that had part of them answers nothing more."""
         check_same(self._shapes(), shapes_of(facts), TRAINER)
-        await self._changed(partial(self._sent, meeting, first, facts), version)
+        await self._changed(partial(self._copy, self._sent(meeting, first, facts)), version)
 
-    async def _changed(self, coming: Callable[[], Iterator[tuple[str, Any]]], version: int) -> None:
+    async def _changed(self, change: Callable[[], None], version: int) -> None:
+        """Change the weights, in the thread that samples."""
         try:
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._load, coming, version)
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._take, change, version)
         except BaseException as error:
             self._broken = f"{self.name}: new weights cannot be loaded: {str(error)[:300]}"
             if isinstance(error, Exception):
@@ -157,18 +183,27 @@ class TransformersModel:
             yield from safetensors.load_file(file).items()
 
     def _sent(self, meeting: Meeting, rank: int, facts: Sequence[Fact]) -> Iterator[tuple[str, Any]]:
-        from selfplay.policies.broadcast import WeightGroup
+        from selfplay.policies.broadcast import joined
 
-        if self._group is None or self._group.meeting != meeting:
-            self._group = WeightGroup(meeting, rank, self._model.device)
+        self._group = joined(self._group, meeting, rank, self._model.device)
         yield from self._group.received(facts)
 
-    def _load(self, coming: Callable[[], Iterator[tuple[str, Any]]], version: int) -> None:
+    def _take(self, change: Callable[[], None], version: int) -> None:
+        change()
+        self.version = version
+
+    def _copy(self, coming: Iterator[tuple[str, Any]]) -> None:
         own = self._stored()
-        for name, value in coming():
+        for name, value in coming:
             if name in own:
                 own[name].copy_(value)
-        self.version = version
+
+    def _adapt(self, found: Mapping[str, Path]) -> None:
+        for role, folder in found.items():
+            if role in self._adapters:
+                self._model.delete_adapter(role)
+            self._model.load_adapter(str(folder), adapter_name=role)
+            self._adapters |= {role}
 
     async def close(self) -> None:
         """Forget the model."""

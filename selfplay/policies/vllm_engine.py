@@ -15,10 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from selfplay.agent.model import ModelError, Sample, Sampling
+from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
+from selfplay.policies.adapted import Adapted
 from selfplay.policies.bounds import Count, Share
 from selfplay.policies.meeting import TRAINER, Fact, Meeting, shapes_of
 from selfplay.policies.tokenizer import imported
+from selfplay.policies.vllm_adapters import Rank, VllmAdapters, lora_arguments
 from selfplay.policies.weights import Shapes, check_same, shapes
 
 RELOAD_SECONDS = 600.0
@@ -34,7 +36,7 @@ class VllmOptions:
     `cache_gb`: the size of the cache on CPU. `eager`: no CUDA graphs, which are slow to start and only matter on GPUs;
     None: on CPU only. `engine_seed`: the seed of the engine; on CPU the only seed, since requests cannot have their own
     there. `chunk`: how many prompt tokens are computed at once, at least as many as `most_sequences`; None: vLLM's
-    default.
+    default. `lora_rank`: of the adapters that it is given to sample each role with; 0: it samples one model.
     """
 
     dtype: str = "auto"
@@ -46,6 +48,7 @@ class VllmOptions:
     engine_seed: int = 0
     most_sequences: Count = 256
     chunk: Count | None = None
+    lora_rank: Rank = 0
 
 
 def why_no_seeds() -> str:
@@ -59,8 +62,10 @@ def why_no_seeds() -> str:
 class VllmModel:
     """A running engine; lives on one event loop."""
 
-    def __init__(self, engine: Any, name: str, context: int, wanted: Shapes, no_seeds: str = "") -> None:
-        """`no_seeds`: why requests cannot carry a seed."""
+    def __init__(
+        self, engine: Any, name: str, context: int, wanted: Shapes, no_seeds: str = "", apart: bool = False
+    ) -> None:
+        """`no_seeds`: why requests cannot carry a seed. `apart`: each role has its own adapter."""
         self.name, self.context = name, context
         self._wanted, self._no_seeds = wanted, no_seeds
         self._running: set[asyncio.Task[Any]] = set()
@@ -68,6 +73,7 @@ class VllmModel:
         self._broken = ""
         self._engine = engine
         self._names = (f"{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
+        self._adapters = VllmAdapters(engine) if apart else None
 
     @classmethod
     async def open(cls, path: str, options: VllmOptions = VllmOptions()) -> Self:
@@ -97,23 +103,30 @@ class VllmModel:
             use_tqdm_on_load=False,
             worker_extension_cls="selfplay.policies.vllm_receiver.WeightReceiver",
             **({} if on_cpu else {"gpu_memory_utilization": options.memory}),
+            **lora_arguments(options.lora_rank),
         )
         try:
             engine = AsyncLLM.from_engine_args(arguments)
         except Exception as error:  # pydantic's, transformers', the engine process's
             raise ModelError(f"vLLM cannot load {path}: {str(error)[:400]}", "Is it a model's folder?") from error
         wanted = shapes(_folder(engine.model_config.model))
-        model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len, wanted, no_seeds)
+        model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len, wanted, no_seeds, options.lora_rank > 0)
         await engine.update_weight_version("0")
         return model
 
-    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
-        """Tokens after `prompt`. Raises `ModelError`; cancelling aborts the request."""
+    def session(self, role: str, name: str) -> TokenModel:
+        """The model as this role samples it: with its adapter, once there is one."""
+        return Adapted(self, role) if self._adapters else self
+
+    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], role: str = "") -> Sample:
+        """Tokens after `prompt`, with the adapter of `role` if it has one. Raises `ModelError`; cancelling aborts the
+        request."""
         if self._broken:
             raise ModelError(self._broken)
         if sampling.seed is not None and self._no_seeds:
             raise ModelError(self._no_seeds, "Seed the engine instead (engine_seed).")
-        before, request = self.version, asyncio.ensure_future(self._generated(prompt, sampling, stop))
+        before, adapter = self.version, self._adapters and self._adapters.of(role)
+        request = asyncio.ensure_future(self._generated(prompt, sampling, stop, adapter))
         self._running.add(request)
         request.add_done_callback(self._running.discard)
         try:
@@ -125,7 +138,7 @@ class VllmModel:
             raise
         return self._read(output, before)
 
-    async def _generated(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Any:
+    async def _generated(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], adapter: Any) -> Any:
         """vLLM's last output."""
         from vllm import SamplingParams
         from vllm.inputs import TokensPrompt
@@ -146,7 +159,7 @@ class VllmModel:
         last = None
         try:
             async for output in self._engine.generate(
-                TokensPrompt(prompt_token_ids=list(prompt)), wanted, next(self._names)
+                TokensPrompt(prompt_token_ids=list(prompt)), wanted, next(self._names), lora_request=adapter
             ):
                 last = output
         except Exception as error:  # vLLM has many kinds, not all of them ValueError or RuntimeError
@@ -163,7 +176,7 @@ class VllmModel:
             raise ModelError(f"{self.name} ended an answer: {answer.finish_reason}")
         ids = tuple(answer.token_ids)
         logprobs = tuple(entry[token].logprob for entry, token in zip(answer.logprobs, ids, strict=True))
-        spans = [int(span.version) for span in answer.weight_versions or ()]
+        spans = [before] if self._adapters else [int(span.version) for span in answer.weight_versions or ()]
         versions = (min(spans), max(spans)) if spans else (before, self.version)
         return Sample(ids, logprobs, answer.finish_reason == "length", tuple(output.prompt_token_ids), versions)
 
@@ -174,6 +187,10 @@ class VllmModel:
         that does not hold a whole model of this shape. Also raises it when loading fails or takes too long: the
         engine's weights are then unknown, its running requests end with that error at once, and it takes no new ones.
         """
+        if self._adapters:
+            await self._adapters.take(Path(folder), version)
+            self.version = version
+            return
         check_same(self._wanted, shapes(Path(folder)), folder)
         load = partial(self._engine.collective_rpc, "load_folder", args=(folder,))
         await self._changed(load, version, folder)

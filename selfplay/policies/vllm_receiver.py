@@ -7,7 +7,7 @@ output head that is tied to the embedding (vLLM 0.32): such a model would sample
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from selfplay.policies.broadcast import WeightGroup
+from selfplay.policies.broadcast import WeightGroup, joined
 from selfplay.policies.meeting import Fact, Meeting
 
 
@@ -19,7 +19,7 @@ class WeightReceiver:
     device: Any
     reload_weights: Callable[..., None]
     model_runner: Any
-    weight_group: WeightGroup
+    weight_group: WeightGroup | None = None
 
     def load_folder(self, folder: str) -> None:
         """Load the weights in `folder`."""
@@ -28,9 +28,7 @@ class WeightReceiver:
 
     def receive_weights(self, meeting: dict[str, Any], first: int, facts: Sequence[Fact]) -> None:
         """Load the weights that rank 0 of the group sends. This worker joins it, unless it did before."""
-        wanted = Meeting(**meeting)
-        if not hasattr(self, "weight_group") or self.weight_group.meeting != wanted:
-            self.weight_group = WeightGroup(wanted, first + self.rank, self.device)
+        self.weight_group = joined(self.weight_group, Meeting(**meeting), first + self.rank, self.device)
         coming = self.weight_group.received(facts)
         self.reload_weights(weights_iterator=coming)
         for _ in coming:

@@ -37,6 +37,15 @@ def check_same(wanted: Shapes, found: Shapes, where: Path | str) -> None:
             raise ModelError(f"{where}: {name!r} has shape {found[name]}, the model's has {shape}")
 
 
+def adapters(folder: Path) -> dict[str, Path]:
+    """Role -> the folder of its adapter, in a folder of weights with one for each role. Raises `ModelError` where there
+    is none."""
+    found = {path.parent.name: path for path in sorted(folder.glob("*/adapter"))}
+    if not found:
+        raise ModelError(f"{folder} holds no adapters of roles", "Was it written by `selfplay train roles=separate`?")
+    return found
+
+
 def _head(file: Path) -> dict[str, dict[str, list[int]]]:
     """The header, after checking that the data it describes are in the file."""
     with file.open("rb") as stream:

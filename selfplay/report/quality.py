@@ -10,18 +10,21 @@ from selfplay.report.tables import safe
 from selfplay.words import count, tally
 
 NO_BUGS = "no bugs to tell of"
+MEASURED = ("worlds searched for leaks", "gold patch resolved", "untouched world resolved")
+"""The figures that an imported task has, too."""
 
 
 def quality_report(summary: Mapping[str, Any]) -> RenderableType:
     """The quality gates and the solve rates of `summary.json`."""
-    parts: list[RenderableType] = [quality_table(summary["quality"], summary["solving"])]
+    made = not summary.get("imported")  # of tasks that others made, only what was measured here can be told
+    parts: list[RenderableType] = [quality_table(summary["quality"], summary["solving"], made)]
     if summary["solving"]:
         parts.append(solve_table(summary["solving"]))
     return Group(*parts)
 
 
-def quality_table(quality: Mapping[str, Any], solving: Mapping[str, Any]) -> Table:
-    """A line per figure."""
+def quality_table(quality: Mapping[str, Any], solving: Mapping[str, Any], made: bool = True) -> Table:
+    """A line per figure; of bugs that were not `made` here, those of their worlds and controls alone."""
     table = Table(title="Quality", title_justify="left", header_style="bold")
     table.add_column("figure")
     table.add_column("value")
@@ -41,7 +44,8 @@ def quality_table(quality: Mapping[str, Any], solving: Mapping[str, Any]) -> Tab
         ("untouched world resolved", _control(solving, "empty")),
         ("second-order bugs", _second_order(quality["second_order"])),
     ):
-        table.add_row(name, safe(value))
+        if made or name in MEASURED:
+            table.add_row(name, safe(value))
     return table
 
 

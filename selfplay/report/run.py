@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from selfplay.report.progress import episodes_came_to
 from selfplay.report.quality import quality_report
 from selfplay.report.repositories import repository_page
-from selfplay.report.tables import bug_table, safe, second_order_table
+from selfplay.report.tables import bug_table, imported_table, safe, second_order_table
 from selfplay.rollout.controls import CONTROLS
 from selfplay.words import count, listed, spoken, tally
 
@@ -28,6 +28,9 @@ def run_page(summary: Mapping[str, Any], out: Path) -> RenderableType:
     second = summary.get("second_order_bugs", [])
     if second:
         parts.append(second_order_table(second[:MOST_ROWS], CONTROLS))
+    imported = summary.get("imported", [])
+    if imported:
+        parts.append(imported_table(imported[:MOST_ROWS], CONTROLS))
     return Group(*parts, quality_report(summary))
 
 

@@ -59,6 +59,22 @@ def second_order_table(rows: Sequence[Mapping[str, Any]], controls: Sequence[str
     return table
 
 
+def imported_table(rows: Sequence[Mapping[str, Any]], controls: Sequence[str] = ()) -> Table:
+    """The tasks that other tools made, a line each."""
+    table = Table(title="Imported tasks", title_justify="left", header_style="bold")
+    table.add_column("task", overflow="fold")
+    table.add_column("of", overflow="fold")
+    for name in ("order", "F2P", "P2P"):
+        table.add_column(name, justify="right")
+    table.add_column("tests hidden")
+    table.add_column("solved", overflow="fold")
+    for row in rows:
+        cells = (str(row["order"]), str(row["fail_to_pass"]), str(row["pass_to_pass"]))
+        hidden = "yes" if row["weakened"] else "no"
+        table.add_row(safe(row["id"]), safe(row["source"]), *cells, hidden, _solvers(row, controls))
+    return table
+
+
 def _solvers(row: Mapping[str, Any], controls: Sequence[str]) -> Text:
     """How often each policy solved a bug, one per line."""
     return safe("\n".join(solve_lines({k: v for k, v in row.get("solved", {}).items() if k not in controls})))

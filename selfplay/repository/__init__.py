@@ -1,5 +1,6 @@
 """From the source a user names to a tree, an environment and a measured test suite. Knows nothing about bugs."""
 
+from selfplay.repository import runners
 from selfplay.repository.cache import default_cache
 from selfplay.repository.errors import (
     BuildFailed,
@@ -7,6 +8,7 @@ from selfplay.repository.errors import (
     NoInterpreter,
     NoPassingTests,
     NoTests,
+    NoToolchain,
     RepositoryError,
     SourceError,
 )
@@ -20,6 +22,7 @@ __all__ = [
     "NoInterpreter",
     "NoPassingTests",
     "NoTests",
+    "NoToolchain",
     "Prepared",
     "RepositoryError",
     "SourceError",
@@ -28,5 +31,6 @@ __all__ = [
     "measure_suite",
     "prepare",
     "rebuild",
+    "runners",
     "write_original",
 ]

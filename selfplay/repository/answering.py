@@ -39,9 +39,8 @@ def read(order: Order) -> Answer:
     tidied = tidy(checkout, order)
     write_tree(checkout.store, tidied.tree_hash, Path(TREE))
     notes, plan = (*checkout.notes, *tidied.notes), detect(Path(TREE))
-    return Answer(
-        Found(tidied.commit, tidied.tree_hash, tidied.tracked, checkout.revision, checkout.version, notes, plan)
-    )
+    store, names = (tidied.commit, tidied.tree_hash, tidied.tracked), (checkout.revision, checkout.version)
+    return Answer(Found(*store, *names, notes, plan, checkout.dated))
 
 
 def answer(order: Order) -> Answer:

@@ -37,7 +37,8 @@ class Request:
     """What to build: a plan, the interpreter, and what the user or an earlier build fixed.
 
     `setup` replaces the installation steps; `version`: what tools that read versions from tags are told; `constraints`:
-    exact versions from an earlier build; `allow_hosts`: where it may go besides the package indexes.
+    exact versions from an earlier build; `allow_hosts`: where it may go besides the package indexes; `as_of`: the last
+    day of uploads that detected installation steps may use, empty for any.
     """
 
     plan: Plan
@@ -47,11 +48,17 @@ class Request:
     version: str | None = None
     constraints: tuple[str, ...] = ()
     allow_hosts: tuple[str, ...] = ()
+    as_of: str = ""
 
 
 @dataclass
 class Building:
-    """The state of one build: its sandbox, log and notes, and the output of the last command."""
+    """The state of one build: its sandbox, log and notes, and the output of the last command.
+
+    `dating`: whether packages are installed as of a day, and `dated`: one was. `failure`: the last installation in
+    words. `roots`: folders of the tree that modules are imported from beside the plan's. `settings`: of Django,
+    for its tests.
+    """
 
     request: Request
     sandbox: Sandbox
@@ -60,6 +67,11 @@ class Building:
     env: dict[str, str]
     notes: list[str] = field(default_factory=list)
     last: str = ""
+    failure: str = ""
+    dating: bool = True
+    dated: bool = False
+    roots: tuple[str, ...] = ()
+    settings: str = ""
     egress: Egress | None = None
 
     def run(
@@ -117,13 +129,27 @@ class Building:
             raise BuildFailed(describe(step, done))
         return done
 
-    def install(self, step: str, *arguments: str) -> bool:
-        """Run `uv pip install` into the environment; returns whether it worked."""
+    def install(self, step: str, *arguments: str, dated: bool = True) -> bool:
+        """Run `uv pip install` into the environment; returns whether it worked. `dated`: as of the request's day, and
+        where that does not work, as of today, with a note."""
+        if not (dated and self.request.as_of and self.dating):
+            return self._install(step, arguments)
+        if self._install(f"{step} as of {self.request.as_of}", ("--exclude-newer", self.request.as_of, *arguments)):
+            self.dated = True
+            return True
+        if not self._install(step, arguments):
+            return False
+        self.notes.append(f"{step} does not work as of {self.request.as_of}: today's versions were taken")
+        self.dating = self.dated  # an index that says no times of uploads is not asked for them again
+        return True
+
+    def _install(self, step: str, arguments: Sequence[str]) -> bool:
         limited = ["--constraint", "/tmp/constraints.txt"] if self.request.constraints else []
         command = ["/build/uv", "pip", "install", "--python", f"{ENV}/bin/python", *limited, *arguments]
         done = self.run(step, command, online=True)
         if done.exit_code != 0:
             self.raise_if_full(step, done)
+        self.failure = describe(step, done)
         return done.exit_code == 0 and not done.timed_out
 
 

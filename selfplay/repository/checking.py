@@ -40,8 +40,10 @@ def check(building: Building) -> Report:
     request = building.request
     python = request.interpreter is not None
     manifest = {
-        "tracked": dict(request.tracked), "roots": request.plan.roots, "python": python, "env": ENV,
-        "add_roots": python and not request.plan.project and request.plan.roots != (".",),
+        "tracked": dict(request.tracked), "python": python,
+        "roots": tuple(dict.fromkeys((*request.plan.roots, *building.roots))),
+        "env": ENV,
+        "add_roots": python and bool(building.roots or (not request.plan.project and request.plan.roots != (".",))),
     }  # fmt: skip
     command = ["python" if python else "python3", "-I", "-B", "-c", inside.text("after_build.py")]
     done = building.ask("checking the build", command, json.dumps(manifest).encode())

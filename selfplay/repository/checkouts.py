@@ -14,7 +14,7 @@ from selfplay.repository.local import adopt, copy_plain, walk
 from selfplay.repository.reading import FETCHED, SOURCE, WORK, Order
 from selfplay.repository.trees import measured
 from selfplay.repository.uncommitted import uncommitted
-from selfplay.repository.versions import version_from_tags
+from selfplay.repository.versions import day_of, version_from_tags
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Checkout:
     """The result of a fetch: `commit` in `store` with its history, and the `revision` as a person names it.
 
     `version`: the release that the tree claims to be (for tools that read it from tags), None when unknown. `local`:
-    the folder of a path source.
+    the folder of a path source. `dated`: the day of the commit or the release, empty when unknown.
     """
 
     store: GitDir
@@ -31,6 +31,7 @@ class Checkout:
     version: str | None = None
     notes: tuple[str, ...] = ()
     local: Path | None = None
+    dated: str = ""
 
 
 def take(order: Order) -> Checkout:
@@ -57,7 +58,7 @@ def _fetched(order: Order, store: GitDir) -> Checkout:
             f"{order.shown} has no revision {order.revision!r}", "Name a branch, a tag or a commit that exists."
         )
     version = version_from_tags(store, list(order.tags), commit)
-    return Checkout(store, commit, order.revision or commit[:12], version)
+    return Checkout(store, commit, order.revision or commit[:12], version, dated=day_of(store, commit))
 
 
 def borrow(store: GitDir) -> None:
@@ -89,15 +90,17 @@ def _local(order: Order) -> Checkout:
     head = require_commit(store, "FETCH_HEAD", path)
     version = version_from_tags(store, _tags(store, source), head)
     if order.subfolder == ".":
-        return Checkout(store, head, head[:12], version, uncommitted(store, head, order), local=root)
+        notes = uncommitted(store, head, order)
+        return Checkout(store, head, head[:12], version, notes, local=root, dated=day_of(store, head))
     commit = _subfolder_history(store, head, order.subfolder)
     if commit is None:
         note = f"{path} is not tracked by the repository around it: its files were taken as they are"
         return _plain_folder(order, store, root / order.subfolder, (note,))
     around = next(host for host, inside in order.moved.items() if inside == SOURCE)
-    notes: tuple[str, ...] = (f"{path} is a sub-folder of {around}: only its part of the history is used",)
+    notes = (f"{path} is a sub-folder of {around}: only its part of the history is used",)
     notes += uncommitted(store, head, order)
-    return Checkout(store, commit, head[:12], version, notes, local=root / order.subfolder)
+    inner = root / order.subfolder
+    return Checkout(store, commit, head[:12], version, notes, local=inner, dated=day_of(store, head))
 
 
 def _look(source: GitDir, inside: str) -> None:
@@ -121,7 +124,7 @@ def _at_revision(order: Order, store: GitDir, source: GitDir) -> Checkout:
         commit = require_commit(source, order.revision, order.shown)
         _copy(store, source, commit, depth=None)
     version = version_from_tags(store, _tags(store, source), commit)
-    return Checkout(store, commit, order.revision or commit[:12], version)
+    return Checkout(store, commit, order.revision or commit[:12], version, dated=day_of(store, commit))
 
 
 def _copy(store: GitDir, source: GitDir, revision: str, *, depth: int | None) -> None:
@@ -210,4 +213,4 @@ def _releases(order: Order, store: GitDir) -> Checkout:
         notes += dropped if last else []
         parents = [store.commit_tree(tree, f"{order.name} {release.version}\n", parents, day=day)]
     version = order.releases[-1].version
-    return Checkout(store, parents[0], version, version, tuple(notes))
+    return Checkout(store, parents[0], version, version, tuple(notes), dated=order.dated)

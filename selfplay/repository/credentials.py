@@ -69,6 +69,17 @@ def take_out(indexes: Indexes, environ: Mapping[str, str]) -> TakenOut:
     return TakenOut(inside, secrets, tuple(kept))
 
 
+def npm_variables(registry: str | None) -> tuple[dict[str, str], dict[Address, Secret]]:
+    """npm's variables for its configured registry, and what the proxy adds to requests for it: credentials in its URL
+    stay outside. npm reads packages from the registry's own host then, whatever its pages say."""
+    address, parts = address_of(registry or ""), urlsplit(registry or "")
+    if registry is None or address is None or parts.username is None:
+        return ({"npm_config_registry": registry} if registry else {}), {}
+    plain = urlunsplit(("http", str(address).removesuffix(":80"), parts.path, parts.query, parts.fragment))
+    variables = {"npm_config_registry": plain, "npm_config_replace_registry_host": "always"}
+    return variables, {address: Secret(_basic(parts), parts.scheme == "https")}
+
+
 def _basic(parts: SplitResult) -> str:
     text = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
     return "Basic " + base64.b64encode(text.encode()).decode()

@@ -12,6 +12,7 @@ from pathlib import Path
 from packaging.specifiers import SpecifierSet
 
 from selfplay.plain import safe_relative, well_formed
+from selfplay.repository.declared import declared_names, home_of
 from selfplay.repository.metadata import Metadata, read_metadata
 from selfplay.repository.reading import SPECIFIER, Plan
 
@@ -68,6 +69,8 @@ def detect(tree: Path) -> Plan:
         packages,
         _usable(metadata.dependencies),
         _roots(tree, metadata),
+        declared_names(tree),
+        home_of(tree),
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from selfplay.repository import inside
-from selfplay.repository.credentials import take_out
+from selfplay.repository.credentials import npm_variables, take_out
 from selfplay.repository.errors import BuildFailed
 from selfplay.repository.hosts import Allowed, npm_registry
 from selfplay.repository.index_pages import allowed_for
@@ -121,9 +121,11 @@ def open_egress(backend: Backend, hosts: Sequence[str] = (), *, npm: bool = Fals
     registry, indexes = npm_registry() if npm else None, configured()
     allowed = allowed_for(indexes, hosts, os.environ, registry=registry)
     taken = take_out(indexes, os.environ)
+    npm_env, npm_secrets = npm_variables(registry)
     forwarder = (backend.python, "-I", "-S", "-B", FORWARDER, SOCKET)
-    with scratch() as folder, serving(Proxy(allowed, taken.secrets), folder / "egress.sock", backend.owner()) as proxy:
-        env = {**taken.env, **({"npm_config_registry": registry} if registry else {})}
+    serving_both = Proxy(allowed, {**taken.secrets, **npm_secrets})
+    with scratch() as folder, serving(serving_both, folder / "egress.sock", backend.owner()) as proxy:
+        env = {**taken.env, **npm_env}
         yield Egress(proxy, folder / "egress.sock", forwarder, taken.inside, env, taken.kept)
 
 

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfplay.repository import node_packages
 from selfplay.repository.building import BUILD_LIMITS, ENV, TOOLS, Building, Progress, Request
 from selfplay.repository.bytecode import compile_all, is_cached
 from selfplay.repository.cache import give
@@ -20,13 +21,14 @@ from selfplay.repository.indexes import for_sandbox
 from selfplay.repository.installing import pretend, steps
 from selfplay.repository.interpreters import Interpreter
 from selfplay.repository.results import Results
+from selfplay.repository.toolchains import SYSTEM_PATH
 from selfplay.sandbox import WORKDIR, Backend, Mount, World
 from selfplay.sandbox.machine import fitting
 
 if TYPE_CHECKING:
     from selfplay.repository.egress import Egress
 
-SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+
 SHOWN = ("/usr", "/bin", "/lib", "/lib64", "/etc")
 """What every sandbox shows of the machine, or the image of its own."""
 
@@ -58,6 +60,8 @@ def build(staging: Path, request: Request, backend: Backend, progress: Progress)
 def _take_out(building: Building, results: Results) -> list[str]:
     """Bring what is kept of the build out of its sandbox; returns the new files of the tree."""
     request, sandbox = building.request, building.sandbox
+    if request.plan.language == "javascript":
+        node_packages.take_out(building, results)
     report = check(building)
     building.notes += notes_on(report)
     generated: list[str] = []
@@ -77,7 +81,7 @@ def way_out(request: Request, backend: Backend) -> AbstractContextManager[Egress
     """Where this build may go: nowhere, if it installs nothing."""
     from selfplay.repository.egress import no_egress, open_egress  # a third of all import time, and few commands build
 
-    if request.interpreter is None and not request.setup:
+    if request.interpreter is None and not request.setup and not node_packages.wanted(request):
         return nullcontext(no_egress())
     return open_egress(backend, request.allow_hosts, npm="package.json" in request.tracked)
 
@@ -113,7 +117,7 @@ def _link_places(request: Request) -> tuple[str, ...]:
     """Where the links of an environment may lead: to itself, the tree, the machine's programs, the interpreter."""
     interpreter = request.interpreter
     if interpreter is None:
-        return ()
+        return (WORKDIR,) if request.plan.language == "javascript" else ()
     return (*SHOWN, ENV, TOOLS, WORKDIR, str(interpreter.prefix or interpreter.executable.parent.parent))
 
 

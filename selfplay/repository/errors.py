@@ -19,6 +19,10 @@ class NoInterpreter(RepositoryError):
     """No Python on this machine satisfies the project."""
 
 
+class NoToolchain(RepositoryError):
+    """A program that repositories of a language need is not on this machine, or not in the image."""
+
+
 class BuildFailed(RepositoryError):
     """A step of the environment's build failed; names the step, its last lines, and its log."""
 

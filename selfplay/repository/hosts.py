@@ -1,6 +1,7 @@
 """Hosts: how they are written, how near they are, and which of them a build may reach."""
 
 import ipaddress
+import os
 import re
 import socket
 from collections.abc import Iterable
@@ -136,10 +137,14 @@ def is_public(address: str) -> bool:
 
 
 def npm_registry() -> str | None:
-    """The registry that npm is configured for on this machine; None without npm."""
+    """The registry that npm is configured for on this machine, by the environment or its files; None without npm. One
+    of its files that holds credentials npm does not tell, and it is None."""
     npm = host.find("npm")
     if npm is None:
         return None
+    told = next((os.environ[name] for name in ("npm_config_registry", "NPM_CONFIG_REGISTRY") if name in os.environ), "")
+    if told and address_of(told):
+        return told
     asked = host.run([npm, "config", "get", "registry"], timeout=30)
     url = asked.stdout.decode("utf-8", "replace").strip()
     return url if asked.returncode == 0 and address_of(url) else None

@@ -71,7 +71,7 @@ def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
     bundle = Path(trusted(os.environ))
     if bundle.is_file():
         mounts[CA_INSIDE] = Mount(bundle, CA_INSIDE)
-        env |= dict.fromkeys((*CERTIFICATES, "GIT_SSL_CAINFO"), CA_INSIDE)
+        env |= dict.fromkeys((*CERTIFICATES, "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS"), CA_INSIDE)
     return env, tuple(mounts.values())
 
 

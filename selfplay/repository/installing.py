@@ -5,23 +5,22 @@ import re
 
 from packaging.utils import canonicalize_name
 
-from selfplay.repository.building import ENV, TOOLS, Building, Request, describe, last_lines
+from selfplay.repository import node_packages
+from selfplay.repository.building import ENV, TOOLS, Building, Request, last_lines
 from selfplay.repository.errors import BuildFailed
+from selfplay.repository.ladder import add_roots, climb, setup_line
 from selfplay.repository.pytest_suite import render_script
 
 CHECK_SECONDS = 120.0
-MAX_REPAIRS = 12
+NO_PACKAGE = (
+    "Multiple top-level packages discovered", "Multiple top-level modules discovered",
+    "Unable to determine which files to ship inside the wheel", "No file/folder found for package",
+)  # fmt: skip
+"""What backends say of a folder of modules that is no package: it needs no installation."""
 MAX_NAME = 200
 """A longer name gets no variable: all variables of a command share limited space."""
 MAX_MISSING = 50
 """How many missing modules are searched: each costs an installation, and the tests name them."""
-DISTRIBUTIONS = {
-    "attr": "attrs", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "dateutil": "python-dateutil",
-    "docutils": "docutils", "git": "GitPython", "google.protobuf": "protobuf", "jwt": "PyJWT", "OpenSSL": "pyOpenSSL",
-    "PIL": "pillow", "pkg_resources": "setuptools<81", "serial": "pyserial", "sklearn": "scikit-learn",
-    "skimage": "scikit-image", "yaml": "PyYAML", "zmq": "pyzmq", "Crypto": "pycryptodome", "magic": "python-magic",
-    "flask_sqlalchemy": "Flask-SQLAlchemy", "pytest_asyncio": "pytest-asyncio", "path": "path", "nose": "pynose",
-}  # fmt: skip
 
 
 def steps(building: Building) -> None:
@@ -31,6 +30,8 @@ def steps(building: Building) -> None:
         if request.setup:
             building.progress("running the setup command")
             building.must("the setup command", request.setup, online=True)
+        elif request.plan.language == "javascript":
+            node_packages.install(building)
         return
     building.progress(f"building an environment on Python {request.interpreter.version}")
     if request.constraints:
@@ -60,8 +61,10 @@ def steps(building: Building) -> None:
         if not building.install("installing pytest", "pytest"):
             hint = "Its last lines say why: often it is the network, or the index configured for pip or uv."
             raise BuildFailed("pytest cannot be installed" + last_lines(building.last), hint)
-    repair(building)
-    if not building.install("installing coverage", "--target", f"{TOOLS}/coverage", "--no-deps", "coverage"):
+    climb(building)
+    if not building.install(
+        "installing coverage", "--target", f"{TOOLS}/coverage", "--no-deps", "coverage", dated=False
+    ):
         building.notes.append("coverage could not be installed: which test executes what is unknown")
 
 
@@ -78,19 +81,22 @@ def install_project(building: Building) -> None:
     if plan.extras:
         building.notes.append(f"the extras {', '.join(plan.extras)} do not install together")
     step = "installing the project without extras"
-    command = ["/build/uv", "pip", "install", "--python", f"{ENV}/bin/python", "--editable", "."]
-    done = building.run(step, command, online=True)
-    if done.exit_code == 0:
+    if building.install(step, "--editable", "."):
         for extra in plan.extras:
             if not building.install(f"installing the extra {extra}", "--editable", f".[{extra}]"):
                 building.notes.append(f"the extra {extra} does not install")
         return
-    building.raise_if_full(step, done)
-    if not plan.dependencies:
-        raise BuildFailed(describe(step, done), "Give the commands that install it with --setup.")
+    failure, plain = building.failure, any(sentence in building.last for sentence in NO_PACKAGE)
+    if not plain and building.install("installing the project, not editable", "."):
+        building.notes.append("the project installs only as a copy")  # which is removed: `after_build.py`
+        return
+    if not plan.dependencies and not plain:
+        hint = f"Give the commands that install it with --setup, for example: --setup {setup_line(building.request)!r}."
+        raise BuildFailed(failure, hint)
     building.notes.append(
         "the project itself does not install: its dependencies were installed, its folder is imported"
     )
+    add_roots(building, set(plan.roots) - {"."})
     each(building, "dependencies", [[dependency] for dependency in plan.dependencies])
 
 
@@ -113,44 +119,9 @@ def each(building: Building, what: str, wanted: list[list[str]]) -> None:
             building.notes.append(f"{' '.join(words)} does not install")
 
 
-def repair(building: Building) -> None:
-    """Install the distributions of modules that test collection does not find, as long as that helps."""
-    own = own_modules(building.request)
-    tried: set[str] = set()
-    for _ in range(MAX_REPAIRS):
-        done = building.run("collecting the tests", collect(), timeout=120.0)
-        missing = missing_modules(done.text)
-        wanted = {
-            DISTRIBUTIONS.get(name, DISTRIBUTIONS.get(name.split(".")[0], name.split(".")[0])) for name in missing
-        }
-        wanted = {name for name in wanted if name not in own and name not in tried}
-        if not wanted or len(tried) > MAX_MISSING:
-            return
-        tried |= wanted
-        for name in sorted(wanted):
-            if building.install(f"installing {name}", name):
-                building.notes.append(f"{name} was installed because the tests import it")
-
-
-def missing_modules(log: str) -> list[str]:
-    """The modules that a pytest log reports as missing."""
-    found = re.findall(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]+)", log)
-    return [name for name in found if len(name) <= MAX_NAME][:MAX_MISSING]
-
-
 def collect() -> str:
     """The script that only collects the tests."""
     return render_script((), options=("--collect-only",))
-
-
-def own_modules(request: Request) -> set[str]:
-    """Names that the tree itself defines at its import roots."""
-    names = set()
-    for path in request.tracked:
-        for root in {*request.plan.roots, "."}:
-            inner = path if root == "." else path.removeprefix(f"{root}/") if path.startswith(f"{root}/") else ""
-            names.add(inner.split("/")[0].removesuffix(".py"))
-    return names
 
 
 def pretend(request: Request) -> dict[str, str]:

@@ -8,8 +8,11 @@ from pathlib import Path
 from selfplay.artifact.environment import pinned
 from selfplay.repository.building import Request
 
-ROOM_VERSION = 2
+ROOM_VERSION = 3
 """Raised when what this package builds changes, so that older environments are not mistaken for new ones."""
+
+PACKAGES_VERSION = 1
+"""The same for what it builds of JavaScript alone."""
 
 
 def key_of(environments: Path, tree_hash: str, request: Request, image: str, ready: bool) -> str:
@@ -37,6 +40,8 @@ def _key(tree_hash: str, request: Request, image: str, ready: bool) -> str:
         ROOM_VERSION, tree_hash, asdict(request.plan), request.setup, request.version,
         [request.interpreter.version, str(request.interpreter.executable)] if request.interpreter else None,
         *([image, ready] if image else []), *([{"hosts": request.allow_hosts}] if request.allow_hosts else []),
+        *([{"as of": request.as_of}] if request.as_of else []),
+        *([{"packages": PACKAGES_VERSION}] if request.plan.language == "javascript" else []),
         *([{"constraints": sorted(request.constraints)}] if request.constraints else []),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]

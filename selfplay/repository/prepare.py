@@ -2,21 +2,22 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from selfplay.artifact.environment import pinned, recorded_environment
+from selfplay.repository import node_packages
 from selfplay.repository.beneath import Beneath
 from selfplay.repository.building import ENV, TOOLS, Progress, Request
 from selfplay.repository.cache import build_once, check_cache, default_cache, give
+from selfplay.repository.dates import last_day
 from selfplay.repository.disk import named
-from selfplay.repository.environment import SYSTEM_PATH, build, python_mounts
+from selfplay.repository.environment import build, python_mounts
 from selfplay.repository.errors import BuildFailed, SourceError
-from selfplay.repository.fetch import bring_tree, reading, reading_tree
-from selfplay.repository.gitdir import settings_env
+from selfplay.repository.fetch import bring_tree, reading_tree
 from selfplay.repository.hosts import host_names, recorded_hosts
 from selfplay.repository.image import keep_the_rest, take_source
 from selfplay.repository.interpreters import Interpreter, choose, found_inside
@@ -24,9 +25,14 @@ from selfplay.repository.keys import ROOM_VERSION, key_of
 from selfplay.repository.prepared import Prepared
 from selfplay.repository.quarantine import Quarantine, excluded
 from selfplay.repository.reading import Found
-from selfplay.repository.source import ImageSource, PathSource, parse_source
+from selfplay.repository.source import ImageSource, PathSource, PypiSource, parse_source
+from selfplay.repository.testless import Where, reading_tested
+from selfplay.repository.toolchains import require_tools, variables
 from selfplay.sandbox import Backend, Mount
 from selfplay.sandbox.owners import scratch, sweep
+
+Known = Callable[[str, str], None]
+Fits = Callable[[Path, str, str], None]
 
 
 def prepare(
@@ -39,12 +45,15 @@ def prepare(
     python: str | None = None,
     allow_hosts: Sequence[str] = (),
     progress: Progress = lambda line: None,
+    known: Known = lambda name, language: None,
+    fits: Fits = lambda tree, name, language: None,
 ) -> Prepared:
     """Fetch `source_text` and build its environment, or reuse a built one.
 
     `setup` replaces the detected installation steps, `python` (a version or a path) the choice of interpreter;
-    `allow_hosts`: HOST or HOST:PORT that the build may reach besides the package indexes.
-    Raises `SourceError`, `NoInterpreter`, `BuildFailed`, `CacheError`.
+    `allow_hosts`: HOST or HOST:PORT that the build may reach besides the package indexes. `known` is told the source's
+    name and its language before anything is installed, `fits` the tree as well, and may raise what speaks against it.
+    Raises `SourceError`, `NoInterpreter`, `NoToolchain`, `BuildFailed`, `CacheError`.
     """
     source, hosts = parse_source(source_text), host_names(allow_hosts)
     with _workshop(cache) as (cache, work):
@@ -52,11 +61,14 @@ def prepare(
         if isinstance(source, ImageSource):
             ready, place = _from_image(backend, source.path, work)
             name, source = f"image:{place}", PathSource(ready)
-        downloads = cache / "downloads"
-        with reading(
-            source, backend=backend, work=work, downloads=downloads, releases=releases, progress=progress
-        ) as read:
-            return _prepare(name, *read, backend, cache, work, setup, python, (), hosts, progress, ready)
+        where = Where(backend, work, cache / "downloads", progress)
+        with reading_tested(source, where, releases, as_it_is=bool(setup)) as (shown, found, inside):
+            name = shown if isinstance(source, PypiSource) else name
+            known(name, found.plan.language)
+            as_of = last_day(found.dated)
+            return _prepare(
+                name, found, inside, backend, cache, work, setup, python, (), hosts, as_of, progress, ready, fits
+            )
 
 
 def rebuild(
@@ -95,7 +107,9 @@ def rebuild(
         if source.startswith("image:"):
             ready, _ = _from_image(backend, source.removeprefix("image:"), work)
         setup, python, lock = known.setup, known.python, known.lock
-        return _prepare(source, found, inside, backend, cache, work, setup, python, lock, hosts, progress, ready)
+        return _prepare(
+            source, found, inside, backend, cache, work, setup, python, lock, hosts, known.as_of, progress, ready
+        )
 
 
 def write_original(prepared: Prepared, folder: Path, backend: Backend) -> None:
@@ -127,18 +141,22 @@ def _prepare(
     python: str | None,
     lock: tuple[str, ...],
     hosts: tuple[str, ...],
+    as_of: str,
     progress: Progress,
     ready: Path | None = None,
+    fits: Fits = lambda tree, name, language: None,
 ) -> Prepared:
     """`ready`: the source from the backend's image; the image has its environment, so none is built."""
-    plan = found.plan
-    image = backend.image_id
+    plan, image = found.plan, backend.image_id
     interpreter = _interpreter(plan.requires_python, python, backend, image) if plan.language == "python" else None
-    request = Request(plan, interpreter, found.tracked, setup, found.version, lock, hosts)
+    request = Request(plan, interpreter, found.tracked, setup, found.version, lock, hosts, as_of)
     key = key_of(cache / "environments", found.tree_hash, request, image, ready is not None)
 
     def make(staging: Path) -> None:
+        if ready is None and not setup:
+            require_tools(plan.language, backend)
         inside.tree(staging / "tree", backend.owner())
+        fits(staging / "tree", source, plan.language)
         inside.history(found.commit, work / "history", backend.owner())
         inside.close()  # what it holds is memory, and a build takes a while
         if ready is not None:
@@ -154,17 +172,19 @@ def _prepare(
         "source": source, "revision": found.revision, "commit": found.commit, "tree_hash": found.tree_hash,
         "setup": setup, "python": interpreter.version if interpreter else None, "version": found.version,
         "room": ROOM_VERSION, "lock": [line for line in record["lock"] if pinned(line)],
-        **({"image": image} if image else {}), **({"allow_hosts": list(hosts)} if hosts else {}),
+        **_given(image=image, as_of=as_of, allow_hosts=list(hosts)),
     }  # fmt: skip
     prepared = Prepared(
         source, found.revision, found.commit, found.tree_hash, plan.language, folder / "tree", history,
-        env=_environment(bool(interpreter), ready is not None), recorded=recorded,
+        env=variables(plan.language, ready is not None), recorded=recorded,
         notes=(*found.notes, *record["notes"]),
     )  # fmt: skip
-    if interpreter is None or ready is not None:
-        return prepared
-    mounts = (Mount(folder / "env", ENV), Mount(folder / "tools", TOOLS), *python_mounts(interpreter))
-    return replace(prepared, mounts=mounts, bytecode=folder / "bytecode")
+    return _mounted(prepared, folder, interpreter if ready is None else None)
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Those that are not empty."""
+    return {name: value for name, value in values.items() if value}
 
 
 def _from_image(backend: Backend, path: str | None, work: Path) -> tuple[Path, str]:
@@ -221,16 +241,10 @@ def _history(
     return build_once(folder / "histories" / commit, make, progress)
 
 
-def _environment(python: bool, ready: bool) -> dict[str, str]:
-    """The variables of every command on this repository: they make runs repeatable, and make git trust `/testbed`. An
-    image that is `ready` keeps its own search path."""
-    variables = {"LANG": "C.UTF-8", "TZ": "UTC", **settings_env({"safe.directory": "*"})}
-    if ready:
-        return variables | {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    variables["PATH"] = SYSTEM_PATH
-    if python:
-        variables |= {
-            "PATH": f"{ENV}/bin:{SYSTEM_PATH}", "VIRTUAL_ENV": ENV,
-            "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1",
-        }  # fmt: skip
-    return variables
+def _mounted(prepared: Prepared, folder: Path, interpreter: Interpreter | None) -> Prepared:
+    """With what its build installed, if anything."""
+    env = folder / "env"
+    if interpreter is None:
+        return replace(prepared, mounts=(Mount(env, node_packages.PLACE),)) if any(env.glob("*")) else prepared
+    mounts = (Mount(env, ENV), Mount(folder / "tools", TOOLS), *python_mounts(interpreter))
+    return replace(prepared, mounts=mounts, bytecode=folder / "bytecode")

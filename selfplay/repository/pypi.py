@@ -9,6 +9,7 @@ same commit ids on every machine.
 import hashlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import UTC
 from pathlib import Path
 
 import requests
@@ -65,7 +66,11 @@ def download(
         if place:
             archive.chmod(0o644)
             mounts.append(Mount(archive, place))
-    order = Order("releases", str(source), name=source.name, releases=tuple(given), notes=tuple(notes))
+    uploaded = sdists[head].upload_time
+    order = Order(
+        "releases", str(source), name=source.name, releases=tuple(given), notes=tuple(notes),
+        dated=uploaded.astimezone(UTC).date().isoformat() if uploaded else "",
+    )  # fmt: skip
     return order, store, tuple(mounts)
 
 

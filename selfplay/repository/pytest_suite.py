@@ -15,6 +15,7 @@ from typing import Any
 
 from selfplay.answers import AnswerError, answer
 from selfplay.repository.errors import BadStream
+from selfplay.repository.framed import chosen, framed, heredoc
 from selfplay.repository.inside import text
 from selfplay.repository.prepared import Suite
 
@@ -26,6 +27,7 @@ MAX_TIMEOUTS = 3
 """How many such tests stop a run: by then it is clear that the change makes everything hang."""
 COVERAGE_TOOLS = "/tools/coverage"
 FALLBACK_PATTERNS = "python_files=test*.py *_test.py *_tests.py tests.py"
+ATTEMPTS = ((), ("-o", "addopts="), ("-o", FALLBACK_PATTERNS), ("-o", "addopts=", "-o", FALLBACK_PATTERNS))
 MOST_RECORDS, MOST_RECORD, MOST_FIELDS, MOST_WORD = 200_000, 1 << 20, 100, 20
 """Records of a log; bytes and values of one; characters of its outcome."""
 MOST_SECONDS = 1e6
@@ -67,8 +69,10 @@ def render_script(
     command: str | None = None,
     test_seconds: float = TEST_SECONDS,
     max_timeouts: int = MAX_TIMEOUTS,
+    patience: float = 1.0,
 ) -> str:
-    """`test_script.sh`: runs the tests of `files` without the `excluded` ids (with `only`: just those ids).
+    """`test_script.sh`: runs the tests of `files` without the `excluded` ids (with `only`: just those ids). A test
+    fails that takes `test_seconds`, or `patience` times as long if it uses less than that of the processor meanwhile.
 
     Missing files are skipped; with empty `files`, pytest's own discovery decides. `options` go to pytest. `command`
     replaces the call of pytest by the user's own, with the recording plugin added through the environment. A helper of
@@ -80,37 +84,30 @@ def render_script(
         "files": sorted(files) if command else [],
         "test_seconds": test_seconds,
         "max_timeouts": max_timeouts,
+        "patience": patience,
     }
-    lines = [
-        "#!/usr/bin/env bash",
-        "# Runs the chosen tests from the repository root; one JSON line per test at the end of the output.",
-        "set -u",
-        "work=$(mktemp -d) || exit $(($? == 137 ? 137 : 97)); trap 'rm -rf \"$work\"' EXIT",
-        'export SELFPLAY_DIR="$work" PYTHONHASHSEED=0',
-        *_heredoc("selfplay_tests.py", text("selfplay_tests.py")),
-        *_heredoc("selection.json", json.dumps(selection, indent=0)),
-        *(_user_command(command) if command else _pytest_call(sorted(files), options)),
-        "status=$?",
-        'printf "\\n"; cat "$work/record" 2>/dev/null; [ $? -ne 137 ] || exit 137',
-        'printf "\\nSELFPLAY-END exit=%d\\n" "$status"',
-        'exit "$status"',
-    ]
-    return "\n".join(lines) + "\n"
+    return framed(
+        [
+            'export SELFPLAY_DIR="$work" PYTHONHASHSEED=0',
+            *heredoc("selfplay_tests.py", text("selfplay_tests.py")),
+            *heredoc("selection.json", json.dumps(selection, indent=0)),
+            *(_user_command(command) if command else _pytest_call(sorted(files), options)),
+        ]
+    )
 
 
 def script_for(suite: Suite, files: Collection[str] | None = None, *, only: Collection[str] = ()) -> str:
     """`test_script.sh` for a measured suite, or for some of its files or ids."""
-    chosen = suite.files if files is None else files
-    if only:
-        chosen = sorted({file_of(test) for test in only})
-    excluded = [test for test in suite.excluded if file_of(test) in set(chosen)]
+    picked, excluded = picked_of(suite, files, only)
     return render_script(
-        chosen, excluded, only=only, options=suite.options, command=suite.command, test_seconds=suite.test_seconds
+        picked, excluded, only=only, options=suite.options, command=suite.command, test_seconds=suite.test_seconds
     )
 
 
-def _heredoc(name: str, content: str) -> list[str]:
-    return [f"cat > \"$work/{name}\" <<'SELFPLAY_EOF' || exit 137", content.rstrip("\n"), "SELFPLAY_EOF"]
+def picked_of(suite: Suite, files: Collection[str] | None, only: Collection[str]) -> tuple[list[str], list[str]]:
+    """The files that a script of the suite runs, of all, of `files` or of the ids in `only`; and their excluded ids."""
+    picked = {file_of(test) for test in only} if only else set(suite.files if files is None else files)
+    return sorted(picked), [test for test in suite.excluded if file_of(test) in picked]
 
 
 def _pytest_call(files: Sequence[str], options: Sequence[str]) -> list[str]:
@@ -120,11 +117,7 @@ def _pytest_call(files: Sequence[str], options: Sequence[str]) -> list[str]:
     if not files:
         return [f'python "$work/selfplay_tests.py" {" ".join(words)}']
     return [
-        "chosen=()",
-        "while IFS= read -r -d '' file; do [ -e \"$file\" ] && chosen+=(\"$file\"); done < <(printf '%s\\0' \\",
-        *(f"  {shlex.quote(file)} \\" for file in files[:-1]),
-        f"  {shlex.quote(files[-1])})",
-        '[ ${#chosen[@]} -gt 0 ] || { echo "no chosen test file is left"; exit 98; }',
+        *chosen(files),
         f'python "$work/selfplay_tests.py" {" ".join(words)} "${{chosen[@]}}"',
     ]
 

@@ -42,7 +42,7 @@ LAYER_BOUNDS = Bounds(bytes=3 << 30, entries=600_000)
 PROGRAM = "/tmp/read_source.zip"
 MODULES = (
     "answering", "archive", "checkouts", "detect", "disk", "errors", "formats", "gitdir", "history", "layers", "local",
-    "metadata", "place", "poetry", "reading", "running", "trees", "uncommitted", "versions",
+    "declared", "metadata", "place", "poetry", "reading", "running", "trees", "uncommitted", "versions",
 )  # fmt: skip
 OID = re.compile(r"[0-9a-f]{40}")
 LANGUAGE = re.compile(r"[a-z]{1,20}")
@@ -163,7 +163,13 @@ def check(found: Found) -> None:
 
 def excluded(generated: Sequence[str]) -> bytes:
     """The content of `info/exclude`: the files that a build generated, which `git status` is not to show."""
-    lines = ["__pycache__/", "*.pyc", ".pytest_cache/", *("/" + _pattern(path) for path in sorted(generated))]
+    lines = [
+        "__pycache__/",
+        "*.pyc",
+        ".pytest_cache/",
+        "node_modules/",
+        *("/" + _pattern(path) for path in sorted(generated)),
+    ]
     return "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
 
 

@@ -49,7 +49,8 @@ class Order:
     `shown`: the source as messages call it. `git`: the git folder inside, and `subfolder` the part of its tree.
     `moved`: host folder -> its place inside. `url`: the base of relative submodule URLs. `tags`: the remote's, as
     `ls-remote` lists them. `failed`: submodule URL and commit -> why the host could not fetch it. `closed`: look for
-    files that the sandbox's user cannot read. `notes`: what the host has to say already.
+    files that the sandbox's user cannot read. `notes`: what the host has to say already. `dated`: the day on which the
+    last of the releases was uploaded, where the index says so.
     """
 
     kind: str
@@ -67,6 +68,7 @@ class Order:
     notes: tuple[str, ...] = ()
     closed: bool = False
     at_url: bool = False
+    dated: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ class Plan:
 
     `project`: the tree itself can be installed, with `extras` and dependency `groups`. `requirement_files` and
     `packages` are installed in addition. `roots`: folders its modules are imported from, for a tree that cannot be
-    installed.
+    installed. `declared`: names of all distributions that the project mentions. `home`: its repository's URL, as its
+    metadata say.
     """
 
     language: str
@@ -88,12 +91,15 @@ class Plan:
     packages: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     roots: tuple[str, ...] = (".",)
+    declared: tuple[str, ...] = ()
+    home: str = ""
 
 
 @dataclass(frozen=True)
 class Found:
     """`commit`: the tidied HEAD; `tree_hash`: its tree; `tracked`: path -> blob id; `revision`: as a person names it;
-    `version`: the release that the tree claims to be; `notes`: lines for the user; `plan`: how to build it."""
+    `version`: the release that the tree claims to be; `notes`: lines for the user; `plan`: how to build it; `dated`:
+    the day of its commit or release, empty when nobody says."""
 
     commit: str
     tree_hash: str
@@ -102,6 +108,7 @@ class Found:
     version: str | None
     notes: tuple[str, ...]
     plan: Plan
+    dated: str = ""
 
 
 @dataclass(frozen=True)

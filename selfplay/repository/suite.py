@@ -11,20 +11,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from selfplay.repository.discovery import advice, collected, run_as_called, run_by, tail
 from selfplay.repository.disk import named
-from selfplay.repository.errors import NoPassingTests, NoTests, RepositoryError
+from selfplay.repository.errors import NoPassingTests, RepositoryError
+from selfplay.repository.framed import framed
 from selfplay.repository.inside import text
 from selfplay.repository.kept_runs import KeptRuns
 from selfplay.repository.prepared import Prepared, Suite
 
-from selfplay.repository.pytest_suite import FALLBACK_PATTERNS, TEST_SECONDS, Record, file_of, finished  # isort: skip
+from selfplay.repository.pytest_suite import TEST_SECONDS, Record, file_of, finished  # isort: skip
 from selfplay.repository.pytest_suite import parse_records, render_script, script_for
+from selfplay.repository.runners import Asked, Call, calling
 from selfplay.sandbox import MIB, Backend, Completed, Limits
 from selfplay.sandbox.killed import believed
 from selfplay.words import count
 
 LIMITS = Limits(output_bytes=32 * MIB)
-COLLECT_SECONDS = 120.0
 ROOM = 0.8
 """Share of the time limit that a cut suite may use, so that a slower run does not exceed it."""
 MAX_CUTS = 3
@@ -37,13 +39,14 @@ Progress = Callable[[str], None]
 
 @dataclass
 class _Measurement:
-    """One repository's measurement in progress."""
+    """One repository's measurement in progress. `call`: how its framework is called; None under pytest."""
 
     prepared: Prepared
     backend: Backend
     time_limit: float
     command: str | None
     kept: KeptRuns
+    call: Call | None = None
     options: tuple[str, ...] = ()
     left_out: list[str] = field(default_factory=list)
 
@@ -62,6 +65,9 @@ class _Measurement:
             return replace(done, stdout=done.stdout + b"\n" + rescued.stdout)
 
     def script(self, files: Iterable[str], excluded: Iterable[str] = ()) -> str:
+        if self.call:
+            asked = Asked(tuple(sorted(files)), self.options, excluded=tuple(sorted(excluded)))
+            return framed(self.call.runner.lines(asked))
         return render_script(
             sorted(files), sorted(excluded), options=self.options, command=self.command,
             test_seconds=min(MEASURING_TEST_SECONDS, self.time_limit / 4), max_timeouts=1000,
@@ -79,21 +85,20 @@ def measure_suite(
     """The suite as it behaves at HEAD; kept beside the environment, so a second call is free. Its runs are kept as they
     finish, so that a stopped measurement can be resumed.
 
-    `time_limit`: seconds that one run of a script may take. `command` replaces the call of pytest. Raises `NoTests` or
-    `NoPassingTests`, with the end of the log.
+    `time_limit`: seconds that one run of a script may take. `command` replaces the call of pytest, or the call that the
+    repository itself has of another framework. Raises `NoTests` or `NoPassingTests`, with the end of the log.
     """
+    call = None
     if prepared.language != "python":
-        raise NoTests(
-            f"{prepared.source} is written in {prepared.language}; only Python suites are measured",
-            "An injector that writes its own test script can still work on it.",
-        )
-    kept = _kept(prepared, "suite", [time_limit, command])
+        call = calling(prepared.tree, prepared.source, prepared.language, command)
+    kept = _kept(prepared, "suite", [time_limit, command, *([call.runner.lines(Asked())] if call else [])])
     suite = _load(kept)
     if suite is not None:
         return suite
     runs = KeptRuns(kept.with_suffix(".runs"))
     try:
-        suite = _measure(_Measurement(prepared, backend, time_limit, command, runs), progress or (lambda line: None))
+        work = _Measurement(prepared, backend, time_limit, command, runs, call, call.options if call else ())
+        suite = _measure(work, progress or (lambda line: None))
     except RepositoryError:  # this is a result too, and another try may change it
         runs.clear()
         raise
@@ -105,7 +110,7 @@ def measure_suite(
 
 def _measure(work: _Measurement, progress: Progress) -> Suite:
     progress("collecting the tests")
-    files = _discover(work)
+    files = _files(work)
     progress(f"running the tests of {count(len(files), 'file')}")
     first, seconds, log = _first_run(work, files, progress)
     for _ in range(MAX_CUTS):
@@ -114,7 +119,8 @@ def _measure(work: _Measurement, progress: Progress) -> Suite:
         passed = {record.id for record in first if record.outcome == "passed" and file_of(record.id) in chosen}
         if not passed:
             raise NoPassingTests(
-                f"none of the tests of {work.prepared.source} passes\n{_tail(log)}", "See its end above."
+                f"none of the tests of {work.prepared.source} passes\n{tail(log)}",
+                advice(work.prepared, "See its end above."),
             )
         progress("running the tests again")
         done = work.run(work.script(chosen, failing), 2 * work.time_limit)
@@ -127,47 +133,25 @@ def _measure(work: _Measurement, progress: Progress) -> Suite:
     times = {record.id: record.seconds or 0.0 for record in second if record.id in steady}
     if not times:
         raise NoPassingTests(
-            f"no test of {work.prepared.source} passes twice\n{_tail(done.stdout)}", "See the log above."
+            f"no test of {work.prepared.source} passes twice\n{tail(done.stdout)}", "See the log above."
         )
     used = sorted({file_of(test) for test in times})
     return Suite(
         tuple(used), times, tuple(sorted(failing)), tuple(sorted(flaky - failing)),
         tuple(sorted({*work.left_out, *files} - set(used))), work.command, round(done.seconds, 3), work.options,
         round(max(TEST_SECONDS, 5 * max(times.values())), 1), round(done.cpu_seconds, 3),
+        work.prepared.language, work.call.runner.name if work.call else "pytest",
     )  # fmt: skip
 
 
-def _discover(work: _Measurement) -> list[str]:
-    """Test files, by pytest's own discovery: as configured, then without `addopts`, then with wider patterns."""
+def _files(work: _Measurement) -> list[str]:
+    if work.call:
+        return run_as_called(work.call, work.prepared, work.run, 4 * work.time_limit)
     if work.command:
-        return _discover_by_command(work)
-    attempts = ((), ("-o", "addopts="), ("-o", FALLBACK_PATTERNS), ("-o", "addopts=", "-o", FALLBACK_PATTERNS))
-    log = b""
-    for options in attempts:
-        done = work.run(render_script((), options=(*options, "--collect-only")), COLLECT_SECONDS)
-        log = log or done.stdout
-        records = parse_records(done.stdout)
-        files = {file_of(record.id) for record in records if record.outcome == "collected" and record.kind == "test"}
-        if files:
-            work.options = options
-            broken = {record.id for record in records if record.kind == "collect" and record.id not in files}
-            work.left_out += sorted(path for path in broken if path.endswith(".py"))
-            return sorted(files)
-    raise NoTests(
-        f"no tests can be collected in {work.prepared.source}\n{_tail(log)}",
-        "If they need another command, give it with --test; if something is not installed, with --setup.",
-    )
-
-
-def _discover_by_command(work: _Measurement) -> list[str]:
-    done = work.run(render_script((), command=work.command), 4 * work.time_limit)
-    files = {file_of(record.id) for record in parse_records(done.stdout)}
-    if not files:
-        raise NoTests(
-            f"the test command of {work.prepared.source} runs no test under pytest\n{_tail(done.stdout)}",
-            "It must run pytest, directly or through another program that keeps the environment.",
-        )
-    return sorted(files)
+        return run_by(work.command, work.prepared, work.run, 4 * work.time_limit)
+    files, broken, work.options = collected(work.prepared, work.run)
+    work.left_out += broken
+    return files
 
 
 def _first_run(work: _Measurement, files: list[str], progress: Progress) -> tuple[list[Record], float, bytes]:
@@ -240,8 +224,3 @@ def _load(path: Path) -> Suite | None:
         return Suite(**{**value, **lists})
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _tail(log: bytes, lines: int = 15) -> str:
-    shown = [line for line in log.decode("utf-8", "replace").splitlines() if line.strip() and "SELFPLAY" not in line]
-    return "\n".join(f"    {line}" for line in shown[-lines:])

@@ -1,4 +1,6 @@
-"""The release that a commit claims to be, from the names of tags. Inside only."""
+"""The release that a commit claims to be, from the names of tags, and its day. Inside only."""
+
+from datetime import UTC, datetime
 
 from packaging.version import InvalidVersion, Version
 
@@ -22,6 +24,14 @@ def version_from_tags(store: GitDir, tags: list[str], commit: str) -> str | None
     reached = [version for name, version in versions.items() if named[name] in past]
     best = max(reached or versions.values(), default=None)
     return str(best) if best else None
+
+
+def day_of(store: GitDir, commit: str) -> str:
+    """The day on which the commit was made, as it says; empty when it says none."""
+    try:
+        return datetime.fromtimestamp(int(store.line("log", "-1", "--format=%ct", commit)), UTC).date().isoformat()
+    except (GitError, ValueError, OverflowError, OSError):
+        return ""
 
 
 def _tag_version(name: str) -> Version | None:

@@ -38,7 +38,7 @@ def rules_of_credit(rules: Rules = Rules()) -> tuple[Rule, ...]:
             "nobody or everybody", "injector: valid, s = 0 or s = 1", "-alpha", "yes", "in the baseline", PAPER,
         ),
         Rule(
-            "duplicate", "injector: the same buggy tree as an earlier bug",
+            "duplicate", "injector: the buggy tree or the task of an earlier bug",
             f"{rules.duplicate:g}", "yes", "in the baseline", OURS,
         ),
         Rule(

@@ -9,8 +9,10 @@ from typing import Literal, cast, get_args
 from selfplay import patches
 from selfplay.agent import Trajectory
 from selfplay.artifact import Artifact, ArtifactError
+from selfplay.believable import NAME, Rules, faults_of_diff
 from selfplay.curriculum.records import DUPLICATE
 from selfplay.errors import SelfplayError
+from selfplay.oracle.originals import original_texts
 from selfplay.plain import shown
 from selfplay.repository import Suite
 from selfplay.roles.injector import INJECTOR
@@ -27,6 +29,8 @@ from selfplay.sandbox.workers import Workers
 from selfplay.validators import validate
 from selfplay.workbench import RunCache, Workbench
 
+FEW = 5
+"""Faults of a bug that are told."""
 Mix = Literal["removal", "history", "direct", "feature", "mix"]
 
 
@@ -47,8 +51,9 @@ class InjectorRun:
     """Everything the injector episodes of one repository share. `repository`: its name in the pool.
 
     `group`: how many consecutive episodes get one prompt (strategy and seed location); only their sampling differs.
-    `is_known`: whether a bug with this tree key is in the pool already; such an artifact is a duplicate, even when all
-    checks pass.
+    `is_known`: whether a bug with this key of its tree, or of its task, is in the pool already; such an artifact is a
+    duplicate, even when all checks pass. `rules`: what a valid bug must also keep to be believable; None asks for
+    nothing but the checks, as the paper does.
     """
 
     repository: str
@@ -60,6 +65,7 @@ class InjectorRun:
     workers: Workers
     is_known: Callable[[str], bool] = lambda key: False
     group: int = 1
+    rules: Rules | None = None
     limits: Limits = field(default_factory=Limits)
     cache: RunCache = field(default_factory=RunCache)
 
@@ -88,10 +94,11 @@ async def _outcome(
     if isinstance(artifact, str):
         gave_up = trajectory.submission is None and not trajectory.error
         return InjectorOutcome("gave_up" if gave_up else "failed", trajectory.last_words or artifact, 0.0)
-    key = _key_or_none(artifact)
-    if key is not None and run.is_known(key):
+    key, asked = _key_or_none(artifact.bug_inject), _key_or_none(artifact.weakening)
+    if any(one is not None and run.is_known(one) for one in (key, asked)):
         return InjectorOutcome("duplicate", DUPLICATE, 0.0)
-    return replace(await run.workers.run(_checked, run, lease, task, trajectory.policy, artifact), tree_key=key)
+    checked = await run.workers.run(_checked, run, lease, task, trajectory.policy, artifact)
+    return replace(checked, tree_key=key, task_key=asked or "")
 
 
 def injector_task(run: InjectorRun, number: int) -> InjectorTask:
@@ -147,6 +154,8 @@ def _checked(
     )
     if not validation.valid:
         return replace(spent, failed_check=validation.verdicts[-1].check)
+    if found := _faults(run, artifact):
+        return replace(spent, failed_check=NAME, reason=f"{NAME}: {'; '.join(found[:FEW])}")
     sections = patches.parse(artifact.bug_inject)
     return replace(
         spent,
@@ -160,9 +169,22 @@ def _checked(
     )
 
 
-def _key_or_none(artifact: Artifact) -> str | None:
-    """The tree key; None for a diff that cannot be read (the checks report that)."""
+def _faults(run: InjectorRun, artifact: Artifact) -> tuple[str, ...]:
+    """What speaks against the bug under the run's rules. A diff that `git apply` moved or that is binary cannot be
+    looked at here: nothing is said of it."""
+    world = run.origin.prepared.world()
     try:
-        return tree_key(artifact.bug_inject)
+        diff = artifact.bug_inject
+        return (
+            faults_of_diff(run.rules, diff, lambda path: original_texts(world, [path]).get(path)) if run.rules else ()
+        )
+    except patches.PatchError:
+        return ()
+
+
+def _key_or_none(diff: str) -> str | None:
+    """The key of what a diff makes of the original; None for one that cannot be read (the checks report that)."""
+    try:
+        return tree_key(diff)
     except patches.PatchError:
         return None

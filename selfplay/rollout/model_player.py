@@ -88,10 +88,11 @@ class Receiving(Protocol):
 
 @runtime_checkable
 class Sessions(Protocol):
-    """An engine in several places: the messages of one episode go to one of them, whose cache has their prefix."""
+    """An engine that samples one episode otherwise than another: in one of several places, whose cache then has its
+    prefix, or with the adapter of its role."""
 
-    def session(self, name: str) -> TokenModel:
-        """The model for the episode of this name."""
+    def session(self, role: str, name: str) -> TokenModel:
+        """The model for the episode of this name, in this role."""
         ...
 
 
@@ -172,7 +173,7 @@ class ModelPlayer:
                     engine, self.name, role.name, told, style, toolset=role.toolset, count=self._count
                 )
             case TokenSide(engine, chat):
-                model = engine.session(episode) if isinstance(engine, Sessions) else engine
+                model = engine.session(role.name, episode) if isinstance(engine, Sessions) else engine
                 return TokenConversation(model, chat, role.name, told, style, toolset=role.toolset, count=self._count)
         raise RuntimeError(f"{self.name} is not open")
 

@@ -15,6 +15,7 @@ from selfplay.roles.role import Role
 from selfplay.roles.solver.task import SolverTask
 from selfplay.sandbox.killed import KILLED, ProgramKilled
 from selfplay.scripted.injector.script import scripted_injector
+from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.solver.naive import naive_solver
 from selfplay.scripted.solver.script import scripted_solver
@@ -92,7 +93,7 @@ class ScriptedPlayer:
     limits = EpisodeLimits()
     settings: Mapping[str, Any] = MappingProxyType({})
 
-    def __init__(self, name: str = "scripted", survey: Survey | None = None) -> None:
+    def __init__(self, name: str = "scripted", survey: Survey | Sources | None = None) -> None:
         self.name = name
         self._survey = survey
         self._killed: set[tuple[object, ...]] = set()

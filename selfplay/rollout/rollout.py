@@ -47,7 +47,8 @@ class SolverKey:
 @dataclass(frozen=True)
 class InjectorOutcome:
     """The outcome of an injector episode. `seconds`: wall time of play and checks together; `suite_runs` and
-    `validation_seconds`: what the checks spent. `files`, `changed_lines` and `bug` are set for a valid artifact."""
+    `validation_seconds`: what the checks spent. `files`, `changed_lines` and `bug` are set for a valid artifact.
+    `tree_key`, `task_key`: equal for equal buggy trees, and for equal weakenings, of one repository."""
 
     status: Status
     reason: str
@@ -61,6 +62,7 @@ class InjectorOutcome:
     files: tuple[str, ...] = ()
     changed_lines: int = 0
     fail_to_pass: int = 0
+    task_key: str = ""
 
 
 @dataclass(frozen=True)

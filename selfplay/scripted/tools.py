@@ -23,6 +23,12 @@ def bash(command: str, timeout: float = 120.0) -> Script[Observation]:
     return (yield Call("bash", {"command": command, "timeout": timeout}))
 
 
+def printed(command: str) -> Script[str | None]:
+    """What a command prints, without its errors; None when it fails or prints more than one page."""
+    done = yield from bash(f"({command}) 2>/dev/null")
+    return done.output if done.ok and len(done.output) < PAGE else None
+
+
 def create(path: str, content: str) -> Script[None]:
     done = yield Call("create", {"path": path, "content": content})
     if not done.ok:

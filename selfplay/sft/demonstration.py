@@ -33,30 +33,21 @@ Original = Callable[[str], str | None]
 FAREWELL = "I have submitted, and there is nothing to improve."
 """The last message of an episode: a model must learn to stop."""
 
-PARSER = r"""import json
-import re
-import sys
+PARSER = r"""import json, re, sys
 
 outcomes = {}
-for line in sys.stdin:
-    found = re.match(r"(PASSED|FAILED|ERROR) (\S.*)", line)
-    if found:
-        passed = found[1] == "PASSED"
-        test = found[2].strip() if passed else found[2].partition(" - ")[0].strip()
-        outcomes[test] = "passed" if passed else "failed"
+for word, test in re.findall(r"^(PASSED|FAILED|ERROR) (.*\S)", sys.stdin.read(), re.M):
+    passed = word == "PASSED"
+    outcomes[test if passed else test.partition(" - ")[0]] = "passed" if passed else "failed"
 for test in LEFT_OUT:
     outcomes.pop(test, None)
 print(json.dumps(outcomes))
 """
-"""Words of the summary that `pytest -rA` prints; `LEFT_OUT`: a test file that cannot be collected has a line, too."""
+"""Words of the summary that `pytest -rA` prints; `LEFT_OUT`: a test file that cannot be collected has a line, too.
+Short, as all of a demonstration: at temperature 1 a small model has to know each of its tokens."""
 _RUN = f"bash {SUBMISSION}/test_script.sh 2>&1 | python3 {SUBMISSION}/test_parser.py"
-_FAILING = """python3 -c 'import json, sys
-for test, outcome in json.load(sys.stdin).items():
-    if outcome != "passed":
-        print(test)' | head -20"""
+_FAILING = 'grep -o \'"[^"]*": "failed"\' | head -20'
 _SUBMIT = Call("submit", {"folder": "."})
-_TALLY = """python3 -c 'import collections, json, sys
-print(collections.Counter(json.load(sys.stdin).values()))'"""
 
 
 class Undemonstrable(Exception):
@@ -96,11 +87,10 @@ def _discover(suite: Suite) -> Iterator[str]:
         "test_parser.py": parser(suite.excluded),
         "test_files.txt": "".join(f"{path}\n" for path in suite.files),
     }
-    yield _bash("I look at what there is.", "ls; git ls-files | grep -i 'test.*py$' | head -40")
-    yield _bash("The tests are pytest's. I run them.", f"python3 -m pytest -q --tb=no {options} {tests} | tail -5")
+    yield _bash("I look for the tests.", "git ls-files | grep -i 'test.*py$' | head -40")  # a repair begins otherwise
     for name, content in files.items():
         yield _said("", Call("create", {"path": f"{SUBMISSION}/{name}", "content": content}))
-    yield _bash("I try them out.", f"{_RUN} | {_TALLY}")
+    yield _bash("I try them out.", f"{_RUN} | tail -c 200")
     yield _said("They work.", Call("submit", {"paths": [f"{SUBMISSION}/{name}" for name in files]}))
 
 

@@ -33,12 +33,14 @@ class Lecture:
 @dataclass(frozen=True)
 class Wanted:
     """Which lessons. `strict`: only episodes that ended by handing in, without one malformed call; else all successful
-    ones. `render`: render taped episodes too, as for a teacher with another tokenizer."""
+    ones. `render`: render taped episodes too, as for a teacher with another tokenizer. `repeats`: keep rendered lessons
+    that say what another did, so that what each bug begins with is learned as often as what is special to it."""
 
     roles: tuple[Role, ...]
     strict: bool = False
     render: bool = False
     observation_chars: int = 16_000
+    repeats: bool = False
 
 
 def lectures(pool: Curriculum, chat: ChatFormat, wanted: Wanted, counts: Counter[str]) -> Iterator[Lecture]:
@@ -60,7 +62,7 @@ def lectures(pool: Curriculum, chat: ChatFormat, wanted: Wanted, counts: Counter
         if not found:
             counts["the call format cannot say it"] += 1
         for lesson in found:
-            if lesson.words in said:
+            if lesson.words in said and not wanted.repeats:
                 counts["the same was said before"] += 1
                 continue
             said.add(lesson.words)

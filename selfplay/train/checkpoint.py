@@ -9,7 +9,8 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,22 +33,39 @@ REMOVE = "Remove that folder: the checkpoint before it is used then."
 def save(trainer: Trainer, folder: Path, position: Mapping[str, Any], keep: int = 1) -> Path:
     """Write `FOLDER/step-N` and remove all but the newest `keep`. `position`: plain values, given back by `resume`.
     Raises `TrainError` when it cannot be written; the checkpoints before it stay."""
-    made, target = folder / f".new-step-{trainer.steps}", folder / f"step-{trainer.steps}"
-    try:
-        _on_first(lambda: _begin(made))
+    with _making(folder, trainer.steps, keep) as (made, target):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of running without ranks
             dcp.save(_state(trainer), checkpoint_id=made)
         _on_first(lambda: _complete(trainer, made, target, position))
-    except (OSError, dcp.api.CheckpointException) as error:
-        _on_first(lambda: shutil.rmtree(made, ignore_errors=True))
-        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-        free = shutil.disk_usage(there).free / 1e9
-        raise TrainError(
-            f"no checkpoint can be written to {folder}: {_reason(error)}", f"Is the disk full? {free:.1f} GB are free."
-        ) from error
-    _on_first(lambda: _remove(checkpoints(folder)[:-keep]))
     return target
+
+
+def save_together(
+    trainers: Mapping[str, Trainer], folder: Path, number: int, position: Mapping[str, Any], keep: int = 1
+) -> Path:
+    """Write `FOLDER/step-NUMBER` with a checkpoint of each trainer under its name: all of them, or none. Of one
+    process. Raises as `save` does."""
+    with _making(folder, number, keep) as (made, target):
+        for name, trainer in trainers.items():
+            save(trainer, made / name, position)
+        _rename(made, target)
+    return target
+
+
+def resume_together(trainers: Mapping[str, Trainer], folder: Path) -> tuple[int, dict[str, Any]] | None:
+    """Load the newest of `save_together` into its trainers and return its number and position; None where there is
+    none. Raises as `resume` does."""
+    found = checkpoints(folder)
+    if not found:
+        return None
+    position: dict[str, Any] | None = None
+    for name, trainer in trainers.items():
+        position = resume(trainer, found[-1] / name)
+        if position is None:
+            raise TrainError(f"{found[-1]} holds no checkpoint of {name}", REMOVE)
+    assert position is not None
+    return int(found[-1].name.removeprefix("step-")), position
 
 
 def resume(trainer: Trainer, folder: Path) -> dict[str, Any] | None:
@@ -103,6 +121,24 @@ def _parts(trainer: Trainer) -> StateDictOptions:
     return StateDictOptions(ignore_frozen_params=True, strict=trainer.scorer.options.lora is None)
 
 
+@contextmanager
+def _making(folder: Path, number: int, keep: int) -> Iterator[tuple[Path, Path]]:
+    """(a new folder to write to, the name that the block gives it); afterwards all but the newest `keep` are removed.
+    Raises `TrainError` when it cannot be written."""
+    made, target = folder / f".new-step-{number}", folder / f"step-{number}"
+    try:
+        _on_first(lambda: _begin(made))
+        yield made, target
+    except (OSError, dcp.api.CheckpointException) as error:
+        _on_first(lambda: shutil.rmtree(made, ignore_errors=True))
+        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        free = shutil.disk_usage(there).free / 1e9
+        raise TrainError(
+            f"no checkpoint can be written to {folder}: {_reason(error)}", f"Is the disk full? {free:.1f} GB are free."
+        ) from error
+    _on_first(lambda: _remove(checkpoints(folder)[:-keep]))
+
+
 def _begin(made: Path) -> None:
     _remove([made] if made.exists() else [])
     made.mkdir(parents=True)
@@ -124,6 +160,11 @@ def _complete(trainer: Trainer, made: Path, target: Path, position: Mapping[str,
         json.dump(about, file)
         file.flush()
         os.fsync(file.fileno())
+    _rename(made, target)
+
+
+def _rename(made: Path, target: Path) -> None:
+    """Give what is complete its name, for good."""
     shutil.rmtree(target, ignore_errors=True)
     made.rename(target)
     place = os.open(target.parent, os.O_RDONLY)

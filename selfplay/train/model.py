@@ -5,6 +5,7 @@ needs no wrapper at all, and by FSDP2's own mixed precision where `torch.distrib
 positions before trained tokens reach the output head.
 """
 
+import copy
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -116,16 +117,30 @@ def load_scorer(path: str | Path, options: ModelOptions = ModelOptions()) -> Sco
     """Load a model in float32, check that it can be trained here, and shard it where there is more than one rank.
 
     Raises `TrainError`."""
+    return scorer_of(_loaded(path, options), options)
+
+
+def load_scorers(path: str | Path, options: ModelOptions, count: int) -> list[Scorer]:
+    """Several scorers of one model, in one process: each has adapters of its own, and the weights under them, which
+    never change, are there once. Raises `TrainError`."""
+    if options.lora is None or sharded():
+        raise TrainError("models share their weights where each trains adapters (LoRA), in one process")
+    model = _loaded(path, options)
+    weights = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    others = [copy.deepcopy(model, dict(weights)) for _ in range(count - 1)]
+    return [scorer_of(one, options) for one in (model, *others)]
+
+
+def _loaded(path: str | Path, options: ModelOptions) -> Any:
     how = PACKED if options.attention == "packed" else options.attention
     if not torch.cuda.is_available():
         give_back_freed_memory()
     try:
-        model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=how)
+        return AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=how)
     except (OSError, ValueError, ImportError, RuntimeError) as error:
         raise TrainError(
             f"{path} cannot be loaded: {str(error)[:400]}", "Name the folder of a causal model."
         ) from error
-    return scorer_of(model, options)
 
 
 def scorer_of(model: Any, options: ModelOptions = ModelOptions()) -> Scorer:

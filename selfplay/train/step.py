@@ -43,9 +43,9 @@ Loss = Callable[[Tokens], Tensor]
 
 @dataclass(frozen=True)
 class StepOptions:
-    """`lr` is reached linearly over the first `warmup` steps and then stays. `clip`: the largest norm of the gradient,
-    inf for any. `budget`: tokens of a row. `refused`: the folder for batches whose step was refused. Raises
-    `TrainError` for what cannot be."""
+    """`lr` is reached linearly over the first `warmup` steps and then stays, or falls along half a cosine to 0 at step
+    `decay`. `clip`: the largest norm of the gradient, inf for any. `budget`: tokens of a row. `refused`: the folder for
+    batches whose step was refused. Raises `TrainError` for what cannot be."""
 
     lr: float = 1e-6
     warmup: int = 0
@@ -54,6 +54,7 @@ class StepOptions:
     weight_decay: float = 0.0
     budget: int = 8192
     refused: Path = Path("refused")
+    decay: int | None = None
 
     def __post_init__(self) -> None:
         for wrong, why in (
@@ -62,6 +63,10 @@ class StepOptions:
             (not 0 <= self.weight_decay < math.inf, f"weight decay is finite and at least 0, not {self.weight_decay}"),
             (not all(0 <= beta < 1 for beta in self.betas), f"betas lie in 0 to 1 (without 1), not {self.betas}"),
             (self.warmup < 0, f"warm-up is a number of steps, at least 0, not {self.warmup}"),
+            (
+                self.decay is not None and self.decay <= self.warmup,
+                f"the learning rate falls until a step after its warm-up of {self.warmup}, not until {self.decay}",
+            ),
             (self.budget < 2, f"the budget of a row is at least 2 tokens, not {self.budget}"),
         ):
             if wrong:
@@ -96,7 +101,11 @@ class Trainer:
     @property
     def lr(self) -> float:
         """The learning rate of the next step."""
-        return self.options.lr * min(1.0, (self.steps + 1) / max(self.options.warmup, 1))
+        warmup, decay = self.options.warmup, self.options.decay
+        if self.steps < warmup or decay is None:
+            return self.options.lr * min(1.0, (self.steps + 1) / max(warmup, 1))
+        passed = min(1.0, (self.steps - warmup) / (decay - warmup))
+        return self.options.lr * (1 + math.cos(math.pi * passed)) / 2
 
     def step(self, examples: Sequence[Example], loss: Loss, normaliser: float) -> StepFigures:
         """Take one step. Every rank gives the same examples. Raises `StepRefused` for a loss or gradient that is not

@@ -6,7 +6,7 @@ Unknown keys and combinations that cannot work are refused when it is loaded, ea
 import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
@@ -17,10 +17,11 @@ from selfplay.learning.recipe import Recipe
 from selfplay.rollout.injector import Mix
 from selfplay.rollout.players import player_named
 from selfplay.training.errors import TrainingError
-from selfplay.training.machine import Machine, too_few_machines
+from selfplay.training.machine import Cluster, Machine, too_few_machines
 from selfplay.training.monitors import Monitors
 from selfplay.training.opponents import Opponents, refused_opponents
 from selfplay.training.part import Number, Part, Some
+from selfplay.training.roles import Roles, refused_roles
 from selfplay.training.sources import Repository, Sources, repositories, strange_sources
 
 MOST_BYTES = 1 << 20
@@ -30,8 +31,9 @@ FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboa
 
 class Injecting(Part):
     """The injector's part of a step: `groups` of `members` episodes that share a prompt. No groups: only the solver is
-    trained, on bugs that the run's folder holds already. `min_*`: thresholds of a bug. Of several repositories, one
-    whose last `bench_after` groups (0: any number) gave no valid bug is not drawn for `bench_steps` steps."""
+    trained, on bugs that the run's folder holds already. `min_*`: thresholds of a bug. `believable`: one that the gate
+    refuses is not valid either, which the paper does not ask for. Of several repositories, one whose last `bench_after`
+    groups (0: any number) gave no valid bug is not drawn for `bench_steps` steps."""
 
     groups: Number = 1
     members: Some = 4
@@ -39,6 +41,7 @@ class Injecting(Part):
     min_passing: Some = 5
     min_files: Some = 1
     min_failing: Some = 1
+    believable: bool = False
     bench_after: Number = 8
     bench_steps: Some = 50
 
@@ -52,35 +55,14 @@ class Solving(Part):
     second_order: Number = 0
 
 
-class Cluster(Part):
-    """The Ray actors of a run. `engines` have `engine_gpus` GPUs each (tensor parallel; 0: on CPU). `hosts` play the
-    episodes' sandboxes and graders, each with `host_cpus` cores and at most `host_episodes` episodes at once.
-    `trainers` ranks share the model, each with `trainer_gpus` GPUs (0: on CPU). `weights`: how new ones go to the
-    engines: as `files` in the run's folder, or as a `broadcast` over the network, where they are only written at the
-    end and by checkpoints."""
-
-    engines: Some = 1
-    engine_gpus: Number = 0
-    hosts: Some = 1
-    host_cpus: Some = 1
-    host_episodes: Some = 64
-    trainers: Some = 1
-    trainer_gpus: Annotated[int, Field(ge=0, le=1)] = 0
-    weights: Literal["files", "broadcast"] = "files"
-
-    @property
-    def gpus(self) -> int:
-        """All that it takes."""
-        return self.engines * self.engine_gpus + self.trainers * self.trainer_gpus
-
-
 class TrainConfig(Part):
     """A whole run. `source`: as of `selfplay curriculum`, or a list of them, each with a weight. `model`: a folder or
     hub name. `engine`: what samples; `play`: its options, as of `--option`. `keep`: how many checkpoints. `staleness`:
     how many updates may be missing from the weights that begin to play a step; with 0 the roles and the trainer take
     turns. `cluster`: None for one process. `machine`: what it runs on, for the plan. `monitors`: what warns of a
     collapse, or stops the run. `tensorboard`: the figures are written for TensorBoard, too. `opponents`: a frozen
-    policy plays some groups."""
+    policy plays some groups. `roles`: whether both are one policy, or each has its own adapter (`recipe.lora_rank`) on
+    the weights of `model`, which then never change."""
 
     source: Sources
     model: str
@@ -98,6 +80,7 @@ class TrainConfig(Part):
     machine: Machine = Machine()
     monitors: Monitors = Monitors()
     opponents: Opponents = Opponents()
+    roles: Roles = "shared"
     tensorboard: bool = False
     setup: str | None = None
     test: str | None = None
@@ -105,7 +88,8 @@ class TrainConfig(Part):
     @model_validator(mode="after")
     def _possible(self) -> Self:
         strange = strange_sources(self.source, self.setup, self.test)
-        for wrong, why in (*strange, *too_few_machines(self), *refused_opponents(self), *impossible(self)):
+        of_parts = (*too_few_machines(self), *refused_opponents(self), *refused_roles(self))
+        for wrong, why in (*strange, *of_parts, *impossible(self)):
             if wrong:
                 raise ValueError(why)
         return self
@@ -124,6 +108,11 @@ class TrainConfig(Part):
     def options(self) -> dict[str, str]:
         """The engine's and the player's options as a user types them."""
         return {name: _typed(value) for name, value in self.play.items()}
+
+    @property
+    def sampling(self) -> dict[str, str]:
+        """The options of what samples the policy in training: it may have an adapter for each role."""
+        return self.options | ({"lora_rank": str(self.recipe.lora_rank)} if self.roles == "separate" else {})
 
     def binding(self) -> dict[str, Any]:
         """What a resumed run must have as it was."""
@@ -201,7 +190,7 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
         _override(found, override)
     try:
         config = TrainConfig.model_validate(found)
-        player_named(config.played_by, config.options)  # refuses options that its engine and player do not have
+        player_named(config.played_by, config.sampling)  # refuses options that its engine and player do not have
         return config
     except (ValidationError, SelfplayError) as error:
         raise TrainingError(f"{path}: {_told(error)}", "docs/loop.md lists the settings.") from error

@@ -1,12 +1,12 @@
-"""The machines of a run, as its configuration names them: the plan reckons with them, and what they cannot give is
-refused when the configuration is loaded. Nothing else reads this."""
+"""The machines of a run and its actors on Ray, as its configuration names them. The plan reckons with both, and what
+the machines cannot give is refused when the configuration is loaded; nothing else reads what the machines are."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from selfplay.training.part import Part, Some
+from selfplay.training.part import Number, Part, Some
 
 if TYPE_CHECKING:
     from selfplay.training.config import TrainConfig
@@ -23,6 +23,28 @@ class Machine(Part):
     memory: Annotated[float, Field(gt=0)] | None = None
     cpus: Some = 2
     assume: Mapping[str, float] = {}
+
+
+class Cluster(Part):
+    """The Ray actors of a run. `engines` have `engine_gpus` GPUs each (tensor parallel; 0: on CPU). `hosts` play the
+    episodes' sandboxes and graders, each with `host_cpus` cores and at most `host_episodes` episodes at once.
+    `trainers` ranks share the model, each with `trainer_gpus` GPUs (0: on CPU). `weights`: how new ones go to the
+    engines: as `files` in the run's folder, or as a `broadcast` over the network, where they are only written at the
+    end and by checkpoints."""
+
+    engines: Some = 1
+    engine_gpus: Number = 0
+    hosts: Some = 1
+    host_cpus: Some = 1
+    host_episodes: Some = 64
+    trainers: Some = 1
+    trainer_gpus: Annotated[int, Field(ge=0, le=1)] = 0
+    weights: Literal["files", "broadcast"] = "files"
+
+    @property
+    def gpus(self) -> int:
+        """All that it takes."""
+        return self.engines * self.engine_gpus + self.trainers * self.trainer_gpus
 
 
 def engines_a_node(config: "TrainConfig") -> int:

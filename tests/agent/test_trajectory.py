@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.agent import Call, EpisodeFigures, Finish, Record, Step, Trajectory
-from selfplay.agent.model import Message, Usage
+from selfplay.agent.model import Message, Sampling, Usage
 from selfplay.agent.trajectory import FORMAT, TrajectoryError, load, save
 
 BEFORE_FORMATS = """\
@@ -35,6 +35,17 @@ def test_a_file_of_an_earlier_version_loads(tmp_path: Path) -> None:
     save(old, tmp_path / "new.jsonl")
     head = json.loads((tmp_path / "new.jsonl").read_text().splitlines()[0])
     assert head["format"] == FORMAT and load(tmp_path / "new.jsonl") == old
+
+
+def test_how_it_was_sampled_is_kept_and_read_by_type(tmp_path: Path) -> None:
+    told = Trajectory("solver", "m", Finish.SUBMITTED, record=Record(sampling=Sampling(0.7, 0.9, 320, 5)))
+    save(told, tmp_path / "a.jsonl")
+    assert load(tmp_path / "a.jsonl") == told
+    head = json.loads((tmp_path / "a.jsonl").read_text())
+    head["record"]["sampling"]["temperature"] = "hot"
+    (tmp_path / "b.jsonl").write_text(json.dumps(head))
+    with pytest.raises(TrajectoryError, match="is not a trajectory"):
+        load(tmp_path / "b.jsonl")
 
 
 def test_fields_that_only_a_later_version_knows_are_left_out(tmp_path: Path) -> None:

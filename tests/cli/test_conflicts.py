@@ -56,6 +56,11 @@ def test_what_others_refuse(
     assert done.code == 2 and said in " ".join(done.err.split()), done.err
 
 
+def test_what_a_cold_start_refuses(selfplay: Command, tmp_path: Path) -> None:
+    done = selfplay.here("sft", tmp_path, "--model", "x", "--out", tmp_path / "out", "--schedule", "linear")
+    assert done.code == 2 and "'--schedule': is constant or cosine" in " ".join(done.err.split()), done.err
+
+
 def test_tokens_are_counted_by_a_tokenizer(selfplay: Command, tmp_path: Path) -> None:
     done = selfplay.here("trajectories", "export", tmp_path, "--out", "x.jsonl", "--most-tokens", 100)
     assert done.code == 2 and "'--most-tokens': needs --tokenizer" in done.err

@@ -62,16 +62,18 @@ def test_an_out_folder_inside_a_plain_source_would_change_it(selfplay: Command, 
 
 @pytest.mark.slow
 def test_a_language_the_script_does_not_know(selfplay: Command, tmp_path: Path) -> None:
-    original = Path(__file__).parent.parent / "data" / "javascript" / "original"
-    code, said, _ = run(selfplay, original, tmp_path / "out")
-    assert code == 2 and "is a javascript repository, and the scripted injector knows Python alone" in said
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "Cargo.toml").write_text('[package]\nname = "shop"\nversion = "1.0.0"\n')
+    code, said, _ = run(selfplay, tmp_path / "shop", tmp_path / "out")
+    assert code == 2 and "is a rust repository, and the scripted injector knows python, javascript, go alone" in said
 
 
 @pytest.mark.slow
 def test_no_tests(selfplay: Command, source: Source, tmp_path: Path) -> None:
     files = {name: text for name, text in tiny_repository.FILES.items() if not name.startswith("tests/")}
     code, said, _ = run(selfplay, source(files), tmp_path / "out")
-    assert code == 2 and "test" in said and "--test" in said
+    assert code == 2 and "the tests do not run: 0 are collected" in said
+    assert "--setup" in said and "--test" in said
 
 
 @pytest.mark.slow

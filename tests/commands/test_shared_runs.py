@@ -93,6 +93,16 @@ def test_a_setup_of_a_strangers_run_is_not_run_unasked(selfplay: Command, run: P
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("which", [0, -1])
+def test_a_run_asks_before_any_of_its_bugs_is_checked(selfplay: Command, run: Path, stranger: Path, which: int) -> None:
+    bugs = sorted((run / "bugs").iterdir())
+    assert len(bugs) > 1
+    change(bugs[which], lambda environment: environment.update(setup="touch owned"))
+    done = selfplay("validate", run)
+    assert done.code == 2 and "touch owned" in done.err and not any(bug.name in done.out for bug in bugs)
+
+
+@pytest.mark.slow
 def test_a_setup_is_run_where_the_user_trusts_it(selfplay: Command, run: Path, stranger: Path) -> None:
     bug = first_bug(run)
     change(bug, lambda environment: environment.update(setup="pip install --quiet pytest && pip install --quiet -e ."))

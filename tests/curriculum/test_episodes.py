@@ -31,7 +31,7 @@ def test_each_repository_has_its_own_numbers_trees_and_patience(tmp_path: Path) 
         assert (pool.episodes.count(), pool.episodes.count("a"), pool.episodes.waiting("a")) == (3, 1, 1)
         assert (pool.episodes.fruitless("a"), pool.episodes.fruitless("b")) == (0, 1)
         assert pool.episodes.finished("b") == {0, 1, 2}
-        assert pool.episodes.tree_keys("a") == {"tree 0"}
+        assert pool.episodes.keys("a") == {"tree 0"}
         assert pool.repositories() == {"a": {"revision": "1"}, "b": {}}
         assert (pool.episodes.suffix("a"), pool.episodes.suffix("b"), pool.episodes.suffix("new")) == ("", "-2", "-3")
         (first, *_) = pool.episodes.with_bugs()
@@ -62,3 +62,15 @@ def test_costs_are_those_of_the_whole_run(tmp_path: Path) -> None:
             pool.add_cost("bugs", wall, core)
     with open_curriculum(tmp_path) as pool:
         assert pool.costs() == {"bugs": (pytest.approx(3.5), pytest.approx(1.25))}
+
+
+def test_a_bug_that_sets_the_task_of_an_earlier_one_is_a_duplicate(tmp_path: Path) -> None:
+    """Other trees, one weakening: a solver is told the same. The same task in another repository is another one."""
+    with open_curriculum(tmp_path) as pool:
+        for name, task in {"a0": "t", "a1": "t", "a2": "u", "a3": "", "a4": "", "b0": "t"}.items():
+            found = of(name[0], int(name[1]))
+            pool.episodes.stage(replace(found, figures=found.figures.model_copy(update={"task": task})))
+        assert [bug.id for bug in pool.episodes.take(9, repository="a")] == ["a.0", "a.2", "a.3", "a.4"]
+        assert [bug.id for bug in pool.episodes.take(9, repository="b")] == ["b.0"]
+        assert pool.episodes.keys("a") == {"tree 0", "tree 2", "tree 3", "tree 4", "t", "u"}
+        assert [e.status for e in pool.episodes.records("a")] == ["valid", "duplicate", "valid", "valid", "valid"]

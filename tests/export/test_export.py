@@ -3,6 +3,7 @@
 import errno
 import hashlib
 import json
+import shutil
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,14 @@ import pytest
 
 from selfplay.commands.export import Exported, ExportOrder, Form, run_export
 from selfplay.curriculum import CurriculumError
-from selfplay.export import writing
+from selfplay.export import dataset, writing
 from selfplay.export.choice import Choice
 from selfplay.export.dataset import FORMATS
 
+MIT = (
+    "MIT License\n\nPermission is hereby granted, free of charge, to any person obtaining a copy of this software and"
+    " associated documentation files.\n\nTHE SOFTWARE IS PROVIDED AS IS.\n"
+)
 ARTIFACT = hand_made.artifact("python")
 ORIGINAL = hand_made.original("python")
 FORMS: tuple[Form, ...] = ("swebench", "swesmith", "r2e", "harbor", "hf")
@@ -93,7 +98,7 @@ def test_bytes_that_json_cannot_hold_leave_a_bug_out(tmp_path: Path) -> None:
 
 def test_one_bug_of_two_pools_is_one_and_two_of_one_name_are_two(tmp_path: Path) -> None:
     one = pools.numbered(ARTIFACT, 2)
-    other = [one[0], (one[0][0].model_copy(update={"tree_hash": "6" * 40, "id": one[1][0].id}), one[0][1])]
+    other = [one[0], (one[0][0].model_copy(update={"id": one[1][0].id}), one[0][1])]
     first = pools.pool(tmp_path / "first", ORIGINAL, one)
     second = pools.pool(tmp_path / "second", ORIGINAL, [other[0]])
     third = pools.pool(tmp_path / "third", ORIGINAL, [other[1]])
@@ -163,6 +168,38 @@ def test_a_split_keeps_a_repository_whole(tmp_path: Path) -> None:
     assert not sources[0] & sources[1]
     with pytest.raises(CurriculumError, match="one repository cannot be split"):
         run_export(ExportOrder(runs[:1], tmp_path / "other", train=0.75))
+
+
+def test_large_tables_are_parquet_unless_json_lines_are_asked_for(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exported(run, tmp_path / "small")
+    size = (tmp_path / "small" / "train.jsonl").stat().st_size
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)  # so Parquet ends in the error that says so
+    monkeypatch.setattr(dataset, "LARGE", size * 1.05)
+    exported(run, tmp_path / "below")
+    monkeypatch.setattr(dataset, "LARGE", size * 0.95)
+    with pytest.raises(CurriculumError, match="pyarrow") as found:
+        exported(run, tmp_path / "above")
+    assert "--jsonl" in found.value.hint and not (tmp_path / "above").exists()
+    exported(run, tmp_path / "asked", parquet=False)
+    assert (tmp_path / "asked" / "train.jsonl").stat().st_size == size
+
+
+def test_a_repository_without_a_licence_says_so(tmp_path: Path) -> None:
+    original = tmp_path / "tree"
+    shutil.copytree(ORIGINAL, original)
+    bare = pools.pool(tmp_path / "bare", original, pools.numbered(ARTIFACT, 1))
+    (original / "LICENSE").write_text(MIT)
+    told = pools.pool(tmp_path / "told", original, pools.numbered(ARTIFACT, 2, source="pypi:told==1")[1:])
+    run_export(ExportOrder((bare, told), tmp_path / "out"))
+    assert {row["ssr_source"]: row["license"] for row in pools.rows(tmp_path / "out")} == {
+        "pypi:shop==1": None,
+        "pypi:told==1": "MIT",
+    }
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "| pypi:shop==1 | 1 | none stated | 1 |" in card and "| pypi:told==1 | 1 | MIT | 1 |" in card
+    assert "license: other" in card
 
 
 def test_parquet_without_its_library_says_what_to_install(

@@ -10,7 +10,7 @@ from letters import Letters
 
 from selfplay.agent import Finish, Trajectory
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.model import Message, Usage
+from selfplay.agent.model import Message, Sampling, Usage
 from selfplay.agent.tape import Segment, Stretch
 from selfplay.agent.taped import ForeignTape
 from selfplay.agent.trajectory import Record, save
@@ -138,9 +138,19 @@ def test_a_run_that_was_sampled_otherwise_than_at_1_is_refused_for_an_update(
     assert len(credited_runs(order, print, vocabulary=100)) == 1
     with open_curriculum(run) as pool:
         pool._settle({f"scripted: {name}": value}, {}, "")
-    with pytest.raises(LearningError, match=f"the solver episodes of .* were sampled at {name} {value}"):
+    with pytest.raises(LearningError, match=rf"solver episodes of .* \(b 0\) were sampled at {name} {value}"):
         credited_runs(order, print, vocabulary=100)
     assert len(credited_runs(order, print)) == 1  # `selfplay credit` trains nothing
+
+
+@pytest.mark.parametrize(("sampling", "told"), [(Sampling(0.7), "temperature 0.7"), (Sampling(top_p=0.9), "top_p 0.9")])
+def test_an_episode_that_tells_how_it_was_sampled_is_believed_before_its_run(
+    tmp_path: Path, sampling: Sampling, told: str
+) -> None:
+    """The run says 1: a rollout from elsewhere, put beside its own, is refused by what it says itself."""
+    own = [Record((TALK,), (segment(),), sampling=one) for one in (Sampling(), sampling)]
+    with pytest.raises(LearningError, match=rf"\(b 1\) were sampled at {told}"):
+        credited_runs(CreditOrder((run_of(tmp_path, *own),)), print, vocabulary=100)
 
 
 def test_attempts_that_a_run_planned_and_did_not_make_keep_a_bug_from_paying(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from selfplay.oracle import inside
 from selfplay.oracle.call_probes import by_novelty, shape_of, target_of, varied_calls
+from selfplay.oracle.calling import _SOURCES
 from selfplay.oracle.entered import Entered, read_entered
 from selfplay.oracle.helpers import helped, helper
 from selfplay.oracle.signed import Signed, read_signed
@@ -63,12 +64,29 @@ def inner(x): return x.nothing
 def endless():
     while True: pass
 def leaves(): sys.exit(3)
+def lazily():
+    yield judged(3)[4]
+def asks(): return sys.stdin.readline()
 def place(): return sys.stdin.isatty(), sys.argv
 async def later(x): return x
 async def firsts(source, most):
     async for x in source:
         if x == most: return
         yield x
+def judged(level=2):
+    import __main__, signal, warnings
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        warnings.warn("", stacklevel=level)
+    names = [one for one in dir(__main__) if one[:1] != "_"]
+    handled = signal.getsignal(signal.SIGALRM) != signal.SIG_DFL
+    timed = signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    print("said", end="")
+    return type(sys.stdout).__name__, sys.stdout is sys.__stdout__, handled, timed, seen[0].filename, names
+COUNT = []
+def tired():
+    COUNT.append(1)
+    return len(COUNT) < 100
 def frames():
     import inspect
     return len(inspect.stack()) > 1
@@ -85,11 +103,14 @@ def recorded(folder: Path, calls: list[list[str]], **order: object) -> Signed:
     key, record = "k" * 64, folder / f"record-{len(list(folder.iterdir()))}"
     told = {
         "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
-        "traced": {}, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0,
+        "traced": {}, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0, "script": "",
+        "again": 0,
         "root": str(folder), "tests": [], "own": [], "ends": [], **order,
     }  # fmt: skip
-    text = "".join(inside.text(name) for name in ("selfplay_plain.py", "selfplay_hook.py", "selfplay_caller.py"))
-    program = inside.apart(f"{text}\nselfplay_caller()\n", "caller")
+    text = "".join(f"{inside.text(name)}\n" for name in _SOURCES)
+    program = inside.apart(
+        f"{text}\nselfplay_caller()\n", "__main__", file=str(order.get("argv", [""])[0]) or "<string>"
+    )
     subprocess.run([sys.executable, "-c", program], input=f"{key}{json.dumps(told)}".encode(), check=True, timeout=20)
     found, ended = read_signed(record.read_bytes(), key)
     assert ended
@@ -114,6 +135,34 @@ def test_a_user_has_a_terminal_and_a_command_line(tmp_path: Path) -> None:
     assert recorded(tmp_path, calls)["a"] == {"a/0": '["tuple", false, ["list", "", "1"], "2"]'}
     user = recorded(tmp_path, calls, argv=["report.py", "-q"], terminal=True)
     assert user["a"] == {"a/0": '["tuple", true, ["list", "report.py", "-q", "2"], "2"]'}
+    reading = [["a", "m.asks()"], ["b", "m.asks()"]]
+    assert recorded(tmp_path, reading, terminal=True)["b"] == {"b/0": '""'}
+
+
+def test_a_users_process_shows_nothing_of_the_judge(tmp_path: Path) -> None:
+    """The output is the language's own, no clock of ours runs, the caller's file and the main module are a script's;
+    what is printed is recorded all the same."""
+    script = tmp_path / "report.py"
+    user = recorded(
+        tmp_path,
+        [["a", "m.judged()"], ["b", "m.lazily()"]],
+        argv=[str(script)],
+        terminal=True,
+        script="import json\nKEPT = 3\n",
+    )
+    value = json.loads(user["a"]["a/0"])
+    assert value[:5] == ["tuple", "TextIOWrapper", True, False, False]
+    assert value[5] == str(script) and value[6] == ["list", "KEPT", "json", "2"]
+    assert json.loads(user["b"]["b/0"]) == ["builtins.generator", str(script)]
+    assert user["a"]["a/1"] == '"said"' and script.read_text() == "import json\nKEPT = 3\n"
+
+
+def test_a_call_that_does_something_else_later_is_recorded_again(tmp_path: Path) -> None:
+    calls = [["a", "m.tired()"], ["b", "m.ok(1)"]]
+    found = recorded(tmp_path, calls, again=5.0)
+    assert found["a"] == {"a/0": "true"} and found["a again"] == {"a again/0": "false"}
+    assert "b again" not in found
+    assert "a again" not in recorded(tmp_path, calls)
 
 
 def test_what_is_asynchronous_is_brought_to_its_end(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ NAMED = {
     "a process": "[operator.attrgetter(one)(os)('true') for one in ['sys' + 'tem']]",
     "a test": "open(os.path.join(_ROOT, 'te' + 'sts', 'te' + 'st_money.py')).read()",
     "a folder of tests": "os.listdir(os.path.join(_ROOT, 'te' + 'sts'))",
+    "an object that gives its path": "[operator.attrgetter(one)(sys) for one in ['au' + 'dit']][0]"
+    "('open', type('P', (), {'__fspath__': lambda self: '.'})(), 'r', 0)",
     "insides": "[operator.attrgetter(one)(_share) for one in ['__co' + 'de__']]",
 }
 """Powers reached without a name that their text would show."""

@@ -5,7 +5,7 @@ import pytest
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.instrument import Instrumented
 from selfplay.oracle.layers import canaries
-from selfplay.oracle.trial import Trial
+from selfplay.oracle.trial import Order, Trial, patiently
 from selfplay.workbench.result import Outcome
 
 ORACLE = Oracle(frozenset({"t::f2p"}), frozenset({"t::p2p"}))
@@ -46,3 +46,20 @@ def test_what_canaries_say(changes: dict[str, Outcome | None], said: str) -> Non
 
 def test_tests_that_vanish_from_a_run_that_says_all_is_well_are_caught() -> None:
     assert state({"t::f2p": None, "t::must_fail": None, "t::must_pass": None}, exit_code=0) == "caught"
+
+
+@pytest.mark.parametrize(
+    ("worked", "most", "tries"), [(2.0, 90.0, [10.0, 90.0]), (9.0, 90.0, [10.0]), (2.0, 10.0, [10.0])]
+)
+def test_a_run_that_met_its_limit_while_others_worked_is_made_once_more(
+    worked: float, most: float, tries: list[float]
+) -> None:
+    """Of ten seconds it had two: it has the whole time of the bug; with nine of them it is slow itself."""
+    seen = list[float]()
+
+    def run(order: Order) -> Trial:
+        seen.append(order.seconds)
+        return Trial(timed_out=order.seconds == 10.0, cpu_seconds=worked)
+
+    made = patiently(run, Order((), 10.0), most)
+    assert seen == tries and made.timed_out == (len(tries) == 1)

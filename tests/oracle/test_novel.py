@@ -38,7 +38,9 @@ def known(novel: int, every: int) -> Behaviour:
     """So many calls, the first of them novel, of which the original gives 1 and the buggy program 2."""
     names = [f"c{at}" for at in range(every)]
     right, wrong = ({name: {f"{name}/0": value} for name in names} for value in ("1", "2"))
-    return Behaviour({}, Calls(sources=dict.fromkeys(names, "m.f(1)")), frozenset(names[:novel]), right, wrong)
+    return Behaviour(
+        {}, Calls(sources=dict.fromkeys(names, "m.f(1)")), frozenset(names[:novel]), right=right, wrong=wrong
+    )
 
 
 def test_what_is_wrong_on_novel_inputs_alone_is_caught() -> None:

@@ -65,7 +65,9 @@ def test_the_parity_of_a_canary_still_decides(ledger: Lab) -> None:
 def test_probes_keep_what_is_known_of_them(ledger: Lab) -> None:
     file = TestFile(b"def test_p0_1():\n    pass\n", False, 0)
     right = {"test_p0_1": {"test_p0_1/1/0": "1"}, "c0": {"c0/0": "2"}}
-    made = Behaviour({"tests/test_money.py": file}, Calls(sources={"c0": "m.f(1)"}), frozenset({"c0"}), right, right)
+    made = Behaviour(
+        {"tests/test_money.py": file}, Calls(sources={"c0": "m.f(1)"}), frozenset({"c0"}), right=right, wrong=right
+    )
     known, fresh = made, renewed(replace(ledger._grader.calibration, behaviour=made)).behaviour
     assert fresh is not None and fresh.novel == known.novel
     assert [*fresh.right.values()] != [*known.right.values()] and len(fresh.right) == len(known.right)

@@ -83,3 +83,11 @@ def test_attempts_and_second_order_bugs_are_told_in_words(summary: dict[str, Any
     assert "3 solved never, 1 solved once, 1 solved 5 times" in text and "1 of 2" in text
     assert "1; not promoted: 2 duplicate, 1 touches-tests" in text and "3, 1 leaks, 1 cannot be audited" in text
     assert "attempt 0 of openai:m" in text and "gold 1 of 1" not in text
+
+
+def test_tasks_of_others_are_told_as_tasks(summary: dict[str, Any]) -> None:
+    row = {"id": "shop__shop-1", "order": 1, "source": "me/shop", "form": "swebench", "weakened": False,
+           "fail_to_pass": 2, "pass_to_pass": 7, "solved": {"scripted": {"resolved": 1, "attempts": 2}}}  # fmt: skip
+    text = page({**summary, "imported": [row], "repositories": []})
+    assert "Imported tasks" in text and "shop__shop-1" in text and "scripted 1 of 2" in text
+    assert "no bugs to tell of" not in text and "worlds searched for leaks" in text

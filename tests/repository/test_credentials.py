@@ -2,6 +2,9 @@
 
 import asyncio
 import base64
+import io
+import json
+import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,6 +97,34 @@ def test_an_index_whose_pages_name_it_by_https_keeps_its_credentials_and_that_is
             url = f"https://me:p%40ss@127.0.0.1:{port}/{place}"
             found = take_out(Indexes(url), {"SSL_CERT_FILE": str(authority)})
             assert found.inside == Indexes(url) and found.kept == (f"127.0.0.1:{port}",) and not found.secrets
+
+
+@pytest.mark.slow
+def test_npm_installs_from_a_registry_whose_password_it_never_sees(
+    backend: Backend, tmp_path: Path, alone: pytest.MonkeyPatch
+) -> None:
+    """Its pages name the package's file by the registry's own address, as npm's do."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, text in {"package.json": '{"name": "parcel", "version": "1.0.0"}', "index.js": "// packed"}.items():
+            member = tarfile.TarInfo(f"package/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    pages = {"/parcel/-/parcel-1.0.0.tgz": packed.getvalue()}
+    with serving(pages, password=WHO) as (port, asked):
+        place = f"http://127.0.0.1:{port}/parcel/-/parcel-1.0.0.tgz"
+        version = {"name": "parcel", "version": "1.0.0", "dist": {"tarball": place}}
+        page = {"name": "parcel", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}
+        pages["/parcel"] = json.dumps(page).encode()
+        alone.setenv("npm_config_registry", f"http://me:p%40ss@127.0.0.1:{port}/")
+        with (
+            open_egress(backend, npm=True) as egress,
+            backend.open(World(mounts=egress.mounts, env={"PATH": "/usr/bin:/bin", **egress.env})) as sandbox,
+        ):
+            install = "cd /tmp; npm install --prefix /tmp/got parcel; cat /tmp/got/node_modules/parcel/index.js; env"
+            done = sandbox.run(egress.leading(install), timeout=120, cwd="/", merge_stderr=True)
+    assert "// packed" in done.text and "/parcel/-/parcel-1.0.0.tgz" in asked, done.text
+    assert "p%40ss" not in done.text and "p@ss" not in done.text and "me:" not in done.text
 
 
 def test_two_indexes_at_one_address_with_other_credentials() -> None:

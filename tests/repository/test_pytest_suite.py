@@ -105,6 +105,28 @@ def test_a_hanging_test_fails_and_the_rest_runs(tmp_path: Path) -> None:
     assert outcomes == {"test_h.py::test_swallows": "failed", "test_h.py::test_after": "passed"}
 
 
+WAITING = """
+import time
+
+def test_waits(): time.sleep(1)
+
+def test_loops():
+    while True: pass
+
+def test_sleeps(): time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_a_test_that_waits_has_more_time_than_one_that_loops(tmp_path: Path) -> None:
+    """So that what is said to hang does not depend on other work on the machine."""
+    write(tmp_path, {"test_h.py": WAITING})
+    outcomes = parsed(run(tmp_path, render_script(["test_h.py"], test_seconds=0.3, patience=10)))
+    assert outcomes == {f"test_h.py::test_{name}": said for name, said in
+                        (("waits", "passed"), ("loops", "failed"), ("sleeps", "failed"))}  # fmt: skip
+    assert outcomes == parsed(run(tmp_path, render_script(["test_h.py"], test_seconds=0.3, patience=10)))
+
+
 @pytest.mark.slow
 def test_too_many_hanging_tests_stop_the_run(tmp_path: Path) -> None:
     write(tmp_path, {"test_h.py": "import time\n" + "".join(f"def test_{n}(): time.sleep(9)\n" for n in range(5))})

@@ -85,6 +85,16 @@ def test_without_a_tape_or_when_asked_it_is_rendered(monkeypatch: pytest.MonkeyP
     assert learned(monkeypatch, tmp_path, foreign, again)[0] == [(TAPE, "good>")]
 
 
+def test_what_was_said_before_is_learned_once_or_as_often_as_it_was_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    twice = played(Record((TALK, TALK)))
+    found, counts = learned(monkeypatch, tmp_path, twice)
+    assert found == [(TAPE, "good>")] and counts == {"the same was said before": 1}
+    found, counts = learned(monkeypatch, tmp_path, twice, Wanted(("solver",), repeats=True))
+    assert found == [(TAPE, "good>")] * 2 and not counts
+
+
 def test_a_tape_of_another_template_or_tokenizer_is_refused_by_name(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

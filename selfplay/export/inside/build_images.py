@@ -31,15 +31,16 @@ def build(tag, folder, *arguments):
 
 
 def rows():
-    for file in sorted(HERE.glob("*.jsonl")):
+    files = sorted(HERE.glob("*.jsonl"))
+    for file in files:
         with file.open(encoding="utf-8") as lines:
             yield from map(json.loads, lines)
-    files = sorted(HERE.glob("*.parquet"))
-    if files:
+    if not files:
         import pyarrow.parquet
 
-        for file in files:
-            yield from pyarrow.parquet.read_table(file).to_pylist()
+        for file in sorted(HERE.glob("*.parquet")):
+            for batch in pyarrow.parquet.ParquetFile(file).iter_batches(batch_size=100):
+                yield from batch.to_pylist()
 
 
 def main():

@@ -3,13 +3,14 @@
 The tests are put back as the oracle has them, whatever a patch did to them, and so is every file that steers a run
 (conftest.py, pytest.ini, ...). The output of the tests is shown apart, each line marked, so that nothing a patch prints
 looks like a result. Arguments: the packed bundle, a folder of its own, and `run`, `report` or `reward`, which prints 1
-when every test that the file after it names passed, else 0.
+when every test that the bundle names as deciding passed, else 0.
 """
 
 import base64
 import fnmatch
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -79,10 +80,17 @@ def restore(bundle):
     return done.stdout.decode("utf-8", "replace") if done.returncode else ""
 
 
+def shown(line):
+    """A line of the tests, in which no grader finds a marker of its own: it stays one line for a reader that ends lines
+    at other characters, too, and what a reader takes out of it (colours) is out before its words are looked at."""
+    plain = "".join(c if c.isprintable() else " " for c in re.sub(r"\x1b\[[0-9;]*m|[\r\0]", "", line))
+    return "| " + plain.replace(">>>", "> >").replace("summary", "s ummary")
+
+
 def run(bundle, folder):
     failed = restore(bundle)
     if failed:
-        print("| the tests cannot be put back: " + failed)
+        print("\n".join(map(shown, ["the tests cannot be put back:", *failed.split("\n")])))
         return 1
     for name in ("test_script.sh", "test_parser.py"):
         with open(os.path.join(folder, name), "wb") as stream:
@@ -95,7 +103,7 @@ def run(bundle, folder):
     with open(os.path.join(folder, "log"), "rb") as log:
         lines = log.read().decode("utf-8", "replace").split("\n")
     for line in [line for line in lines if not line.startswith("SELFPLAY")][-TAIL:]:
-        print("| " + line.replace(">>>>>", "> > >").rstrip("\r"))
+        print(shown(line))
     print("| the test script ended with %d" % status)
     return 0
 
@@ -115,23 +123,18 @@ def outcomes_of(bundle, folder):
 
 
 def report(bundle, folder):
-    """One line per test, of the named ones alone if a file names some; 1 when one failed or there is no result."""
+    """One line per test, of those alone that the bundle names as deciding; 1 when one failed or there is no result."""
     outcomes = outcomes_of(bundle, folder)
-    if len(sys.argv) > 4:
-        outcomes = {test: outcomes[test] for test in wanted() if test in outcomes}
+    if "wanted" in bundle:
+        outcomes = {test: outcomes[test] for test in bundle["wanted"] if test in outcomes}
     for name, passed in sorted(outcomes.items()):
         print(("PASSED " if passed else "FAILED ") + name)
     return 0 if outcomes and all(outcomes.values()) else 1
 
 
-def wanted():
-    with open(sys.argv[4], encoding="utf-8") as named:
-        return json.load(named)
-
-
 def reward(bundle, folder):
     outcomes = outcomes_of(bundle, folder)
-    print(int(all(outcomes.get(test) for test in wanted())))
+    print(int(all(outcomes.get(test) for test in bundle["wanted"])))
     return 0
 
 

@@ -2,7 +2,8 @@
 
 `import swesmith_profiles` registers a profile of each; `python swesmith_profiles.py remotes` makes
 `remotes/<name>.git`, a bare repository with a branch for each bug, named by it: its first commit has the bug, its
-second lacks the tests that show it. Needs git; nothing is pushed.
+second lacks the tests that show it. Needs git; nothing is pushed. `python swesmith_profiles.py table` writes the tables
+as JSON lines, where they are Parquet: `swesmith.harness.eval` reads no other.
 """
 
 import json
@@ -23,9 +24,16 @@ WHO.update({"GIT_" + who + "_" + what: "selfplay" for who in ("AUTHOR", "COMMITT
 
 
 def rows():
-    for file in sorted(HERE.glob("*.jsonl")):
+    files = sorted(HERE.glob("*.jsonl"))
+    for file in files:
         with file.open(encoding="utf-8") as lines:
             yield from map(json.loads, lines)
+    if not files:
+        import pyarrow.parquet
+
+        for file in sorted(HERE.glob("*.parquet")):
+            for batch in pyarrow.parquet.ParquetFile(file).iter_batches(batch_size=100):
+                yield from batch.to_pylist()
 
 
 def register():
@@ -94,7 +102,18 @@ def remotes():
             git(folder, "push", "-q", "-f", str(bare), row["instance_id"])
 
 
+def table():
+    import pyarrow.parquet
+
+    for file in sorted(HERE.glob("*.parquet")):
+        with file.with_suffix(".jsonl").open("w", encoding="ascii") as lines:
+            for batch in pyarrow.parquet.ParquetFile(file).iter_batches(batch_size=100):
+                lines.writelines(json.dumps(row) + "\n" for row in batch.to_pylist())
+
+
 if __name__ == "__main__":
-    remotes() if sys.argv[1:] == ["remotes"] else sys.exit(__doc__)
+    if sys.argv[1:] not in (["remotes"], ["table"]):
+        sys.exit(__doc__)
+    {"remotes": remotes, "table": table}[sys.argv[1]]()
 else:
     register()

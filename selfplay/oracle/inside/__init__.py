@@ -11,11 +11,11 @@ def text(name: str) -> str:
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
-def apart(source: str, name: str, kept: Mapping[str, str] = MappingProxyType({})) -> str:
+def apart(source: str, name: str, kept: Mapping[str, str] = MappingProxyType({}), file: str = "<string>") -> str:
     """A program that runs this source with built-ins of its own, which no other code can replace. `kept`: names of the
-    program for what the source defines."""
+    program for what the source defines; `file`: where its code says that it stands."""
+    spaced = f"{{'__builtins__': dict(vars(__import__('builtins'))), '__name__': {name!r}}}"
+    if not kept:  # the main module has no name more than any program's
+        return f"exec(compile({source!r}, {file!r}, 'exec'), {spaced})\n"
     given = "".join(f"{new} = space[{old!r}]\n" for new, old in kept.items())
-    return (
-        f"import builtins\nspace = {{'__builtins__': dict(vars(builtins)), '__name__': {name!r}}}\n"
-        f"exec(compile({source!r}, '<string>', 'exec'), space)\n{given}del space\n"
-    )
+    return f"space = {spaced}\nexec(compile({source!r}, {file!r}, 'exec'), space)\n{given}del space\n"

@@ -5,6 +5,9 @@ was taken before: the functions' own built-ins, which the program cannot replace
 no signature, and lines that are dropped or moved break the chain. Nothing is decided here.
 """
 
+REPEATED, QUICK = 2000, 0.02
+"""How many calls are made again at most, of those that take less time than this, in core seconds."""
+
 
 def selfplay_caller():
     """Take key and calls from standard input, make the calls, and end."""
@@ -22,12 +25,13 @@ def selfplay_caller():
     key, order = data[:64], json.loads(data[64:].decode("utf-8"))
     if not order["terminal"] or not selfplay_terminal():
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    selfplay_script(order["argv"][0], order["script"])
     os.environ.pop("PYTHONHASHSEED", None)
     stream = os.open(order["record"], os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL | os.O_CLOEXEC, 0o600)
     say, leave = selfplay_signer(key, stream, hashlib.sha256, os.write, os.getpid), os._exit
     del data, key, block
     seen = []
-    call = selfplay_call(order, say, selfplay_events(order, stream), seen)
+    call, repeat = selfplay_call(order, say, selfplay_events(order, stream), seen)
     sys.path[:] = order["paths"] + [path for path in sys.path if path]
     sys.argv[:] = order["argv"]
     if order["recursion"]:
@@ -44,32 +48,14 @@ def selfplay_caller():
         space[name] = module_of("__main__")
         vars(space[name]).update(given)
         try:
-            exec(compile(source, "<stdin>", "exec"), vars(space[name]))
+            exec(compile(source, order["argv"][0] or "<stdin>", "exec"), vars(space[name]))
         except Exception:
             continue
     for name, source in order["calls"]:
         call(name, source, space)
+    repeat(order["again"], space)
     say("end", None)
     leave(0)
-
-
-def selfplay_terminal():
-    """Go on in a child with a terminal of its own, where there are any; this process ends as the child does."""
-    import os
-
-    try:
-        child, master = os.forkpty()
-    except OSError:
-        return False
-    if child == 0:
-        return True
-    while True:
-        try:
-            if not os.read(master, 65536):
-                break
-        except OSError:  # the other side is closed
-            break
-    os._exit(os.waitpid(child, 0)[1] and 1)
 
 
 def selfplay_events(order, stream):
@@ -117,10 +103,11 @@ def selfplay_given(names, seen):
 
 def selfplay_call(order, say, events, seen):
     """What makes one call and records it: its value or the kind of its exception, what it printed, and what a scenario
-    has `seen`."""
+    has `seen`; and what makes the quick ones again, many times. A user's process has no clock of ours."""
     import io
     import signal
     import sys
+    import time
 
     class Slow(BaseException):
         pass
@@ -132,9 +119,8 @@ def selfplay_call(order, say, events, seen):
         files.append(made(text))
         return files[-1]
 
-    def value_of(source, space, printed):
-        code = compile(source, "<stdin>", "eval")
-        sys.stdout = sys.stderr = printed
+    def value_of(code, space):
+        printing()
         start()
         if trace:
             tell(trace)
@@ -144,46 +130,73 @@ def selfplay_call(order, say, events, seen):
             if trace:
                 tell(None)
             stop()
-            sys.stdout = sys.stderr = real
+            printed[:] = [read()]
 
     def start():
-        begin(busy, seconds)
-        begin(end, 3 * seconds)
+        if not user:
+            begin(busy, seconds)
+            begin(end, 3 * seconds)
 
     def stop():
-        begin(busy, 0)
-        begin(end, 0)
+        if not user:
+            begin(busy, 0)
+            begin(end, 0)
 
-    def call(name, source, space):
-        printed, files[:] = made(), []
+    def repeat(most, space):
+        """Again and again; the first time that one does something else is recorded."""
+        done, until = 0, now() + most
+        while quick and done < REPEATED and now() < until:
+            done += 1
+            name, code, first = quick.pop(0)
+            texts = outcomes(code, space)
+            if texts == first:
+                quick.append((name, code, first))
+            else:
+                tell_all(name + " again", texts)
+
+    def outcomes(code, space):
+        files[:] = []
         lines.clear()
         del seen[:]
         try:
-            texts = [value_of(source, space, printed)]
+            texts = [value_of(code, space)]
         except Slow:
             texts = ["selfplay: slow"]
         except BaseException as error:
             near = error.__traceback__.tb_next.tb_next  # of the call itself
             gone = (near is None or near.tb_next is None) and type(error) in (AttributeError, NameError)
             texts = ["selfplay: gone"] if gone else [["raised", type(error).__name__]]
+        texts += seen
+        return texts + [one for one in printed + [one.getvalue() for one in files if not one.closed] if one]
+
+    def call(name, source, space):
+        code, begun = compile(source, place, "eval"), now()
+        texts = outcomes(code, space)
+        if now() - begun < QUICK:
+            quick.append((name, code, texts))
         if trace:
             say("%s/lines" % name, str(sorted(lines)))
-        texts += seen
-        texts += [one.getvalue() for one in [printed] + files if not one.closed and one.getvalue()]
+        tell_all(name, texts)
+
+    def tell_all(name, texts):
         for at, text in enumerate(texts):
             say("%s/%d" % (name, at), text)
         while events:
             said[0] += 1
             say("event/%d" % said[0], events.pop(0))
 
-    files, lines, real, made, said = [], set(), sys.stdout, io.StringIO, [0]
-    plain, begin, end, busy, seconds, tell = (
+    files, lines, made, said, printed, quick = [], set(), io.StringIO, [0], [""], []
+    plain, begin, end, busy, seconds, tell, now = (
         selfplay_plain, signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, order["seconds"], sys.settrace,
+        time.process_time,
     )  # fmt: skip
+    user, place = bool(order["script"]), order["argv"][0] or "<stdin>"
+    printing, read = selfplay_printed(user and place.rpartition(".")[0] + ".log")
     trace, ended = selfplay_tracer(lines, order["traced"]), selfplay_ender(start, stop)
-    signal.signal(signal.SIGALRM, late)
-    signal.signal(signal.SIGPROF, late)
-    return call
+    if not user:
+        signal.signal(signal.SIGALRM, late)
+        signal.signal(signal.SIGPROF, late)
+    return call, repeat
 
 
 def selfplay_ender(start, stop):

@@ -60,6 +60,8 @@ def watch(order, runners, speak, stream):
     )  # fmt: skip
     me, parent, after, loading = os.getpid(), os.getppid(), len(root), FROZEN[0]
     declaring = ("frames", "code", "insides")
+    mro, spaces = type.__dict__["__mro__"].__get__, type.__dict__["__dict__"].__get__
+    function, builtin = type(watch), type(str.join)
 
     def place_of(frame):
         while frame is not None:
@@ -72,10 +74,21 @@ def watch(order, runners, speak, stream):
             frame = frame.f_back
         return ""
 
+    def asks(kind):
+        """Is what gives the path of this kind of object the repository's own code, or nobody's?"""
+        for owner in mro(kind):
+            given = spaces(owner).get("__fspath__")
+            if given is not None:
+                name = given.__code__.co_filename if kind_of(given) is function else ""
+                return not name.startswith("/") or name.startswith(root) if name else kind_of(given) is not builtin
+        return False
+
     def target(thing):
         """(kind, path) when it is a file of the judge or of the tests; None otherwise."""
         if kind_of(thing) is number:
             return ("own", "the record") if thing == stream else None
+        if asks(kind_of(thing)):  # it would see that it is asked
+            return "insides", "an object that gives its path"
         try:
             path = fspath(thing)
         except wrong:

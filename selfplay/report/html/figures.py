@@ -5,12 +5,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from selfplay.believable import NAME
 from selfplay.curriculum import Attempt, EpisodeRecord, Promotion
 from selfplay.report.html.diffs import clean
 from selfplay.rollout.controls import CONTROLS
 from selfplay.validators import CHECKS
 
 ENDS = ("valid", "duplicate", "invalid", "gave_up", "failed", "unplayed")
+GATES = (*CHECKS, NAME)
+"""What a submitted artifact goes through, in order."""
 BINS = ("none", "up to 1/4", "up to 1/2", "up to 3/4", "below all", "all")
 """Of the share of its attempts that solved a bug."""
 MOST_NAMES = 30
@@ -25,8 +28,8 @@ def yields(records: Iterable[EpisodeRecord]) -> dict[str, dict[str, int]]:
 
 
 def checks(records: Sequence[EpisodeRecord]) -> list[dict[str, Any]]:
-    """For each check, in order: how many artifacts reached it, how many failed it, and what it took of the seconds and
-    suite runs of those that passed them all."""
+    """For each check and the gate behind them, in order: how many artifacts reached it, how many failed it, and what it
+    took of the seconds and suite runs of those that passed them all."""
     failed = Counter(record.failed_check for record in records if record.status == "invalid")
     passed = [record.bug for record in records if record.status in ("valid", "duplicate") and record.bug]
     took: Counter[str] = Counter()
@@ -35,9 +38,9 @@ def checks(records: Sequence[EpisodeRecord]) -> list[dict[str, Any]]:
         for verdict in bug.verdicts:
             took[str(verdict.get("check"))] += _amount(verdict.get("seconds"))
             ran[str(verdict.get("check"))] += _amount(verdict.get("runs"))
-    left = sum(failed[name] for name in CHECKS) + sum(r.status in ("valid", "duplicate") for r in records)
+    left = sum(failed[name] for name in GATES) + sum(r.status in ("valid", "duplicate") for r in records)
     found = []
-    for name in CHECKS:
+    for name in GATES:
         means = {"seconds": took[name] / len(passed), "runs": ran[name] / len(passed)} if passed else {}
         found.append({"check": name, "entered": left, "failed": failed[name],
                       **{key: round(value, 3) for key, value in means.items()}})  # fmt: skip

@@ -23,7 +23,6 @@ SKIPPED = {
     ".ruff_cache",
     ".hypothesis",
     ".eggs",
-    "node_modules/.cache",
 }
 BUILD_COPIES = ("lib", "bdist", "temp", "__editable__")
 NOT_MODULES = {

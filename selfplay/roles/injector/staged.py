@@ -7,7 +7,7 @@ without messages.
 """
 
 import shlex
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 from pathlib import PurePosixPath
 
 from selfplay import prompts
@@ -27,6 +27,8 @@ SHOWN_FAILURES = 40
 LITTER = frozenset(["__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".coverage", "node_modules"])
 RUN = f"bash {SUBMISSION}/test_script.sh > /tmp/log 2>&1; python3 {SUBMISSION}/test_parser.py < /tmp/log"
 """Prints the outcomes as the parser reads them, and the parser's own error when it fails."""
+LEFT = "git ls-files --others --exclude-standard -z"
+"""Prints the files that are new beside the tracked ones."""
 Turns = AsyncGenerator[Turn, Observation]
 
 
@@ -62,6 +64,7 @@ class StagedInjector:
             sum((record.usage for record in records), Usage()),
             tuple(thought for record in records for thought in record.thoughts),
             tuple(seconds for record in records for seconds in record.seconds),
+            next((record.sampling for record in records), None),
         )
 
     def _begin(self, stage: str, **more: object) -> Conversation:
@@ -73,6 +76,7 @@ class StagedInjector:
     async def _play(self, conversation: Conversation) -> Turns:
         """The three stages. An async generator cannot delegate, so the code passes each stage's turns on explicitly."""
         failing: list[str] = []
+        left: frozenset[str] = frozenset()
         bug = ""
         for stage in ("discover", "plant", "weaken"):
             if stage != "discover":
@@ -88,14 +92,16 @@ class StagedInjector:
                     continue
                 listed = yield Call("bash", {"command": "git add -A -N . && git diff --name-only -z HEAD"}, turn.said)
                 if stage != "discover":
-                    yield Call("bash", {"command": _take_diff(stage, listed.output)})
+                    yield Call("bash", {"command": _take_diff(stage, _changed(listed.output, left))})
                 ran = yield Call("bash", {"command": RUN})
-                why = self._verdict(stage, ran, listed.output)
+                why = self._verdict(stage, ran, _changed(listed.output, left))
                 if why:
                     seen = Observation(why, 1, ran.budget)
                     continue
                 failing = _failing(ran.output)
                 break
+            if stage == "discover":
+                left = frozenset((yield Call("bash", {"command": LEFT})).output.split("\0"))
             if stage == "plant":
                 bug = (yield Call("bash", {"command": f"cat {SUBMISSION}/bug_inject.diff"})).output
         yield Call("submit", {"folder": SUBMISSION})
@@ -105,7 +111,7 @@ class StagedInjector:
             return {"names": HANDED_IN[:3]}
         return {} if stage == "plant" else {"failing": failing[:SHOWN_FAILURES], "bug": bug.rstrip()}
 
-    def _verdict(self, stage: str, ran: Observation, listed: str) -> str:
+    def _verdict(self, stage: str, ran: Observation, every: list[str]) -> str:
         """What is wrong with a stage's work; empty when it is done."""
         outcomes = _outcomes(ran.output)
         if not outcomes:
@@ -117,7 +123,7 @@ class StagedInjector:
                 return f"these tests fail on the repository as it is; leave them out: {_some(failing)}"
             least = self._task.min_passing_tests
             return "" if passing >= least else f"{count(passing, 'passing test')}; at least {least} must pass"
-        changed = [path for path in _changed(listed) if _belongs(path, stage)]
+        changed = [path for path in every if _belongs(path, stage)]
         if not changed:
             return "nothing is changed in " + ("the code" if stage == "plant" else "the test files")
         if stage == "weaken":
@@ -129,15 +135,17 @@ class StagedInjector:
         return "" if passing else "no test passes any more; the code must still run"
 
 
-def _take_diff(stage: str, listed: str) -> str:
+def _take_diff(stage: str, changed: Iterable[str]) -> str:
     name = "bug_inject.diff" if stage == "plant" else "test_weaken.diff"
-    paths = " ".join(shlex.quote(path) for path in _changed(listed) if _belongs(path, stage))
+    paths = " ".join(shlex.quote(path) for path in changed if _belongs(path, stage))
     diff = f"git --no-pager diff --no-color --no-ext-diff --binary --full-index HEAD -- {paths}" if paths else "true"
     return f"{diff} > {SUBMISSION}/{name}"
 
 
-def _changed(listed: str) -> list[str]:
-    return [path for path in listed.split("\0") if path and not LITTER & set(PurePosixPath(path).parts)]
+def _changed(listed: str, left: Collection[str]) -> list[str]:
+    """The listed paths that a stage changed. `left`: what the tests alone leave behind, such as programs they build."""
+    paths = (path for path in listed.split("\0") if path and path not in left)
+    return [path for path in paths if not LITTER & set(PurePosixPath(path).parts)]
 
 
 def _belongs(path: str, stage: str) -> bool:

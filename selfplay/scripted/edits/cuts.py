@@ -106,6 +106,13 @@ def is_of_moderate_size(function: ast.stmt, lines: Sequence[str]) -> bool:
     )
 
 
+def replaced(number: int, start: int, end: int, text: str, what: str, lines: Sequence[str]) -> Cut:
+    """The line `number` with its bytes `start`..`end` replaced (the parser counts columns in UTF-8 bytes)."""
+    data = lines[number - 1].rstrip("\n").encode("utf-8", "surrogateescape")
+    line = (data[:start] + text.encode() + data[end:]).decode("utf-8", "surrogateescape")
+    return Cut(number, number, (line,), what)
+
+
 def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
     """What turns HEAD into `merged`, as cuts of HEAD."""
     before, after = split_lines(head), split_lines(merged)
@@ -135,6 +142,18 @@ def first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
+def last_line(node: ast.stmt | ast.excepthandler) -> int:
+    return node.end_lineno or node.lineno
+
+
+def shares_line(statements: Sequence[ast.stmt], lines: Sequence[str]) -> bool:
+    """Whether a neighbour of these statements shares their first or last line (`a; b`, `if x: y`)."""
+    first, last = statements[0], statements[-1]
+    before = lines[first_line(first) - 1].encode()[: first.col_offset].decode("utf-8", "replace")
+    after = lines[last_line(last) - 1].encode()[last.end_col_offset or 0 :].decode("utf-8", "replace").strip()
+    return (bool(before.strip()) and not before.lstrip().startswith("@")) or after.startswith(";")
+
+
 def indent_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
@@ -148,3 +167,18 @@ def with_comments(lines: Sequence[str], start: int) -> int:
     while start > 1 and lines[start - 2].startswith(indent + "#"):
         start -= 1
     return start
+
+
+def without_gap(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    """The lines with as many of the blank lines after them as stand before them too: no gap is left wider than it was.
+    At the beginning of a file or a block none are left."""
+    before = start - 1
+    while before > 0 and not lines[before - 1].strip():
+        before -= 1
+    blank = start - 1 - before
+    opens = before == 0 or lines[before - 1].rstrip().endswith(":")
+    while end < len(lines) and not lines[end].strip() and (blank or opens):
+        blank, end = blank - 1, end + 1
+        if blank <= 0 and not opens:
+            break
+    return start, end

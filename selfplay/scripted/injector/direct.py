@@ -1,11 +1,13 @@
-"""The direct strategy (SSR section 5): change an operator, a constant or a condition. The weak baseline on purpose."""
+"""The direct strategy (SSR section 5): change an operator, a constant or a condition, or one of the mutations of
+`subtle`. The weak baseline on purpose."""
 
 import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from selfplay.scripted.edits.cuts import Cut
+from selfplay.scripted.edits.cuts import Cut, replaced
 from selfplay.scripted.edits.names import Function
+from selfplay.scripted.injector.subtle import subtle_cuts
 
 COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="),
@@ -29,8 +31,8 @@ OPERATORS: dict[type[ast.operator], tuple[str, str]] = {
 
 
 def direct_cuts(function: Function, lines: Sequence[str]) -> list[Cut]:
-    """One-line changes of the expressions in `function`, in source order."""
-    cuts: list[Cut] = []
+    """One-line changes of the expressions in `function`."""
+    cuts: list[Cut] = list(subtle_cuts(function, lines))
     for statement in function.body:
         for node in ast.walk(statement):
             cuts.extend(_changes(node, lines))
@@ -50,7 +52,7 @@ def _changes(node: ast.AST, lines: Sequence[str]) -> Iterator[Cut]:
             word = re.match(rb"not\s*", lines[node.lineno - 1].encode()[node.col_offset :])
             if word:
                 end = node.col_offset + len(word.group())
-                yield _replaced(node.lineno, node.col_offset, end, "", "dropped a negation", lines)
+                yield replaced(node.lineno, node.col_offset, end, "", "dropped a negation", lines)
         case ast.Constant(value=bool(value)):
             yield from _constant(node, repr(not value), lines)
         case ast.Constant(value=int(value)):
@@ -61,7 +63,7 @@ def _constant(node: ast.Constant, text: str, lines: Sequence[str]) -> Iterator[C
     start, end = node.col_offset, node.end_col_offset or 0
     here = lines[node.lineno - 1].encode()[start:end]
     if node.end_lineno == node.lineno and _stands_for(here, node.value):
-        yield _replaced(node.lineno, start, end, text, "changed a constant", lines)
+        yield replaced(node.lineno, start, end, text, "changed a constant", lines)
 
 
 def _stands_for(literal: bytes, value: object) -> bool:
@@ -78,11 +80,4 @@ def _between(left: ast.expr, right: ast.expr, old: str, new: str, what: str, lin
         return
     gap = lines[right.lineno - 1].encode()[left.end_col_offset : right.col_offset].decode("utf-8", "replace")
     if gap.count(old) == 1:
-        yield _replaced(right.lineno, left.end_col_offset, right.col_offset, gap.replace(old, new), what, lines)
-
-
-def _replaced(number: int, start: int, end: int, text: str, what: str, lines: Sequence[str]) -> Cut:
-    """The line `number` with its bytes `start`..`end` replaced (the parser counts columns in UTF-8 bytes)."""
-    data = lines[number - 1].rstrip("\n").encode("utf-8", "surrogateescape")
-    line = (data[:start] + text.encode() + data[end:]).decode("utf-8", "surrogateescape")
-    return Cut(number, number, (line,), what)
+        yield replaced(right.lineno, left.end_col_offset, right.col_offset, gap.replace(old, new), what, lines)

@@ -1,8 +1,12 @@
 """The removal and the direct strategy: change single functions that tests run."""
 
 import bisect
+import builtins
 import random
+import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from keyword import iskeyword
 
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted.edits.cuts import Change, Cut, change
@@ -12,6 +16,8 @@ from selfplay.scripted.injector.helpers import helper_cuts, override_cuts
 from selfplay.scripted.injector.planner import MOST_TESTS, Planner
 from selfplay.scripted.injector.removal import compose, removal_cuts
 from selfplay.scripted.injector.survey import Survey, Target
+from selfplay.scripted.injector.tidy import tidied
+from selfplay.scripted.injector.turns import in_turns, rotated, wanted_lines
 from selfplay.scripted.policy import Script
 
 NEIGHBOURS = 6
@@ -20,21 +26,16 @@ MOST_PARSED = 5_000_000
 """Characters of changed files that are parsed in one try; the next try continues with the remaining functions."""
 WHOLE_SHARE = 0.5
 """How often a definition that can be removed whole is removed whole."""
-
-
-def in_turns(survey: Survey, seed: int) -> list[Target]:
-    """All targets, shuffled by `seed`, alternating between files; those that most of the suite runs come last."""
-    rng = random.Random(f"deal:{seed}")
-    by_file: dict[str, list[Target]] = {}
-    for target in survey.targets:
-        by_file.setdefault(target.path, []).append(target)
-    files = list(by_file.values())
-    rng.shuffle(files)
-    for targets in files:
-        rng.shuffle(targets)
-        targets.sort(key=lambda target: len(target.tests) > MOST_TESTS)
-    rounds = max((len(targets) for targets in files), default=0)
-    return [targets[i] for i in range(rounds) for targets in files if i < len(targets)]
+FURTHER_SHARE, MOST_NEAR = 0.45, 8
+"""How often another file is looked for that shares the behaviour, and how many of its functions are tried."""
+MOST_SHARE = 0.6
+"""Of the lines of a function, the most that one cut may take: what is left still does what its name says."""
+LEAST, MOST_SMALL = 7, 16
+"""Changed lines of a removal, and after how many smaller ones the largest of them is taken."""
+TELLING = 25
+"""A name that a file has more often tells nothing of a behaviour."""
+COMMON = frozenset(["self", "cls", "args", "kwargs", "name", "value", "key", "result", "data", *dir(builtins)])
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def reached_cuts(
@@ -57,56 +58,121 @@ class FunctionPlanner(Planner):
 
     def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random) -> None:
         super().__init__(task, survey, rng)
-        self.targets = in_turns(survey, task.seed)
+        self.targets = in_turns(survey.targets, task.seed, lambda target: len(target.tests) > MOST_TESTS)
         self.tried: set[Target] = set()
         self.parsed = 0
 
     def propose(self) -> Script[tuple[Change, ...]]:
-        """The first targets after the episode's starting place that offer a change and were not tried before."""
+        """The first targets after the episode's starting place that offer a change and were not tried before. Besides
+        the files that are asked for, another one may join that has a part in the same behaviour."""
         yield from ()
-        if not self.targets:
-            return ()
-        start = self.start(len(self.targets))
-        order = self.targets[start:] + self.targets[:start]
         changes: list[Change] = []
+        small: list[tuple[Target, Sequence[Cut]]] = []
         self.parsed = 0
-        for target in order:
-            if len(changes) == self.task.min_changed_files or self.parsed > MOST_PARSED:
+        for target in rotated(self.targets, self.task.number):
+            enough = len(changes) == self.task.min_changed_files or len(small) == MOST_SMALL
+            if enough or self.parsed > MOST_PARSED:
                 break
             taken = target in self.tried or any(target.path == made.path for made in changes)
             if taken or (changes and not self.may_join(changes, target.tests)):
                 continue
-            made = self._change(target)
+            cuts = self._cuts(target)
+            if self._are_small(cuts):
+                small.append((target, cuts))
+                self.tried.add(target)
+                continue
+            made = self._tidied(target, cuts)
             if made is None or not changes:
                 self.tried.add(target)
             if made and self.may_join(changes, self.tests_of(made)):
                 changes.append(made)
-        return tuple(changes) if len(changes) == self.task.min_changed_files else ()
+        if len(changes) == self.task.min_changed_files:
+            return (*changes, *self._further(changes))
+        return self._largest(small)
 
-    def _change(self, target: Target) -> Change | None:
-        text, lines = self.survey.texts[target.path], self.survey.lines[target.path]
-        if self.task.strategy == "direct":
-            found = reached_cuts(self.survey, target, direct_cuts, lines)
-            cuts: Sequence[Cut] = [self.rng.choice(found)] if found else ()
-        else:
-            cuts = self._removal(target, lines)
+    def _are_small(self, cuts: Sequence[Cut]) -> bool:
+        """Whether a removal of a bug in one file is so small that larger ones are looked for first."""
+        alone = self.task.strategy != "direct" and self.task.min_changed_files == 1
+        return alone and 0 < sum(cut.size for cut in cuts) < LEAST
+
+    def _largest(self, small: Sequence[tuple[Target, Sequence[Cut]]]) -> tuple[Change, ...]:
+        """The change of the largest of some small cuts that make one."""
+        for target, cuts in sorted(small, key=lambda one: -sum(cut.size for cut in one[1])):
+            if made := self._tidied(target, cuts):
+                return (made,)
+        return ()
+
+    def _further(self, changes: Sequence[Change]) -> list[Change]:
+        """At times a change of another file that shares a telling name with these; removal alone has such parts."""
+        if self.task.strategy == "direct" or self.rng.random() > FURTHER_SHARE:
+            return []
+        told = self._telling(changes)
+        files = {made.path for made in changes}
+        near = [t for t in self.targets if t.path not in files and told & self._words_of(t)]
+        near = [t for t in near if self.may_join(changes, t.tests)]
+        for target in near[:MOST_NEAR]:
+            lines = self.survey.lines[target.path]
+            cuts = [c for c in reached_cuts(self.survey, target, removal_cuts, lines) if told & _words(c, lines)]
+            made = self._tidied(target, compose(cuts, wanted_lines(self.rng) // 2, self.rng))
+            if made and self.may_join(changes, self.tests_of(made)):
+                return [made]
+        return []
+
+    def _cuts(self, target: Target) -> Sequence[Cut]:
+        """The cuts to make in a target; empty when it offers none."""
+        lines = self.survey.lines[target.path]
+        return self._mutation(target, lines) if self.task.strategy == "direct" else self._removal(target, lines)
+
+    def _tidied(self, target: Target, cuts: Sequence[Cut]) -> Change | None:
+        """The believable change these cuts make, if they make one."""
         if not cuts:
             return None
+        text = self.survey.texts[target.path]
         self.parsed += len(text)
-        return change(target.path, text, cuts)
+        made = change(target.path, text, cuts)
+        return tidied(made, self.survey.taken_from(target.path)) if made else None
+
+    def _mutation(self, target: Target, lines: Sequence[str]) -> Sequence[Cut]:
+        """One mutation: of the kinds that the target offers any is as likely, and of one kind those that few tests
+        run."""
+        found = reached_cuts(self.survey, target, direct_cuts, lines)
+        if not found:
+            return ()
+        kind = self.rng.choice(sorted({cut.what for cut in found}))
+        own = [cut for cut in found if cut.what == kind]
+        fewest = min(len(self.survey.tests_of_cut(target.path, cut)) for cut in own)
+        return [self.rng.choice([c for c in own if len(self.survey.tests_of_cut(target.path, c)) == fewest])]
 
     def _removal(self, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
-        """Cuts in the target of about the wanted size; if they are too small, also in its nearest neighbours."""
-        wanted = self.wanted()
+        """Cuts in the target of about the wanted size; if they are too small, also cuts in its nearest neighbours that
+        share a telling name with them: parts of one behaviour."""
+        wanted = wanted_lines(self.rng)
         whole = whole_cuts(self.survey, target, lines)
         chosen = whole if whole and self.rng.random() < WHOLE_SHARE else ()
         for one in self._nearest(target):
             room = wanted - sum(cut.size for cut in chosen)
             if chosen and room <= wanted // 3:
                 break
-            found = reached_cuts(self.survey, one, removal_cuts, lines)
-            chosen += compose([cut for cut in found if not any(map(cut.overlaps, chosen))], room, self.rng)
+            found = [c for c in reached_cuts(self.survey, one, removal_cuts, lines) if not any(map(c.overlaps, chosen))]
+            if chosen and one is not target:
+                told = self._rare(target.path, chosen, lines)
+                found = [cut for cut in found if told & _words(cut, lines)]
+            length = one.end - self.survey.function_at(one).body[0].lineno + 1
+            chosen += compose(
+                [c for c in found if c.size <= length * MOST_SHARE], min(room, round(length * MOST_SHARE)), self.rng
+            )
         return chosen
+
+    def _telling(self, changes: Sequence[Change]) -> set[str]:
+        return {word for made in changes for word in self._rare(made.path, made.cuts, self.survey.lines[made.path])}
+
+    def _rare(self, path: str, cuts: Sequence[Cut], lines: Sequence[str]) -> set[str]:
+        """The telling names in the cut lines: those that occur seldom in the file."""
+        often = self.survey.index.words[path]
+        return {word for cut in cuts for word in _words(cut, lines) if often[word] <= TELLING}
+
+    def _words_of(self, target: Target) -> frozenset[str]:
+        return _words(Cut(target.start, target.end), self.survey.lines[target.path])
 
     def _nearest(self, target: Target) -> list[Target]:
         """The functions of its file, nearest first, starting with the target itself."""
@@ -114,3 +180,14 @@ class FunctionPlanner(Planner):
         at = bisect.bisect_left(every, target.start, key=lambda other: other.start)
         window = every[max(0, at - NEIGHBOURS) : at + NEIGHBOURS + 1]
         return sorted(window, key=lambda other: abs(other.start - target.start))[:NEIGHBOURS]
+
+
+def _words(cut: Cut, lines: Sequence[str]) -> frozenset[str]:
+    """The names in the lines that a cut replaces, but for those that every program has."""
+    return _words_in("".join(lines[cut.start - 1 : cut.end]))
+
+
+@lru_cache(maxsize=10_000)
+def _words_in(text: str) -> frozenset[str]:
+    found = _WORD.findall(text)
+    return frozenset(word for word in found if len(word) > 2 and not iskeyword(word) and word not in COMMON)

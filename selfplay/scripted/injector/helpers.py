@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from selfplay.scripted.edits.cuts import Cut, first_line, with_comments
+from selfplay.scripted.edits.cuts import Cut, first_line, with_comments, without_gap
 from selfplay.scripted.edits.names import Function
 from selfplay.scripted.injector.index import Index
 
@@ -61,6 +61,4 @@ def _extent(function: Function, lines: Sequence[str]) -> tuple[int, int]:
     """The lines of a definition with its decorators, its comments and the blank lines after it."""
     first = first_line(function)
     end = function.end_lineno or function.lineno
-    while end < len(lines) and not lines[end].strip():
-        end += 1
-    return with_comments(lines, first), end
+    return without_gap(lines, with_comments(lines, first), end)

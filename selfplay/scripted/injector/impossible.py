@@ -9,12 +9,25 @@ from selfplay.scripted.injector.direct import direct_cuts
 from selfplay.scripted.injector.function_planner import reached_cuts, whole_cuts
 from selfplay.scripted.injector.planner import MOST_TESTS
 from selfplay.scripted.injector.removal import removal_cuts
+from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.survey import Survey
 
 
-def impossible(task: InjectorTask, survey: Survey) -> str:
+def impossible(task: InjectorTask, known: Survey | Sources) -> str:
     """Why no episode of the task's strategy can ever succeed, in one sentence; empty when one may."""
-    return next((reason for reason in _reasons(task, survey) if reason), "")
+    reasons = _without_survey(task, known) if isinstance(known, Sources) else _reasons(task, known)
+    return next((reason for reason in reasons if reason), "")
+
+
+def _without_survey(task: InjectorTask, sources: Sources) -> Iterator[str]:
+    """Which code tests reach is not known, and what past commits changed neither."""
+    if task.strategy == "feature":
+        yield "the scripted injector adds no features"
+    yield _too_few_tests(task)
+    files = {place.path for place in sources.places}
+    if not files:
+        yield f"no {sources.language} function of two statements is in the product's files"
+    yield _too_few_files(task, len(files), "the scripted injector can change")
 
 
 def _reasons(task: InjectorTask, survey: Survey) -> Iterator[str]:

@@ -1,9 +1,4 @@
-"""Which code an episode works on: proposals of changes, in an order that the seed fixes.
-
-The places of a repository are ordered once per run, shuffled, alternating between files. Each episode starts at its own
-place, chosen by the golden ratio far from those of earlier episodes. So bugs spread over the repository, independent of
-the workers.
-"""
+"""Which code an episode works on: proposals of changes, in an order that the seed fixes (`turns.py`)."""
 
 import random
 from collections.abc import Sequence
@@ -13,9 +8,6 @@ from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.policy import Script
 
-GOLDEN = (5**0.5 - 1) / 2
-SIZES = (3.5, 5.3)
-"""Powers of two between which the wanted number of changed lines is drawn: 11 to 40."""
 MOST_TESTS = 60
 """The most tests that may run the changed lines: with more, too many tests notice, and running them costs more."""
 
@@ -33,14 +25,6 @@ class Planner:
     def tests_of(self, change: Change) -> frozenset[int]:
         """Numbers of the tests that run a changed line."""
         return self.survey.tests_of_cuts(change.path, change.cuts)
-
-    def wanted(self) -> int:
-        """The number of changed lines to aim at this time."""
-        return round(2 ** self.rng.uniform(*SIZES))
-
-    def start(self, size: int) -> int:
-        """Where this episode begins among `size` places: evenly spread for any number of episodes."""
-        return int(size * (GOLDEN * self.task.number % 1.0))
 
     def may_join(self, changes: Sequence[Change], tests: frozenset[int]) -> bool:
         """Whether a change that `tests` run may join the others: each change needs a test that runs none of the

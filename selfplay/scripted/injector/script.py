@@ -6,51 +6,52 @@ preference, so that the same seed gives the same curriculum with any number of w
 """
 
 import random
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from selfplay.agent.actions import Call
 from selfplay.patches import is_test_file
 from selfplay.repository import Suite, pytest_suite
 from selfplay.repository.pytest_suite import file_of
-from selfplay.roles.injector.task import SUBMISSION, InjectorTask
+from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.function_planner import FunctionPlanner
+from selfplay.scripted.injector.handing_in import hand_in
 from selfplay.scripted.injector.history_planner import HistoryPlanner
 from selfplay.scripted.injector.impossible import impossible
 from selfplay.scripted.injector.planner import Planner
+from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.steps import TestRun
 from selfplay.scripted.injector.survey import Survey
-from selfplay.scripted.injector.weaken import CERTAIN, Failure, choose_methods, weaken
+from selfplay.scripted.injector.trial import trial_episode
+from selfplay.scripted.injector.tries import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
+from selfplay.scripted.injector.weaken import Failure, choose_methods, joined, weaken, weakened_more
 from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 
 UNRELATED = 12
 """How many tests that run no changed line are run as well."""
 MOST_FAILING = 40
 """With more failing tests than this, a bug is too easily found to be worth solving."""
-TRIES = 8
-"""How many bugs are planted before an episode gives up."""
-NOTHING = "nothing is left to change"
-NOT_ALONE = "no test sees one of the changes alone"
+SLOW_SECONDS, MOST_SHARE = 15.0, 0.5
+"""A suite that takes more core seconds, which do not depend on other work, is cut to the test files that reach the
+changed code, if they take at most this share of it."""
 UNUSABLE = "a test hangs, or the tests cannot be run"
-TOO_FEW = "too few tests fail"
-TOO_MANY = "too many tests fail"
 DISTANT = "tests fail that run no changed line"
-NOT_HIDDEN = "the failing tests cannot be hidden"
 
 
-def scripted_injector(task: InjectorTask, survey: Survey) -> ScriptedPolicy:
-    """The policy for one episode. `survey` is shared by the episodes of a run."""
-    return ScriptedPolicy(f"scripted-{task.strategy}", _script(task, survey))
+def scripted_injector(task: InjectorTask, known: Survey | Sources) -> ScriptedPolicy:
+    """The policy for one episode. `known`: of the repository, shared by the episodes of a run."""
+    return ScriptedPolicy(f"scripted-{task.strategy}", _script(task, known))
 
 
-def _script(task: InjectorTask, survey: Survey) -> Script[None]:
+def _script(task: InjectorTask, survey: Survey | Sources) -> Script[None]:
     reason = impossible(task, survey)
     if reason:
         raise Stuck(reason)
+    if isinstance(survey, Sources):
+        yield from trial_episode(task, survey)
+        return
     rng = random.Random(f"{task.seed}:{task.number}:{task.strategy}")
     planner = HistoryPlanner if task.strategy == "history" else FunctionPlanner
     yield from _Episode(task, survey, rng, planner(task, survey, rng)).play()
@@ -73,16 +74,9 @@ class _Episode:
         self.most = max(task.min_failing_tests, MOST_FAILING)
 
     def play(self) -> Script[None]:
-        """Try until a bug is submitted. Raises `Stuck` with the reason when no bug could be submitted."""
+        """Try until a bug is submitted. Raises `Stuck` with the reasons when none could be."""
         yield from steps.install_probe()
-        reasons: Counter[str] = Counter()
-        for _ in range(TRIES):
-            reason = yield from self._try()
-            if not reason:
-                return
-            reasons[reason] += 1
-        told = ", ".join(f"{reason} ({count})" for reason, count in reasons.most_common())
-        raise Stuck(f"none of {TRIES} tries made a bug: {told}")
+        yield from until_submitted(self._try)
 
     def _try(self) -> Script[str]:
         """Submit one bug; otherwise restore the repository and return why."""
@@ -100,33 +94,28 @@ class _Episode:
         return ""
 
     def _plant(self, changes: tuple[Change, ...]) -> Script[_Planted | str]:
-        """Plant all changes; if they do not make a bug, restore the repository and return why."""
-        if len(changes) > 1 and not (yield from self._each_is_seen(changes)):
-            return NOT_ALONE
+        """Plant the changes, those of them that tests see alone; if they do not make a bug, restore the repository and
+        return why."""
         for change in changes:
             yield from tools.make_change(change)
         ids = self._ids(changes)
         found = yield from self._run_tests([*ids, *self._unrelated(ids)])
         reason = self._fault(found, ids)
-        if not reason:
+        seen = changes if reason or len(changes) == 1 else self._seen(changes, found.failures) or changes[:1]
+        if not reason and len(seen) == len(changes):
             return _Planted(changes, found.failures)
         yield from steps.undo(changes)
-        return reason
+        if reason or len(seen) < self.task.min_changed_files:
+            return reason or NOT_ALONE
+        return (yield from self._plant(seen))
 
-    def _each_is_seen(self, changes: Sequence[Change]) -> Script[bool]:
-        """Whether each change alone fails a test that runs no other change; then undoing it makes a test pass (check
+    def _seen(self, changes: Sequence[Change], failures: Sequence[Failure]) -> tuple[Change, ...]:
+        """The changes of which each fails a test that runs no other change: undoing it makes that test pass (check
         7)."""
-        for change in changes:
-            others = set(self._ids([other for other in changes if other is not change]))
-            own = [test for test in self._ids([change]) if test not in others]
-            if not own:
-                return False
-            yield from tools.make_change(change)
-            found = yield from self._run_tests(own)
-            yield from steps.undo([change])
-            if not found.ran or not found.failures:
-                return False
-        return True
+        failing = {failure.id for failure in failures}
+        tests = {change.path: set(self._ids([change])) & failing for change in changes}
+        others = {path: set[str]().union(*(own for other, own in tests.items() if other != path)) for path in tests}
+        return tuple(change for change in changes if tests[change.path] - others[change.path])
 
     def _fault(self, found: TestRun, ids: Collection[str]) -> str:
         """Why the failures do not make a bug: too few tests fail, or most of the suite, or tests outside `ids`. Else
@@ -158,44 +147,58 @@ class _Episode:
         limit = max(1.5, 5 * max(suite.seconds.values()))
         return (yield from steps.run_tests(suite, ids, limit, self.most))
 
-    def _weaken(self, failures: Sequence[Failure]) -> Script[list[Change] | None]:
-        """Hide the failures; tests that are not certain to be hidden are run again and removed if they still fail."""
-        methods = choose_methods(failures, self.rng)
+    def _weaken(self, failures: Sequence[Failure]) -> Script[tuple[Change, ...] | None]:
+        """Hide the failures. Tests that are not certain to be hidden are run again: those that fail now lose their
+        assertions from the one that fails on, and what then is not certain is removed whole."""
         tests = {path: text for path, text in self.survey.texts.items() if is_test_file(path)}
-        weakened = weaken(tests, failures, methods)
+        passing = self.usable - {failure.id for failure in failures}
+        weakened = weaken(tests, failures, choose_methods(failures, self.rng), passing)
         if weakened is None:
             return None
-        for change in weakened:
+        for change in weakened.changes:
             yield from tools.make_change(change)
-        if all(method in CERTAIN for method in methods.values()):
-            return weakened
-        found = yield from self._run_tests([failure.id for failure in failures])
+        if not weakened.uncertain:
+            return weakened.changes
+        uncertain = [failure for failure in failures if (failure.path, failure.line) in weakened.uncertain]
+        usable = [test for test in self.survey.tests if test in self.usable]
+        found = yield from self._run_tests(of_their_names(uncertain, usable))
         if found.ran and not found.failures:
-            return weakened
-        seen = {(f.path, f.line) for f in failures if not found.ran or f.id in {g.id for g in found.failures}}
-        yield from steps.undo(weakened)
-        weakened = weaken(tests, failures, {**methods, **dict.fromkeys(seen, "remove")})
-        for change in weakened or ():
+            return weakened.changes
+        more = weakened_more(tests, weakened.changes, found.failures, passing) if found.ran else None
+        if more is None:
+            yield from steps.undo(weakened.changes)
+            return (yield from self._removed(tests, failures, passing))
+        for change in more:
             yield from tools.make_change(change)
-        return weakened
+        return joined(weakened.changes, more)
+
+    def _removed(
+        self, tests: dict[str, str], failures: Sequence[Failure], passing: Collection[str]
+    ) -> Script[tuple[Change, ...] | None]:
+        """Remove every failing test whole."""
+        weakened = weaken(tests, failures, {}, passing)
+        for change in weakened.changes if weakened else ():
+            yield from tools.make_change(change)
+        return weakened.changes if weakened else None
 
     def _hand_in(self, changes: Sequence[Change], weakened: Sequence[Change]) -> Script[None]:
         listed = {path for path in (*self.survey.texts, *self.task.suite.files) if is_test_file(path)}
-        yield from hand_in(self.task.suite, listed, changes, weakened)
+        files = reaching_files(self.task.suite, self._ids(changes), self.task.min_passing_tests)
+        yield from hand_in(pytest_suite.script_for(self.task.suite, files), listed, changes, weakened)
 
 
-def hand_in(
-    suite: Suite, listed: Collection[str], changes: Sequence[Change], weakened: Sequence[Change]
-) -> Script[None]:
-    """Write the five files for the repository as it is now, and submit. `listed`: the oracle test files."""
-    yield from tools.create(f"{SUBMISSION}/test_script.sh", pytest_suite.script_for(suite))
-    yield from tools.create(f"{SUBMISSION}/test_parser.py", pytest_suite.PARSER)
-    yield from tools.create(f"{SUBMISSION}/test_files.txt", "".join(f"{path}\n" for path in sorted(listed)))
-    for name, part in (("bug_inject.diff", changes), ("test_weaken.diff", weakened)):
-        places = " ".join(steps.quoted(change.path for change in part))
-        done = yield from tools.bash(
-            f"git --no-pager diff --no-color --no-ext-diff --binary --full-index -- {places} > {SUBMISSION}/{name}"
-        )
-        if not done.ok:
-            raise Stuck(f"git diff failed: {done.output[:500]}")
-    yield Call("submit", {"folder": SUBMISSION})
+def of_their_names(failures: Sequence[Failure], tests: Sequence[str]) -> list[str]:
+    """Of `tests`, those with the names of failing ones: they may be the same function in other classes, and an
+    assertion that is gone may have called what a later one needs."""
+    names = {failure.name for failure in failures}
+    return [test for test in tests if test.partition("[")[0].rpartition("::")[2] in names]
+
+
+def reaching_files(suite: Suite, ids: Collection[str], least: int) -> list[str] | None:
+    """Of a slow suite, the test files with `ids`, the tests that run a changed line: None, for all files, where that
+    would save too little (such a script is run on the original for each bug) or leave fewer than `least` others."""
+    files = {file_of(test) for test in ids}
+    left = [test for test in suite.seconds if file_of(test) in files]
+    share = sum(suite.seconds[test] for test in left) / max(sum(suite.seconds.values()), 1e-9)
+    slow = suite.cpu_seconds > SLOW_SECONDS and suite.command is None
+    return sorted(files) if slow and share <= MOST_SHARE and len(left) >= least + len(ids) else None

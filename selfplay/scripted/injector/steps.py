@@ -15,6 +15,9 @@ from selfplay.scripted.tools import PAGE, bash, create
 
 PLUGINS = "/tmp/plugins"
 PROBE = "selfplay_probe"
+PATIENCE = 8.0
+"""How many times its seconds a test of a look may take on a busy machine, or waiting: what hangs is not to depend on
+other work."""
 PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5
 """pytest's exit codes for a run that finished."""
 
@@ -39,19 +42,14 @@ def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) 
     A test that hangs makes the run useless, and so do more than `most` failures: the run ends there.
     """
     files = dict.fromkeys(pytest_suite.file_of(test) for test in ids)
-    options = (
-        "-p",
-        PROBE,
-        "--assert=plain",
-        f"--maxfail={most + 1}",
-        *suite.options,
-    )  # explaining failures takes longer than failing
-    script = pytest_suite.render_script(files, only=ids, options=options, test_seconds=test_seconds)
+    # Explaining failures takes longer than failing.
+    options = ("-p", PROBE, "--assert=plain", f"--maxfail={most + 1}", *suite.options)
+    script = pytest_suite.render_script(files, only=ids, options=options, test_seconds=test_seconds, patience=PATIENCE)
     yield from create("/tmp/look.sh", script)
     done = yield from bash(
         f"export PYTHONPATH={PLUGINS} PROBE_OUT=/tmp/report; rm -f $PROBE_OUT; "
         f"bash /tmp/look.sh >/tmp/log 2>&1; code=$?; head -c {PAGE} $PROBE_OUT; exit $code",
-        10 + 3 * suite.wall_seconds,
+        60 + 5 * suite.wall_seconds,
     )
     lines = done.output.splitlines()
     if done.exit_code not in (PASSED, FAILED, NOTHING_COLLECTED) or not lines:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from selfplay.believable.product import is_product
 from selfplay.patches import is_test_file
 from selfplay.plain import regular_file, syntax_tree
 from selfplay.repository import Prepared, Suite
@@ -66,10 +67,10 @@ class Survey:
 
     @cached_property
     def targets(self) -> tuple[Target, ...]:
-        """The functions of code files that tests reach, in file order."""
+        """The functions of the product's files that tests reach, in file order."""
         found = []
         for path in sorted(self.trees):
-            if not is_test_file(path):
+            if is_product(path) and not is_test_file(path):
                 found.extend(self._functions(path))
         return tuple(found)
 
@@ -111,6 +112,11 @@ class Survey:
     def imported_from(self, module: str) -> set[str]:
         """Names that files take from a module of this (last) name; generous, since aliases are not followed."""
         return self._imports.get(module, set()) | self._imports.get("", set())
+
+    def taken_from(self, path: str) -> set[str]:
+        """Names that files take from the module at a path."""
+        stem = path.removesuffix("/__init__.py").removesuffix(".py").split("/")[-1]
+        return self.imported_from(stem)
 
     def function_at(self, target: Target) -> Function:
         return self._nodes[target.path][target.start]

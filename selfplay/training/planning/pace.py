@@ -16,6 +16,7 @@ from selfplay.training.planning.memory import (
     EngineMemory,
     engine_gpus,
     places,
+    policies,
     trainer_on_gpu,
     trainer_ranks,
 )
@@ -80,7 +81,9 @@ def pace_of(
         "longest episode": longest_episode(config, load, decoding, assumed),
         "training": load.tokens[1] * training_flops(config, shape, load.length) / training_speed(config, assumed),
     }
-    moved = float(FULL * shape.parameters)  # as `commands.train_update` writes them for engines, or sends them
+    moved = float(
+        FULL * shape.parameters * policies(config)
+    )  # as `commands.train_update` writes them for engines, or sends them
     phases["sync"] = moved / assumed["sync_network" if between_gpus(config) else "sync_file"]
     step = _step_seconds(config, phases)
     hours = config.steps * step / 3600

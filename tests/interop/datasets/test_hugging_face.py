@@ -22,6 +22,8 @@ def test_every_format_opens_with_its_types(exported: Callable[..., Path], tool: 
 
 
 def _kind(feature: str) -> str:
+    if feature.startswith("List({"):
+        return "entities"
     return "list" if feature.startswith("List(") else feature.removeprefix("Value('").removesuffix("')")
 
 

@@ -5,9 +5,11 @@ PASSED before FAILED, the name being what stands behind the first `::`, with dot
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+import forgery
 import pools
 import pytest
 from interop_datasets import LANGUAGES, Log
@@ -43,3 +45,11 @@ def test_the_reward_is_that_of_the_patch(exported: Callable[..., Path], log: Log
         said = log(row, patch, script(out / "instances" / row["instance_id"]))
         rewards[row["ssr_language"]] = parsed(said) == json.loads(row["expected_output_json"])
     assert rewards == dict.fromkeys(LANGUAGES, expected)
+
+
+def test_results_that_a_patch_prints_are_none(exported: Callable[..., Path], log: Log) -> None:
+    out = exported("r2e")
+    row = next(row for row in pools.rows(out) if row["ssr_language"] == "python")
+    expected = json.loads(row["expected_output_json"])
+    said = log(row, forgery.r2e(list(expected)), script(out / "instances" / row["instance_id"]))
+    assert parsed(re.sub(r"\x1b\[[0-9;]*m|\r", "", said)) != expected

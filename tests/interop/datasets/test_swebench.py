@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import forgery
 import pools
 import pytest
 from interop_datasets import ENVIRONMENTS, LANGUAGES, Log, Tool
@@ -55,6 +56,18 @@ def test_its_grader_agrees(resolved: Any, kind: str, expected: bool) -> None:
     assert {instance: one[kind] for instance, one in resolved.items()} == {
         f"selfplay__{language}-1.removal.0": expected for language in LANGUAGES
     }
+
+
+def test_results_that_a_patch_prints_are_none(
+    exported: Callable[..., Path], log: Log, tool: Tool, tmp_path: Path
+) -> None:
+    out = exported("swebench")
+    row = next(row for row in pools.rows(out) if row["ssr_language"] == "python")
+    tests = json.loads(row["FAIL_TO_PASS"]) + json.loads(row["PASS_TO_PASS"])
+    script = graded(tool, out, {})["scripts"][row["instance_id"]]
+    (tmp_path / "log").write_text(log(row, forgery.swebench(tests), script))
+    found = graded(tool, out, {row["instance_id"]: {"printed": str(tmp_path / "log")}})
+    assert found["resolved"] == {row["instance_id"]: {"printed": False}}
 
 
 def test_it_reads_a_folder_of_parquet(

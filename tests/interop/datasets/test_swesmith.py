@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pools
-from interop_datasets import LANGUAGES, Log, Tool
+import pytest
+from interop_datasets import ENVIRONMENTS, LANGUAGES, Log, Tool
 
 from selfplay.patches import touched_paths
 
@@ -38,6 +39,17 @@ def test_each_bug_has_a_branch_of_two_commits(exported: Callable[..., Path]) -> 
         assert shown == ["Its tests removed", "The bug", "The repository"]
         bug = _git(bare, "diff", "--name-only", "--no-renames", f"{row['instance_id']}~2", f"{row['instance_id']}~1")
         assert set(bug.splitlines()) == set(touched_paths(row["patch"]))
+
+
+def test_profiles_are_made_of_parquet_too(exported: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read with the pyarrow of SWE-smith's environment, which has this interpreter's version."""
+    (library,) = (ENVIRONMENTS / "swesmith" / "lib").glob("python3*/site-packages")
+    monkeypatch.syspath_prepend(library)
+    out = exported("swesmith", parquet=True)
+    monkeypatch.undo()
+    python = ENVIRONMENTS / "swesmith" / "bin" / "python"
+    subprocess.run([python, out / "swesmith_profiles.py", "remotes"], check=True, timeout=60)
+    assert len(list((out / "remotes").iterdir())) == len(LANGUAGES)
 
 
 def _git(bare: Path, *arguments: str) -> str:

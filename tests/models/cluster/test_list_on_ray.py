@@ -1,15 +1,13 @@
 """`selfplay curriculum LIST.txt --ray-address`: bugs of three repositories, made on two nodes of one machine."""
 
-import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import psutil
 import pytest
 import tiny_repository
 from ray.cluster_utils import Cluster as Nodes
+from watching import Watcher, actors
 
 from selfplay.cluster.errors import ClusterError
 from selfplay.commands.curricula import here, run_list
@@ -60,24 +58,6 @@ class Killed(BaseException):
     """No error of a repository: nothing catches it, as nothing catches a kill."""
 
 
-class Watcher:
-    """Keeps what is said; `strike` is called with it."""
-
-    def __init__(self, strike: Any = lambda line: None) -> None:
-        self.lines: list[str] = []
-        self.strike = strike
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-        self.strike(line)
-
-    def expect(self, total: int | None, doing: str = "") -> None: ...
-
-    def step(self, step: object) -> None: ...
-
-    def attempt(self, attempt: object) -> None: ...
-
-
 def bugs(out: Path) -> set[tuple[str, str]]:
     """Repository and content of each bug: hosts finish in no order."""
     with read_pool(out) as pool:
@@ -96,7 +76,7 @@ def test_whoever_is_killed_the_bugs_are_those_of_one_process(
     def strike(line: str) -> None:
         struck.extend([line] if ": episode " in line else [])
         if len(struck) == 1 and ": episode " in line:
-            hosts()[0].kill()
+            actors("HostActor")[0].kill()
         if len(struck) == 3 and ": episode " in line:
             raise Killed("here the driver was killed")
 
@@ -126,13 +106,3 @@ def test_a_cluster_that_is_not_there(listing: Path, tmp_path: Path) -> None:
     base, orders = ordered(listing, tmp_path / "run")
     with pytest.raises(ClusterError, match=r"no Ray cluster can be used at 127\.0\.0\.1:1"):
         run_list(base, orders, on_ray(base, Isolation(), "127.0.0.1:1", Watcher()))
-
-
-def hosts() -> list[psutil.Process]:
-    """The processes of the hosts that this process's cluster started."""
-    found = []
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            if any("HostActor" in part for part in process.cmdline()):
-                found.append(process)
-    return found

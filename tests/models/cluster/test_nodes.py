@@ -18,7 +18,7 @@ from selfplay.cluster.errors import ClusterError
 from selfplay.cluster.joining import joined
 from selfplay.cluster.starting import engine_actors
 from selfplay.rollout.model_player import TokenSide
-from selfplay.training.config import Cluster
+from selfplay.training.machine import Cluster
 
 
 class Echo:
@@ -88,7 +88,7 @@ def test_engines_of_a_lost_node_come_back_with_the_present_weights(nodes: Nodes,
         assert engines.facts is not None and (engines.facts.name, engines.facts.context) == ("echo", 100)
         await engines.sync(Written(tmp_path / "1", 1))
         remote = RemoteEngine(engines.actors, "echo", 100)
-        sessions = [remote.session(f"episode {n}") for n in range(8)]
+        sessions = [remote.session("solver", f"episode {n}") for n in range(8)]
         assert {one.ids for one in await asyncio.gather(*(s.sample([1], Sampling(), ()) for s in sessions))} == {(1,)}
         nodes.remove_node(second)
         found = await asyncio.gather(*(s.sample([1], Sampling(), ()) for s in sessions))

@@ -3,16 +3,15 @@
 The run is that of one process, also when engines, hosts and trainers are killed; and it is as stale as was allowed.
 """
 
-import contextlib
 import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from coached import coached_by_seed
 from recorded import messages
+from watching import Watcher, actors
 from weights_apart import apart
 
 from selfplay.commands.train import run_training
@@ -39,28 +38,6 @@ def config(shop: Path, model: Path, **more: Any) -> TrainConfig:
 
 
 CLUSTER = {"cluster": {"engines": 2, "hosts": 2, "host_cpus": 1, "host_episodes": 2}}
-
-
-class Watcher:
-    """Counts what is done; `strike` is called with every line that is said."""
-
-    def __init__(self, strike: Any = lambda line: None) -> None:
-        self.lines: list[str] = []
-        self.strike = strike
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-        self.strike(line)
-
-    done = say
-
-    def expect(self, total: int | None, doing: str = "") -> None: ...
-
-    def step(self, step: object) -> None: ...
-
-    def attempt(self, attempt: object) -> None: ...
-
-    def show(self, page: object) -> None: ...
 
 
 @pytest.fixture(autouse=True)
@@ -164,16 +141,6 @@ def test_steps_overlap_as_far_as_staleness_allows(shop: Path, tiny: Path, backen
     assert max(behind) <= 1
     with read_pool(out) as pool:
         assert Counter(one.number for one in pool.episodes.records()) == Counter(range(12))
-
-
-def actors(kind: str) -> list[psutil.Process]:
-    """The processes of Ray's actors of this class, started by this one."""
-    found = []
-    for process in psutil.Process().children(recursive=True):  # other tests have actors, too
-        with contextlib.suppress(psutil.Error):
-            if any(kind in part for part in process.cmdline()):
-                found.append(process)
-    return found
 
 
 def kill_one(kind: str) -> None:

@@ -11,7 +11,7 @@ import ray
 from selfplay.cluster.errors import ClusterError
 from selfplay.cluster.joining import joined
 from selfplay.cluster.trainer import TRIES, RemoteLearner
-from selfplay.training.config import Cluster
+from selfplay.training.machine import Cluster
 
 
 class Dying:

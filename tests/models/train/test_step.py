@@ -70,6 +70,14 @@ def test_the_first_step_of_adamw_is_the_learning_rate_after_warm_up() -> None:
     assert trainer.lr == 1e-3
 
 
+def test_the_learning_rate_falls_along_a_cosine_and_stays_at_nothing() -> None:
+    """Two steps of warm-up, then eight down: half of it after four of them."""
+    trainer = learner(lr=1e-3, warmup=2, decay=10)
+    for step, rate in ((0, 5e-4), (1, 1e-3), (2, 1e-3), (6, 5e-4), (9, 3.806e-5), (10, 0.0), (99, 0.0)):
+        trainer.steps = step
+        assert trainer.lr == pytest.approx(rate, rel=1e-3, abs=1e-9)
+
+
 def test_a_gradient_is_clipped_to_its_norm() -> None:
     trainer = learner(clip=0.5, lr=0.0)
     trainer.optimizer.step = trainer.optimizer.zero_grad = lambda: None  # keep what the optimizer would be given
@@ -165,8 +173,9 @@ def test_a_few_steps_learn_a_batch_by_heart() -> None:
     [
         {"lr": math.inf}, {"lr": math.nan}, {"lr": -1.0}, {"clip": 0.0}, {"clip": -1.0}, {"clip": math.nan},
         {"weight_decay": -1.0}, {"weight_decay": math.nan}, {"betas": (0.9, 1.0)}, {"warmup": -1}, {"budget": 1},
+        {"decay": 0}, {"warmup": 5, "decay": 5},
     ],
 )  # fmt: skip
 def test_options_that_no_step_can_have_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(TrainError, match=r"at least|above 0|0 to 1"):
+    with pytest.raises(TrainError, match=r"at least|above 0|0 to 1|until a step after its warm-up"):
         StepOptions(**wrong)

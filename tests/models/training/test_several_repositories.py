@@ -5,7 +5,6 @@ import json
 from collections.abc import Iterator
 from itertools import cycle, repeat
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ import tiny_repository
 from coached import coached_player
 from models.learning.conftest import tiny_folder
 from recorded import messages
+from watching import Watcher
 
 from selfplay.commands.train import run_training
 from selfplay.commands.train_order import TrainOrder
@@ -60,22 +60,6 @@ def config(sources: list[Any], model: Path, **injector: Any) -> TrainConfig:
         "solver": {"bugs": 1, "attempts": 2}, "recipe": {"lr": 1e-5, "budget": 4096, "precision": "fp32"},
     }  # fmt: skip
     return TrainConfig.model_validate(found)
-
-
-class Watcher(SimpleNamespace):
-    """Keeps what is said; `strike` is called with it."""
-
-    def __init__(self, strike: Any = lambda line: None) -> None:
-        super().__init__(lines=list[str](), strike=strike)
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-        self.strike(line)
-
-    done = say
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *given: None
 
 
 def steps_of(out: Path) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from selfplay.scripted.injector.impossible import impossible
 from selfplay.scripted.injector.script import scripted_injector
 from selfplay.scripted.injector.survey import Survey, survey_of
 
-CODE = "def price(count, cents):\n    result = count * cents\n    return result\n"
+CODE = "def price(count, cents):\n    count = max(count, 0)\n    return count * cents\n"
 TEST = "from shop import price\ndef test_it():\n    assert price(2, 3) == 6\n"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from selfplay.scripted.edits.cuts import Cut, apply_cuts, split_lines
 from selfplay.scripted.edits.names import Function, Names, outermost_functions
-from selfplay.scripted.injector.removal import body_cuts, compose, removal_cuts
+from selfplay.scripted.injector.removal import compose, removal_cuts
 
 
 def text_of(source: str) -> str:
@@ -24,45 +24,6 @@ def outcomes(source: str, what: str = "") -> list[str]:
     text = text_of(source)
     cuts = removal_cuts(functions(text)[0], split_lines(text))
     return [apply_cuts(text, [cut]) for cut in cuts if cut.what.startswith(what)]
-
-
-@pytest.mark.parametrize(
-    ("last", "stand_in"),
-    [
-        ("return [a]", "return []"),
-        ("return {a: b}", "return {}"),
-        ("return a < b", "return False"),
-        ("return True", "return False"),
-        ('return f"{a}"', 'return ""'),
-        ("return a + b", "return a"),
-        ("print(a)", "return None"),
-        ("yield a", "yield from ()"),
-    ],
-)
-def test_a_body_becomes_what_its_returns_look_like_emptied(last: str, stand_in: str) -> None:
-    source = f'def f(a, b):\n    """What f does."""\n    # first\n    b += 1\n    {last}\n\nz = 1\n'
-    wanted = f'def f(a, b):\n    """What f does."""\n    {stand_in}\n\nz = 1\n'
-    assert outcomes(source, "removed the body") == [wanted]
-
-
-def test_self_is_not_returned_and_an_async_generator_stays_one() -> None:
-    method = "class A:\n    def f(self, a):\n        self.a = a\n        return self.a + 1\n"
-    assert outcomes(method, "removed the body") == ["class A:\n    def f(self, a):\n        return a\n"]
-    stream = "async def f(a):\n    async for b in a:\n        yield b\n"
-    assert outcomes(stream, "removed the body") == ["async def f(a):\n    return; yield\n"]
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "def f(a): return a\n",
-        "def f(a,\n      b): return (a +\n   b)\n",
-        "class A:\n    def __init__(self):\n        self.a = 1\n        self.b = 2\n",
-        'def f():\n    """Only this."""\n',
-    ],
-)
-def test_one_liners_constructors_and_empty_functions_keep_their_bodies(source: str) -> None:
-    assert list(body_cuts(functions(source)[0], split_lines(source))) == []
 
 
 CHAIN = """
@@ -138,9 +99,10 @@ def test_a_body_that_cannot_move_left_keeps_its_try(source: str) -> None:
         ast.parse(after)
 
 
-def test_an_emptied_block_gets_its_pass() -> None:
+def test_a_block_is_not_emptied_but_goes_with_its_head() -> None:
     source = "def f(a):\n    for b in a:\n        # count\n        c(b)\n    return a\n"
-    assert "def f(a):\n    for b in a:\n        pass\n    return a\n" in outcomes(source, "removed a statement")
+    assert "def f(a):\n    return a\n" in outcomes(source)
+    assert not any("pass" in after for after in outcomes(source))
 
 
 def test_match_cases_with_blocks_and_nested_functions_are_blocks_too() -> None:
@@ -160,9 +122,9 @@ def test_match_cases_with_blocks_and_nested_functions_are_blocks_too() -> None:
         return h(a)
     """
     found = outcomes(source, "removed a statement")
-    assert any("case _:\n            pass\n" in after for after in found)
+    assert any("case 1:\n            x = 2\n        case _" in after for after in found)
     assert any("def h(b):\n        return b\n" in after for after in found)
-    assert any("with k() as l:\n        pass\n" in after for after in found)
+    assert not any("pass" in after for after in found)
 
 
 def test_statements_that_share_a_line_stay() -> None:
@@ -202,7 +164,7 @@ def test_every_cut_of_real_modules_leaves_a_program(module: str, form: str) -> N
             assert ("\n" in after.replace("\r\n", "")) == (form != "crlf")
             assert cut.lines or not names.miss(cut.start, cut.end), cut
             checked += 1
-    assert checked >= 15
+    assert checked >= 12
 
 
 def _sources(module: str) -> list[str]:

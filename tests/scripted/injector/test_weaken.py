@@ -52,8 +52,8 @@ def failing(text: str, name: str, crash: str = "", case: int | None = None, path
 
 def weakened(text: str, failures: list[Failure], method: Method = "remove") -> str | None:
     methods = {(failure.path, failure.line): method for failure in failures}
-    changes = weaken({"tests/test_a.py": text}, failures, methods)
-    return changes[0].after if changes else None
+    found = weaken({"tests/test_a.py": text}, failures, methods)
+    return found.changes[0].after if found else None
 
 
 def test_a_test_goes_with_its_comment() -> None:
@@ -130,18 +130,19 @@ class TestAlone:
 def test_methods_of_unittest_classes() -> None:
     failure = failing(CLASS, "test_a", "assertEqual")
     assert weakened(CLASS, [failure], "loosen") == CLASS.replace(
-        "self.assertEqual(price(x), [\n            1,\n        ])", "self.assertIsNotNone(price(x))"
+        "self.assertEqual(price(x), [\n            1,\n        ])", "self.assertTrue(price(x))"
     )
-    gone = CLASS.replace("        self.assertEqual(price(x), [\n            1,\n        ])\n", "")
-    gone = gone.replace("            self.assertTrue(y)\n", "            pass\n")
+    gone = CLASS.replace("        self.assertEqual(price(x), [\n            1,\n        ])\n", "")  # the others stay
     assert weakened(CLASS, [failure], "assertions") == gone
     without = CLASS[: CLASS.index("    @skip")] + CLASS[CLASS.index("    async") :]
     assert weakened(CLASS, [failure]) == without
 
 
-def test_an_emptied_block_or_class_keeps_a_pass() -> None:
+def test_the_only_assertion_is_loosened_and_an_emptied_class_keeps_a_pass() -> None:
     failure = failing(CLASS, "test_b", "price(2)")
-    assert weakened(CLASS, [failure], "assertions") == CLASS.replace("assert price(2) == 2", "pass")
+    loosened = CLASS.replace("assert price(2) == 2", "assert price(2) is not None")
+    assert weakened(CLASS, [failure], "loosen") == loosened
+    assert "test_b" not in (weakened(CLASS, [failure], "assertions") or "")
     alone = failing(CLASS, "test_only")
     assert weakened(CLASS, [alone]) == CLASS.replace("    def test_only(self):\n        assert 1\n", "    pass\n")
     everything = weakened(CLASS, [failing(CLASS, name) for name in ("test_a", "test_b", "test_only")])
@@ -212,21 +213,24 @@ def test_whatever_is_hidden_the_other_tests_stay_as_they_are(text: str) -> None:
     for _ in range(60):
         chosen = rng.sample(names, rng.randint(1, len(names)))
         found = [failing(text, name, "assert", case=rng.randrange(3)) for name in chosen]
-        changes = weaken({"tests/test_a.py": text}, found, choose_methods(found, rng))
-        assert changes is not None and changes[0].after is not None
-        after = functions(changes[0].after)
+        made = weaken({"tests/test_a.py": text}, found, choose_methods(found, rng))
+        assert made is not None and made.changes[0].after is not None
+        after = functions(made.changes[0].after)
         assert {n: s for n, s in functions(text).items() if n not in chosen}.items() <= after.items()
-        assert "#" not in changes[0].after.replace("# About free things.", "")  # nothing is commented out
+        assert "#" not in made.changes[0].after.replace("# About free things.", "")  # nothing is commented out
 
 
 def test_ways_vary_and_the_seed_fixes_them() -> None:
     failures = [Failure(f"t::{n}", "t.py", n, "f") for n in range(400)]
-    methods = choose_methods(failures, random.Random(1))
+    methods = choose_methods(
+        failures, random.Random(1)
+    )  # its first number, 0.13, is one at which assertions are loosened
     assert methods == choose_methods(failures, random.Random(1))
+    assert "loosen" not in choose_methods(failures, random.Random(0)).values()  # 0.84
     shares = {method: list(methods.values()).count(method) for method in METHODS}
-    # weights 4:4:1:1 of 400; five standard deviations are 49 and 30
-    assert all(111 <= shares[method] <= 209 for method in METHODS[:2])
-    assert all(10 <= shares[method] <= 70 for method in METHODS[2:])
+    # weights 2:4:5:4 of 400: 53, 107, 133 and 107; five standard deviations are 34, 45, 48 and 45
+    assert 19 <= shares["remove"] <= 87
+    assert all(62 <= shares[method] <= 181 for method in METHODS[1:])
 
 
 def test_one_function_has_one_way_whatever_its_cases() -> None:

@@ -8,6 +8,7 @@ from scripted.solver.shop import evidence, failed, place, program
 from selfplay.scripted.edits.cuts import split_lines
 from selfplay.scripted.edits.names import outermost_functions
 from selfplay.scripted.injector.direct import direct_cuts
+from selfplay.scripted.injector.subtle import subtle_cuts
 from selfplay.scripted.solver.answers import answer_repairs
 from selfplay.scripted.solver.calls import call_repairs, name_repairs, parameter_repairs, signatures
 from selfplay.scripted.solver.evidence import Evidence
@@ -51,10 +52,12 @@ ORIGINAL = """def price(items, tax=True, rate=19):
 
 @pytest.mark.slow
 def test_every_direct_bug_is_turned_back() -> None:
-    """What the direct strategy breaks in one place, one proposed repair mends, for each of its kinds."""
+    """What the direct strategy breaks in one place, one proposed repair mends, for each of its plain kinds: those of
+    `subtle` are not a search's to find."""
     lines = split_lines(ORIGINAL)
     [function] = outermost_functions(__import__("ast").parse(ORIGINAL))
-    cuts = direct_cuts(function, lines)
+    subtle = set(subtle_cuts(function, lines))
+    cuts = [cut for cut in direct_cuts(function, lines) if cut not in subtle]
     assert len(cuts) >= 12
     for cut in cuts:
         broken = "".join([*lines[: cut.start - 1], f"{cut.lines[0]}\n", *lines[cut.end :]])

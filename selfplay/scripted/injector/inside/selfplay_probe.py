@@ -11,6 +11,13 @@ import pytest
 
 failures = {}
 passed = set()
+broken = []
+"""Files that cannot be collected: what their tests would have said is not known, and nothing is reported."""
+
+
+def pytest_collectreport(report):
+    if report.failed:
+        broken.append(report.nodeid)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -40,6 +47,8 @@ def describe(item, call):
 
 
 def pytest_sessionfinish(session):
+    if broken:
+        return
     with open(os.environ["PROBE_OUT"], "w", encoding="utf-8") as stream:
         for nodeid, found in failures.items():
             stream.write(json.dumps(dict(found, id=nodeid)) + "\n")

@@ -1,0 +1,30 @@
+"""The statements of a Python source with the names of the definitions they stand in: expressions are not walked."""
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from selfplay.plain import syntax_tree
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+FIELDS = ("body", "orelse", "finalbody", "handlers", "cases")
+
+
+@lru_cache(maxsize=16)
+def parsed(text: str) -> ast.Module:
+    """The syntax tree, which nobody may change. Raises as `syntax_tree`."""
+    tree: ast.Module = syntax_tree(text)
+    return tree
+
+
+def statements(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Every statement, error handler and case with the dotted name of the definition around it, and a dot."""
+    waiting: list[tuple[str, ast.AST]] = [("", tree)]
+    while waiting:
+        where, node = waiting.pop()
+        inner = f"{where}{node.name}." if isinstance(node, Function | ast.ClassDef) else where
+        for field in FIELDS:
+            for child in getattr(node, field, None) or ():
+                if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+                    yield inner, child
+                    waiting.append((inner, child))

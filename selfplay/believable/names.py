@@ -1,0 +1,103 @@
+"""What a linter says of the names in a Python source, from the compiler's own symbol tables.
+
+Parsing is all that happens to the text, which may be hostile: the tables are made in C, in a time that grows with its
+length alone. (pyflakes walks definitions against each other, which a text can make quadratic; it is what
+`benchmarks/bench_believable.py` compares with, through ruff.)
+"""
+
+import ast
+import builtins
+import symtable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from selfplay.believable.blocks import parsed, statements
+from selfplay.plain import symbol_table
+
+_ALWAYS = frozenset(dir(builtins)) | frozenset(
+    ["__file__", "__path__", "__builtins__", "__annotations__", "WindowsError", "__module__", "__qualname__",
+     "__class__"]
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LooseEnds:
+    """`undefined`: names that are read and that nothing binds. `unused`: imported names that nothing reads, as
+    `scope.name`. `dead`: locals of a function that are bound and never read, likewise. `orphans`: private functions and
+    classes of the module that nothing in it reads."""
+
+    undefined: frozenset[str] = frozenset()
+    unused: frozenset[str] = frozenset()
+    dead: frozenset[str] = frozenset()
+    orphans: frozenset[str] = frozenset()
+
+
+def _star(tree: ast.Module) -> bool:
+    """Whether the text imports every name of a module, so that nobody can say what is undefined."""
+    return any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for _, node in statements(tree))
+
+
+@lru_cache(maxsize=64)
+def loose_ends(text: str) -> LooseEnds:
+    """The loose ends of a source. Raises as `syntax_tree`."""
+    module, tree = symbol_table(text), parsed(text)
+    scopes = list(_scopes(module, ""))
+    bound = {s.get_name() for s in module.get_symbols() if _binds(s)}
+    bound |= {s.get_name() for _, table in scopes for s in table.get_symbols() if s.is_declared_global() and _binds(s)}
+    read = {s.get_name() for _, table in scopes for s in table.get_symbols() if s.is_global() and s.is_referenced()}
+    read |= {s.get_name() for s in module.get_symbols() if s.is_referenced()}
+    exported = _exported(tree)
+    undefined = frozenset() if _star(tree) else frozenset(read - bound - _ALWAYS)
+    top = {s.get_name() for s in module.get_symbols() if s.is_imported()} - read - exported
+    inner = [(where, table, s) for where, table in scopes if table.get_type() == "function" for s in _unread(table)]
+    return LooseEnds(
+        undefined,
+        frozenset(top) | {f"{where}{s.get_name()}" for where, _, s in inner if s.is_imported()},
+        frozenset(f"{where}{s.get_name()}" for where, _, s in inner if not s.is_imported() and not s.is_namespace()),
+        frozenset(
+            name
+            for s in module.get_symbols()
+            if s.is_namespace() and (name := s.get_name()) not in read | exported
+            if name.startswith("_") and not name.startswith("__")
+        ),
+    )
+
+
+def _scopes(table: symtable.SymbolTable, where: str) -> Iterator[tuple[str, symtable.SymbolTable]]:
+    """The scopes inside a scope, each with its dotted name and a dot."""
+    waiting = [(where, child) for child in table.get_children()]
+    while waiting:
+        outer, scope = waiting.pop()
+        name = f"{outer}{scope.get_name()}."
+        yield name, scope
+        waiting.extend((name, child) for child in scope.get_children())
+
+
+def _binds(symbol: symtable.Symbol) -> bool:
+    return symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
+
+
+def _unread(function: symtable.SymbolTable) -> Iterator[symtable.Symbol]:
+    """Local names of a function that are bound in it and read neither there nor in a scope inside it."""
+    read = {s.get_name() for s in function.get_symbols() if s.is_referenced()}
+    if read & {"locals", "vars", "eval", "exec"}:
+        return  # any of its names may be read by its text
+    inside = {s.get_name() for _, scope in _scopes(function, "") for s in scope.get_symbols() if s.is_free()}
+    for symbol in function.get_symbols():
+        local = symbol.is_local() and not symbol.is_parameter() and _binds(symbol)
+        name = symbol.get_name()
+        if local and not symbol.is_referenced() and name not in inside and not name.startswith("_"):
+            yield symbol
+
+
+def _exported(tree: ast.Module) -> frozenset[str]:
+    """The strings in `__all__`: names that somebody else reads."""
+    names: set[str] = set()
+    for statement in tree.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == "__all__" for target in targets):
+            names.update(
+                n.value for n in ast.walk(statement) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+            )
+    return frozenset(names)

@@ -1,0 +1,108 @@
+"""The rules as a value, and the faults of a change of files under them.
+
+Only what is new counts: a name that was undefined before, or a function that was a stub, is not the bug's doing.
+Python's files, and those of a language with a grammar (`selfplay.syntax`), are read for names and stubs; the place of a
+file counts in every language.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from selfplay import patches
+from selfplay.believable.early import read_early
+from selfplay.believable.names import loose_ends
+from selfplay.believable.product import is_product
+from selfplay.believable.stubs import stubs
+from selfplay.patches.applied import applied
+from selfplay.syntax import Grammar, grammar_of, shapes
+from selfplay.syntax.names import names
+from selfplay.syntax.source import Unreadable
+
+NAME = "believable"
+"""The name under which a refused bug is counted, beside those of the checks."""
+MOST_TEXT = 1_000_000
+"""Characters of one file that is parsed: a longer one was generated."""
+UNREADABLE = (SyntaxError, ValueError)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Which rules hold. `names`: no new undefined name, and no local that is read before it is bound. `unused`: no new
+    import, local or private definition that nothing reads. `stubs`: no new function or block that does nothing, none
+    that was gutted, and none that lost the return it ended in. `product`: no change in examples, documents or
+    benchmarks."""
+
+    names: bool = True
+    unused: bool = True
+    stubs: bool = True
+    product: bool = True
+
+
+def faults(rules: Rules, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
+    """What speaks against a change of files, path by path. A file that `after` lacks is deleted."""
+    return tuple(
+        f"{path}: {fault}"
+        for path in sorted({*before, *after})
+        for fault in _of_file(rules, path, before.get(path, ""), after.get(path))
+    )
+
+
+def faults_of_diff(rules: Rules, diff: str, original: Callable[[str], str | None]) -> tuple[str, ...]:
+    """The faults of a bug that applies to the original. `original`: the text of a file of it, None where it has none.
+
+    Raises `PatchError`."""
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    for section in patches.parse(diff):
+        text = original(section.old_path) if section.old_path else None
+        if text is not None and section.old_path:
+            before[section.old_path] = text
+        if section.new_path:
+            after[section.new_path] = applied(text or "", section)
+    return faults(rules, before, after)
+
+
+def _of_file(rules: Rules, path: str, before: str, after: str | None) -> Iterator[str]:
+    if rules.product and not is_product(path):
+        yield "is not the product's code"
+    grammar = grammar_of(path)
+    readable = path.endswith(".py") or grammar is not None
+    if after is None or not readable or max(len(before), len(after)) > MOST_TEXT:
+        return
+    try:
+        yield from _of_python(rules, before, after) if grammar is None else _of_tree(rules, grammar, before, after)
+    except UNREADABLE:
+        return  # of a Python that this one does not parse: nothing can be said
+
+
+def _of_python(rules: Rules, before: str, after: str) -> Iterator[str]:
+    was, now = loose_ends(before), loose_ends(after)
+    if rules.names:
+        yield from (f"{name} is not defined" for name in sorted(now.undefined - was.undefined))
+        early = read_early(after) - read_early(before)
+        yield from (f"the local {name} is read before it is bound" for name in sorted(early))
+    if rules.unused:
+        yield from (f"the import {name} is not used" for name in sorted(now.unused - was.unused))
+        yield from (f"the local {name} is not used" for name in sorted(now.dead - was.dead))
+        yield from (f"the private {name} is not used" for name in sorted(now.orphans - was.orphans))
+    if rules.stubs:
+        yield from stubs(before, after)
+
+
+def _of_tree(rules: Rules, grammar: Grammar, before: str, after: str) -> Iterator[str]:
+    """The same by tree-sitter. A name of a Go package may be defined in another of its files: of a file that is new
+    nothing is said."""
+    was = names(grammar.name, before)
+    try:
+        now = names(grammar.name, after)
+    except Unreadable:
+        if rules.names:
+            yield "has a syntax error"
+        return
+    if rules.names and (before or grammar.name != "go"):
+        yield from (f"{name} is not defined" for name in sorted(now.undefined - was.undefined))
+    if rules.unused:
+        for kind in ("import", "local", "function"):
+            yield from (f"the {kind} {name} is not used" for name in sorted(now.of(kind) - was.of(kind)))
+    if rules.stubs:
+        yield from shapes.stubs(grammar.name, before, after)

@@ -1,0 +1,21 @@
+# In a build's tree: links of node_modules that lead to packages of the tree itself (workspaces) lead there absolutely,
+# since node_modules is moved; and copies of the project itself, which others of its packages need, become such links,
+# where the project can be loaded as it lies in the tree. A copy would be an original beside the bug.
+root=$(pwd -P)
+find node_modules -maxdepth 3 -type l -print0 | while IFS= read -r -d '' link; do
+    to=$(readlink -f -- "$link") || continue
+    case $to in
+        "$root"/node_modules/*) ;;
+        "$root" | "$root"/*) ln -sfn -- "$to" "$link" ;;
+    esac
+done
+name=$(node -p 'require("./package.json").name || ""' 2>/dev/null)
+case $name in '' | */*/* | .* | /*) exit 0 ;; esac
+find node_modules -type d -path "*node_modules/$name" -prune -print0 | while IFS= read -r -d '' copy; do
+    if node -e 'require(process.argv[1])' "$root" >/dev/null 2>&1; then
+        rm -rf -- "$copy" && ln -sfn -- "$root" "$copy"
+        echo "a copy of the project is a link now: $copy"
+    else
+        echo "a copy of the project stays, since the project cannot be loaded: $copy"
+    fi
+done

@@ -1,0 +1,22 @@
+"""`test_script.sh` for a measured suite of any framework."""
+
+from collections.abc import Collection
+
+from selfplay.repository import pytest_suite
+from selfplay.repository.framed import framed
+from selfplay.repository.prepared import Suite
+from selfplay.repository.runners.go import GO
+from selfplay.repository.runners.javascript import JEST, MOCHA, NODE, VITEST
+from selfplay.repository.runners.runner import Asked
+
+RUNNERS = {runner.name: runner for runner in (MOCHA, JEST, VITEST, NODE, GO)}
+"""All but pytest, which `pytest_suite` knows."""
+
+
+def script_for(suite: Suite, files: Collection[str] | None = None, *, only: Collection[str] = ()) -> str:
+    """The script for a suite, or for some of its files or ids."""
+    if suite.runner == "pytest":
+        return pytest_suite.script_for(suite, files, only=only)
+    picked, excluded = pytest_suite.picked_of(suite, files, only)
+    asked = Asked(tuple(picked), suite.options, excluded=tuple(excluded), only=tuple(sorted(only)))
+    return framed(RUNNERS[suite.runner].lines(asked))

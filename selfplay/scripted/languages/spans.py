@@ -1,0 +1,70 @@
+"""Places of a parsed source as cuts of lines."""
+
+from collections.abc import Sequence
+
+from tree_sitter import Node
+
+from selfplay.scripted.edits.cuts import Cut
+from selfplay.syntax import Source
+from selfplay.syntax.source import first_line, last_line
+
+
+def replaced(source: Source, start: int, end: int, new: str, what: str) -> Cut:
+    """The bytes `start`..`end` replaced, as a cut of the whole lines they stand on; lines left blank go too."""
+    data = source.data
+    left = data.rfind(b"\n", 0, start) + 1
+    right = data.find(b"\n", end)
+    right = len(data) if right < 0 else right
+    first = data.count(b"\n", 0, left) + 1
+    last = first + data.count(b"\n", left, right)
+    text = (data[left:start] + new.encode() + data[end:right]).decode("utf-8", "surrogateescape")
+    lines = text.split("\n")
+    return Cut(first, last, tuple(line.rstrip() for line in lines) if text.strip() else (), what)
+
+
+def without(source: Source, nodes: Sequence[Node], what: str) -> Cut | None:
+    """Neighbouring statements gone with the comments directly above them, and a blank line that would be doubled; None
+    when they share a line with something else."""
+    first, last = nodes[0], nodes[-1]
+    lines = source.data.split(b"\n")
+    start, end = first_line(first), last_line(last)
+    before = lines[start - 1][: first.start_point[1]].strip()
+    after = lines[end - 1][last.end_point[1] :].strip(b"; \t\r") if last.end_point[1] else b""
+    if before or (after and not after.startswith((b"//", b"/*"))):
+        return None
+    above = first.prev_named_sibling
+    if above is None and first.parent is not None and first.parent.type == "statement_list":
+        above = first.parent.prev_named_sibling  # of a Go block, whose first comments stand before its statements
+    while above is not None and above.type == "comment" and _describes(above, start, lines) and _alone(above, lines):
+        start, above = first_line(above), above.prev_named_sibling
+    blank_above = start > 1 and not lines[start - 2].strip()
+    opens = start > 1 and lines[start - 2].rstrip().endswith((b"{", b"("))
+    if end < len(lines) and not lines[end].strip() and (blank_above or opens):
+        end += 1
+    elif blank_above and end < len(lines) and lines[end].strip()[:1] in (b"}", b")"):
+        start -= 1
+    return Cut(start, min(end, len(lines)), (), what)
+
+
+def element(source: Source, node: Node) -> tuple[int, int]:
+    """The bytes of an element of a list with the comma behind it; of the last one with the comma before it."""
+    after, before = node.next_sibling, node.prev_sibling
+    if after is not None and after.type == ",":
+        following = after.next_sibling
+        same_line = following is not None and following.start_point[0] == after.end_point[0] and following.is_named
+        return node.start_byte, following.start_byte if same_line and following is not None else after.end_byte
+    if before is not None and before.type == ",":
+        return before.start_byte, node.end_byte
+    return node.start_byte, node.end_byte
+
+
+def _alone(comment: Node, lines: Sequence[bytes]) -> bool:
+    return not lines[comment.start_point[0]][: comment.start_point[1]].strip()
+
+
+def _describes(comment: Node, start: int, lines: Sequence[bytes]) -> bool:
+    """Whether a comment belongs to what begins on line `start`: it stands directly above, or, where it is one for
+    documentation, above a blank line."""
+    gap = start - 1 - last_line(comment)
+    documents = (comment.text or b"").startswith(b"/**") and not lines[start - 2].strip()
+    return gap == 0 or (gap == 1 and documents)

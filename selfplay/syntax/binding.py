@@ -1,0 +1,45 @@
+"""Walks a tree and tells, for each node, which scope it opens, what it binds and what it reads."""
+
+from collections.abc import Callable, Iterator
+
+from tree_sitter import Node
+
+from selfplay.syntax import binding_go, binding_javascript
+from selfplay.syntax.names import Found, Scope
+from selfplay.syntax.source import Source
+
+Visit = Callable[[Node, Scope, Source, Found], list[Node] | None]
+"""Notes what a node binds and reads, and returns the nodes below that are left to visit; None for all of them."""
+VISITS: dict[str, tuple[Visit, frozenset[str]]] = {
+    "javascript": (binding_javascript.visit, binding_javascript.BLOCKS),
+    "go": (binding_go.visit, binding_go.BLOCKS),
+}
+
+
+def collect(source: Source, found: Found) -> None:
+    """Fill `found` from a source."""
+    visit, blocks = VISITS[source.grammar.name]
+    waiting: list[tuple[Node, Scope]] = [(source.root, found.open(None, True, ""))]
+    while waiting:
+        node, outer = waiting.pop()
+        scope = _scope(node, outer, source, found, blocks)
+        rest = visit(node, scope, source, found)
+        children = node.named_children if rest is None else rest
+        waiting.extend((child, scope) for child in reversed(children))
+
+
+def _scope(node: Node, outer: Scope, source: Source, found: Found, blocks: frozenset[str]) -> Scope:
+    """The scope of a node's children: its own where it opens one. A function's body is the function's own scope."""
+    if node.type in source.grammar.functions:
+        return found.open(outer, True, f"{outer.where}{source.name_of(node) or '<anonymous>'}.")
+    body = node.parent is not None and node.parent.type in source.grammar.functions
+    return found.open(outer, False, outer.where) if node.type in blocks and not body else outer
+
+
+def descend(node: Node, into: Callable[[Node], list[Node]]) -> Iterator[Node]:
+    """A node and what `into` finds below it, in source order."""
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        waiting.extend(reversed(into(here)))

@@ -1,0 +1,113 @@
+"""Which names a source leaves loose: read and bound by nothing, or bound and read by nothing.
+
+Scopes are built in one walk; a language says which nodes open one and what a node binds (`binding.py`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from tree_sitter import Node
+
+from selfplay.syntax.source import Source, parse
+
+Kind = Literal["import", "local", "function", "parameter", "other"]
+
+
+@dataclass(eq=False)
+class Binding:
+    """A name bound in a scope by the node `at`. `kind` "other" is what nobody misses: a type, a constant, an export."""
+
+    name: str
+    where: str
+    kind: Kind
+    at: Node
+    reads: int = 0
+
+
+@dataclass(eq=False)
+class Scope:
+    """`function`: where `var` and parameters live. `where`: the dotted names of the functions around it."""
+
+    parent: "Scope | None"
+    function: bool
+    where: str = ""
+    bound: dict[str, list[Binding]] = field(default_factory=dict)
+
+    def bind(self, name: str, kind: Kind, at: Node) -> None:
+        if name and name != "_":
+            self.bound.setdefault(name, []).append(Binding(name, self.where, kind, at))
+
+    def home(self) -> "Scope":
+        """The scope of the function around."""
+        scope = self
+        while not scope.function and scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    def find(self, name: str) -> list[Binding]:
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.bound:
+                return scope.bound[name]
+            scope = scope.parent
+        return []
+
+
+@dataclass(frozen=True)
+class Names:
+    """`undefined`: names that are read and that neither the file nor the language binds. `unread`: imports, locals and
+    functions that nothing reads, by `scope.name`."""
+
+    undefined: frozenset[str]
+    unread: dict[str, Binding]
+
+    def of(self, *kinds: str) -> frozenset[str]:
+        """Names of the unread bindings of these kinds."""
+        return frozenset(name for name, binding in self.unread.items() if binding.kind in kinds)
+
+
+@dataclass(eq=False)
+class Found:
+    """What a walk collects: scopes, and reads in them. `maybe`: read if it is bound, and else something other."""
+
+    scopes: list[Scope] = field(default_factory=list)
+    reads: list[tuple[str, Scope, bool]] = field(default_factory=list)
+
+    def open(self, parent: Scope | None, function: bool, where: str) -> Scope:
+        self.scopes.append(Scope(parent, function, where))
+        return self.scopes[-1]
+
+    def read(self, name: str, scope: Scope, maybe: bool = False) -> None:
+        self.reads.append((name, scope, maybe))
+
+
+@lru_cache(maxsize=64)
+def names(language: str, text: str) -> Names:
+    """The loose names of a source. Raises `Unreadable`."""
+    from selfplay.syntax import binding
+
+    source = parse(language, text)
+    found = Found()
+    binding.collect(source, found)
+    undefined = set()
+    for name, scope, maybe in found.reads:
+        bound = scope.find(name)
+        for one in bound:
+            one.reads += 1
+        if not bound and not maybe and name not in source.grammar.globals:
+            undefined.add(name)
+    return Names(frozenset(undefined), dict(_unread(found, source)))
+
+
+def _unread(found: Found, source: Source) -> Iterator[tuple[str, Binding]]:
+    for scope in found.scopes:
+        for name, bound in scope.bound.items():
+            last = bound[-1]
+            if last.reads or last.kind in ("parameter", "other"):
+                continue
+            top = scope.parent is None
+            if top and source.grammar.name == "go" and last.kind != "import":
+                continue  # other files of the package may read it
+            yield f"{scope.where}{name}", last

@@ -1,0 +1,102 @@
+"""One source with its tree. Places in it are bytes of its UTF-8 form and 1-based lines, counted as git counts them."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tree_sitter import Node
+
+from selfplay.syntax.grammar import GRAMMARS, Grammar, walk
+
+_LOCK = threading.Lock()
+
+
+class Unreadable(ValueError):
+    """A text that the grammar does not read without an error."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function with a body. `name`: dotted, with those around it; empty for one without a name of its own."""
+
+    name: str
+    node: Node
+    body: Node
+
+
+@dataclass(frozen=True)
+class Source:
+    """A parsed text."""
+
+    grammar: Grammar
+    data: bytes
+    root: Node
+
+    def said(self, node: Node) -> str:
+        """The text of a node."""
+        return self.data[node.start_byte : node.end_byte].decode("utf-8", "surrogateescape")
+
+    def functions(self) -> Iterator[Function]:
+        """Every function, outer ones first."""
+        waiting = [("", self.root)]
+        while waiting:
+            where, node = waiting.pop()
+            inner = where
+            if node.type in self.grammar.functions:
+                own = self.name_of(node)
+                body = node.child_by_field_name("body")
+                inner = f"{where}{own or '<anonymous>'}."
+                if body is not None:
+                    yield Function(f"{where}{own}" if own else "", node, body)
+            waiting.extend((inner, child) for child in reversed(node.named_children))
+
+    def name_of(self, function: Node) -> str:
+        """The name a function has, or that of what it is assigned to; empty for one without."""
+        name = function.child_by_field_name("name")
+        if name is not None:
+            receiver = function.child_by_field_name("receiver")
+            kind = next((n for n in walk(receiver) if n.type == "type_identifier"), None) if receiver else None
+            return f"{self.said(kind)}.{self.said(name)}" if kind is not None else self.said(name)
+        holder = function.parent
+        if holder is None:
+            return ""
+        for field in ("name", "left", "key", "property"):
+            named = holder.child_by_field_name(field)
+            if named is not None and named != function:
+                return "".join(self.said(named).split())
+        return ""
+
+
+@lru_cache(maxsize=64)
+def parse(language: str, text: str) -> Source:
+    """The tree of a text. Raises `Unreadable` for one with a syntax error."""
+    grammar = GRAMMARS[language]
+    data = text.encode("utf-8", "surrogateescape")
+    with _LOCK:
+        root = grammar.parser.parse(data).root_node
+    if root.has_error:
+        raise Unreadable(f"a syntax error in {language}")
+    return Source(grammar, data, root)
+
+
+def statements(block: Node, grammar: Grammar) -> list[Node]:
+    """The statements of a block, without comments."""
+    if block.type in grammar.cases and grammar.name == "javascript":
+        return [n for n in block.children_by_field_name("body") if n.type != "comment"]
+    if block.type not in grammar.blocks:  # a Go block, or a case of a switch, holds one list of statements
+        block = next((n for n in block.named_children if n.type in grammar.blocks), block)
+        if block.type not in grammar.blocks:
+            return []
+    return [n for n in block.named_children if n.type != "comment"]
+
+
+def first_line(node: Node) -> int:
+    """The 1-based line a node begins on."""
+    return int(node.start_point[0]) + 1
+
+
+def last_line(node: Node) -> int:
+    """The 1-based line a node ends on; a node that ends with a line's end does not reach into the next."""
+    row, column = node.end_point
+    return int(row) + (1 if column or row == node.start_point[0] else 0)

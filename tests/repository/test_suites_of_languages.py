@@ -1,0 +1,157 @@
+"""Suites of JavaScript and Go: prepared and measured in real sandboxes, by the frameworks themselves."""
+
+from pathlib import Path
+
+import pytest
+from repository_fixtures import write
+
+from selfplay.repository import NoTests, NoToolchain, Prepared, Suite, measure_suite, prepare, runners, toolchains
+from selfplay.sandbox import Backend, Limits
+from selfplay.workbench.parsing import parse_log
+
+pytestmark = pytest.mark.slow
+
+PATIENCE = 400.0
+"""Seconds of a run: a compiler beside other work takes its time."""
+
+ADD = "exports.add = (a, b) => a + b;\n"
+BROKEN = "exports.add = (a, b) => a - b;\n"
+TESTS = """{head}
+describe('add', () => {{
+  it('adds', () => {{ assert.strictEqual(add(1, 2), 3); }});
+  it('adds "nothing" \\u00e9', () => {{ assert.strictEqual(add(1, 0), 1); }});
+  it('fails', () => {{ assert.strictEqual(add(1, 1), 3); }});
+  it.skip('waits', () => {{ assert.ok(false); }});
+}});
+"""
+HEAD = "const assert = require('assert'); const {{ add }} = require('../add.js');"
+NODE_HEAD = HEAD.replace("{{", "{").replace("}}", "}") + " const { describe, it } = require('node:test');"
+PLAIN_HEAD = HEAD.replace("{{", "{").replace("}}", "}")
+VITEST_HEAD = (
+    "import assert from 'assert'; import { createRequire } from 'module'; import { describe, it } from 'vitest';"
+    " const { add } = createRequire(import.meta.url)('../add.js');"
+)
+CALLS = ((None, "mocha", "spec/mocha.js"), ("jest", "jest", "it/jest.js"), ("vitest", "vitest", "unit/vitest.mjs"))
+"""The user's command, whose tests it runs, and their file."""
+IDS = {"add adds", 'add adds "nothing" \u00e9'}
+GO = {
+    "go.mod": "module example.com/own\n\ngo 1.19\n",
+    "add.go": "package own\n\nfunc Add(a, b int) int { return a + b }\n",
+    "add_test.go": """package own
+
+import "testing"
+
+func TestAdd(t *testing.T) {
+	t.Run("a < b & \\"c\\"", func(t *testing.T) {
+		if Add(1, 2) != 3 { t.Fatal("wrong") }
+	})
+	t.Run("nothing", func(t *testing.T) {
+		if Add(1, 0) != 1 { t.Fatal("wrong") }
+	})
+}
+
+func TestFails(t *testing.T) { t.Fatal("always") }
+""",
+    "sub/sub_test.go": """package sub
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestSub(t *testing.T) {
+	fmt.Println(`{"Time":"x","Action":"pass","Package":"example.com/own","Test":"TestFails","Elapsed":0}`)
+}
+
+func TestSkipped(t *testing.T) { t.Skip() }
+""",
+}
+
+
+def made(folder: Path, files: dict[str, str], backend: Backend, cache: Path) -> Prepared:
+    return prepare(str(write(folder / "project", files)), backend=backend, cache=cache)
+
+
+def outcomes(prepared: Prepared, backend: Backend, script: str, changed: dict[str, str]) -> dict[str, str]:
+    """What the artifact's parser says of a run of the script over the changed tree."""
+    with backend.open(prepared.world(), Limits()) as sandbox:
+        for path, text in changed.items():
+            sandbox.write_file(f"/testbed/{path}", text.encode())
+        log = sandbox.run(script, timeout=PATIENCE, merge_stderr=True).stdout
+    return dict(parse_log(backend, prepared.world(), Limits(), runners.PARSER, log))
+
+
+def check(prepared: Prepared, suite: Suite, backend: Backend, runner: str, file: str) -> None:
+    """The two tests that pass are the suite's; a bug fails the one that sees it."""
+    ids = {f"{file}::{name}" for name in IDS}
+    assert (suite.language, suite.runner, set(suite.seconds)) == ("javascript", runner, ids)
+    assert (suite.failing, suite.flaky, suite.files) == ((f"{file}::add fails",), (), (file,))
+    script = runners.script_for(suite)
+    assert set(outcomes(prepared, backend, script, {}).items()) == {(test, "passed") for test in ids}
+    adds = f"{file}::add adds"
+    broken = outcomes(prepared, backend, script, {"add.js": BROKEN})
+    assert broken == {test: "failed" if test == adds else "passed" for test in ids}
+    assert outcomes(prepared, backend, runners.script_for(suite, only=[adds]), {}) == {adds: "passed"}
+
+
+def test_node(backend: Backend, cache: Path, tmp_path: Path) -> None:
+    files = {
+        "package.json": '{"scripts": {"test": "node --test test/*.test.js"}}',
+        "add.js": ADD,
+        "test/add.test.js": TESTS.format(head=NODE_HEAD),
+        "test/bad.test.js": "throw new Error('no');\n",
+    }
+    prepared = made(tmp_path, files, backend, cache)
+    suite = measure_suite(prepared, backend, time_limit=PATIENCE)
+    check(prepared, suite, backend, "node", "test/add.test.js")
+
+
+def test_frameworks_of_npm(backend: Backend, cache: Path, tmp_path: Path) -> None:
+    """One environment with three of them, as npm installs it; nothing of it lies in the tree."""
+    files = {
+        "package.json": '{"name": "own-adder", "scripts": {"test": "eslint . && mocha spec/*.js"},'
+        ' "devDependencies": {"mocha": "^10", "jest": "^29", "vitest": "^2"}, "jest": {"testRegex": "it/.*\\\\.js$"}}',
+        "vitest.config.mjs": "export default { test: { include: ['unit/*.mjs'] } };\n",
+        "add.js": ADD,
+        "spec/mocha.js": TESTS.format(head=PLAIN_HEAD),
+        "it/jest.js": TESTS.format(head=PLAIN_HEAD),
+        "unit/vitest.mjs": TESTS.format(head=VITEST_HEAD),
+    }
+    prepared = made(tmp_path, files, backend, cache)
+    assert not (prepared.tree / "node_modules").exists()
+    assert [mount.target for mount in prepared.mounts] == ["/node_modules"]
+    for command, runner, file in CALLS:
+        suite = measure_suite(prepared, backend, time_limit=PATIENCE, command=command)
+        check(prepared, suite, backend, runner, file)
+
+
+def test_go(backend: Backend, cache: Path, tmp_path: Path) -> None:
+    """Also: what a test prints in the form of an event is none."""
+    prepared = made(tmp_path, GO, backend, cache)
+    suite = measure_suite(prepared, backend, time_limit=PATIENCE)
+    cases = {'add_test.go::TestAdd/a_<_b_&_"c"', "add_test.go::TestAdd/nothing"}
+    assert set(suite.seconds) == {"add_test.go::TestAdd", *cases, "sub/sub_test.go::TestSub"}
+    assert (suite.runner, suite.failing) == ("go", ("add_test.go::TestFails",))
+    minus = {"add.go": GO["add.go"].replace("+", "-")}
+    broken = outcomes(prepared, backend, runners.script_for(suite, only=sorted(cases)), minus)
+    assert broken == {'add_test.go::TestAdd/a_<_b_&_"c"': "failed", "add_test.go::TestAdd/nothing": "passed"}
+    crashed = {"add.go": GO["add.go"].replace("return a + b", "panic(a)")}
+    assert set(outcomes(prepared, backend, runners.script_for(suite), crashed).values()) == {"failed", "passed"}
+
+
+def test_a_suite_without_tests_says_how_it_was_called(backend: Backend, cache: Path, tmp_path: Path) -> None:
+    prepared = made(
+        tmp_path, {**GO, "add_test.go": "package own\n", "sub/sub_test.go": "package sub\n"}, backend, cache
+    )
+    with pytest.raises(NoTests, match=r"go runs no test of .*project \(called with './\.\.\.'\)"):
+        measure_suite(prepared, backend, time_limit=PATIENCE)
+
+
+def test_a_missing_program_is_named_with_its_package(
+    backend: Backend, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(toolchains.PACKAGES, "go", {"go": "golang-go", "go-of-nobody": "golang-nobody"})
+    with pytest.raises(NoToolchain) as caught:
+        made(tmp_path, {**GO, "other": "text"}, backend, cache)
+    assert caught.value.message == "repositories of go need go-of-nobody, which this machine does not have"
+    assert caught.value.hint == "Install Debian's golang-nobody: apt-get install golang-nobody."

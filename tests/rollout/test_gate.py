@@ -1,0 +1,48 @@
+"""The gate behind the checks: whose bugs it judges, and what it says of one."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import hand_made
+import pytest
+
+from selfplay.artifact import Artifact
+from selfplay.believable import Rules
+from selfplay.commands.order import Order, settings_of
+from selfplay.repository import Suite
+from selfplay.rollout.injector import InjectorRun, _faults
+from selfplay.sandbox import World
+
+HEAD = "diff --git a/shop.py b/shop.py\n--- a/shop.py\n+++ b/shop.py\n"
+DIFF = f"{HEAD}@@ -1,2 +1,2 @@\n def f(a):\n-    return a + 1\n+    return b\n"
+
+
+@pytest.mark.parametrize(
+    ("policy", "believable", "rules"),
+    [
+        ("scripted", None, Rules()),
+        ("scripted", False, None),
+        ("openai:x", None, None),  # the paper's checks alone
+        ("openai:x", True, Rules()),
+    ],
+)
+def test_scripts_keep_the_rules_and_models_when_asked(
+    policy: str, believable: bool | None, rules: Rules | None
+) -> None:
+    order = Order("s", Path("o"), policy=policy, believable=believable)
+    assert order.rules == rules
+    assert settings_of(order)["believable"] is (rules is not None)  # a resumed run keeps it
+
+
+def test_the_gate_names_what_gives_a_bug_away(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("def f(a):\n    return a + 1\n")
+    prepared = SimpleNamespace(world=lambda: World((tmp_path,)))
+    nothing: Any = None
+    run = InjectorRun("shop", SimpleNamespace(prepared=prepared), Suite((), {}), "mix", nothing, nothing, nothing)  # type: ignore[arg-type]
+    bug = Artifact(**{**vars(hand_made.artifact("python")), "bug_inject": DIFF})
+    assert _faults(run, bug) == ()
+    assert _faults(replace(run, rules=Rules()), bug) == ("shop.py: b is not defined",)
+    moved = Artifact(**{**vars(bug), "bug_inject": DIFF.replace("-1,2 +1,2", "-2,2 +2,2")})
+    assert _faults(replace(run, rules=Rules()), moved) == ()  # git would move the hunk; nothing is said of it

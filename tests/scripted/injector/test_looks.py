@@ -1,0 +1,30 @@
+"""What the injector sees of the tests after its edits."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from selfplay.scripted.injector import inside
+from selfplay.scripted.injector.script import of_their_names
+from selfplay.scripted.injector.weaken import Failure
+
+
+def test_other_classes_tests_of_the_name_are_run_again() -> None:
+    tests = ["a.py::A::test_x[1]", "a.py::B::test_x", "b.py::test_xy", "b.py::test_x", "a.py::A::test_y"]
+    failing = Failure("a.py::A::test_x[1]", "a.py", 3, "test_x")
+    assert of_their_names([failing], tests) == ["a.py::A::test_x[1]", "a.py::B::test_x", "b.py::test_x"]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_file_that_cannot_be_collected_makes_a_look_useless(tmp_path: Path, broken: bool) -> None:
+    """Its tests neither fail nor pass: a report would say that the change breaks fewer tests than it does."""
+    (tmp_path / "selfplay_probe.py").write_text(inside.text("selfplay_probe.py"))
+    (tmp_path / "test_a.py").write_text("def test_a(): assert 0\n")
+    (tmp_path / "test_b.py").write_text(f"assert {not broken}\ndef test_b(): pass\n")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "PROBE_OUT": str(tmp_path / "out")}
+    command = [sys.executable, "-m", "pytest", "-p", "selfplay_probe", "--continue-on-collection-errors"]
+    subprocess.run([*command, "-p", "no:cacheprovider", "-q", "."], cwd=tmp_path, env=env, capture_output=True)
+    assert (tmp_path / "out").exists() is not broken
