@@ -2,7 +2,8 @@
 
 `grows(read)` names the families of hostile texts on which it does not. Processor time of this thread is measured, so
 that other work on the machine changes little. Each size is double the one before: in proportion the time doubles, a
-quadratic loop makes it four times as long, and `MOST_GROWTH` lies between the two.
+quadratic loop makes it four times as long, and `MOST_GROWTH` lies between the two. A step is no growth: what grows
+does so at the next doubling too.
 """
 
 import gc
@@ -65,8 +66,8 @@ def _growth(read: Callable[[str], object], family: Family) -> str:
         seconds = _seconds(read, family.text(size))
         if _more(before, seconds):  # both again: something else may have slowed the one
             before, seconds = (_least(read, family.text(n)) for n in (size // 2, size))
-            if _more(before, seconds):
-                return f"{family}: {before:.3f} s at {size // 2} characters, {seconds:.3f} s at {size}"
+            if _more(before, seconds) and _more(seconds, after := _least(read, family.text(2 * size))):
+                return f"{family}: {seconds:.3f} s at {size} characters, {after:.3f} s at {2 * size}"
         if seconds > ENOUGH:
             return "" if before else f"{family}: {seconds:.3f} s at {size} characters already"
         before = seconds
