@@ -12,7 +12,7 @@ from selfplay.curriculum.crediting import recorded
 from selfplay.learning.crediting import Credited, credited
 from selfplay.learning.played import Played, named
 from selfplay.learning.recipe import Recipe
-from selfplay.learning.stored import played_in, refuse_other_sampling
+from selfplay.learning.stored import played_in, refuse_apart, refuse_other_sampling
 from selfplay.oracle.assurance import Weak
 
 
@@ -46,6 +46,7 @@ def credited_runs(
         episodes = played_in(run, order.policy, order.weak, chat)
         how = recorded(run, order.policy)
         if vocabulary is not None:
+            refuse_apart(how, run)
             refuse_other_sampling(episodes, how, run)
         planned.append(order.attempts or how.attempts)
         if not planned[-1] and (told := unequal(episodes)):

@@ -27,6 +27,7 @@ from selfplay.commands.train_parts import Learns, Plays, Samples
 from selfplay.commands.train_repositories import Repositories, prepared_sources
 from selfplay.commands.train_told import newest_weights
 from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
+from selfplay.curriculum.store import ROLES
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.rollout.many import one_per_core, rare_collections
@@ -69,6 +70,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
         ledger.settle(config.binding())
         _settle(pool, wanted, player)
         settle_attempts(pool, TRAINING, player, config.solver.attempts)
+        pool.settle_attempts(TRAINING, {ROLES: config.roles})
         measured = prepared_sources(wanted, pool, ledger, backend, watcher)
         runner = stack.enter_context(asyncio.Runner())
         workers = stack.enter_context(Workers(one_per_core(config.workers)))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from selfplay.curriculum.opening import read_pool
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord, PlayFigures
-from selfplay.curriculum.store import PLANNED
+from selfplay.curriculum.store import PLANNED, ROLES, Curriculum
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.grades import WEAK
 from selfplay.rl.credit import Episode, Outcome
@@ -49,23 +49,26 @@ class StoredEpisode:
 @dataclass(frozen=True)
 class Recorded:
     """What a run recorded of how its episodes were played. `attempts`: planned for each bug, 0 where it is not known.
-    `sampling`: role -> (temperature, top_p); 1 where it is not known."""
+    `sampling`: role -> (temperature, top_p); 1 where it is not known. `apart`: each role was played with weights of its
+    own."""
 
     attempts: int
     sampling: Mapping[str, tuple[float, float]]
+    apart: bool = False
 
 
 def recorded(run: Path, policy: str | None = None) -> Recorded:
     """What the run recorded of its injections, and of the attempts of `policy` (as in `episodes_of`). Raises
     `CurriculumError`."""
     with read_pool(run) as pool:
-        solver = policy or pool.setting("policy", str, "scripted")
+        solver = policy or _same_policy(pool)
         before = {"injector": "", "solver": f"{solver}: "}
         sampling = {
             role: (pool.setting(f"{of}temperature", float, 1.0), pool.setting(f"{of}top_p", float, 1.0))
             for role, of in before.items()
         }
-        return Recorded(pool.setting(f"{solver}: {PLANNED}", int, 0), sampling)
+        apart = pool.setting(f"{solver}: {ROLES}", str, "shared") == "separate"
+        return Recorded(pool.setting(f"{solver}: {PLANNED}", int, 0), sampling, apart)
 
 
 def injection_name(number: int, suffix: str = "") -> str:
@@ -91,14 +94,22 @@ def episodes_of(
         records = pool.episodes.records()
         attempts = list(pool.attempts.all(diffs=False))
         orders = {bug.id: bug.order for bug in pool.bugs()}
-        planted = pool.setting("policy", str, "scripted")
-    solver = policy or planted
+        solver = policy or _same_policy(pool)
     known = sorted({attempt.policy for attempt in attempts})
     if known and solver not in known:
         raise CurriculumError(f"the run holds no attempt of {solver}", f"Name one with --policy: {listed(known)}.")
     injections = sorted(_injections(records), key=lambda one: (one.episode.group, one.episode.name))
     wanted = (one for one in attempts if one.policy == solver and (below is None or one.number < below))
     return [*injections, *_attempts(wanted, orders, weak)]
+
+
+def _same_policy(pool: Curriculum) -> str:
+    """The name under which attempts of the policy that planted the bugs are filed: its own, or, where none are, the one
+    that was recorded for it, as a training run does."""
+    planted = pool.setting("policy", str, "scripted")
+    names = {attempt.policy for attempt in pool.attempts.all(diffs=False)}
+    filed = [name for name in names - {planted} if pool.setting(f"{name}: policy", str, name) == planted]
+    return filed[0] if planted not in names and len(filed) == 1 else planted
 
 
 def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:

@@ -25,6 +25,8 @@ BEFORE: Mapping[str, Any] = {"group": 1}
 """Settings that were not there from the beginning: what runs did that do not record them."""
 
 PLANNED = "attempts planned for each bug"
+ROLES = "roles"
+"""Setting of a policy's attempts: `separate` where each role has its own weights."""
 """The name of that setting, after the name under which the attempts are filed."""
 
 

@@ -48,6 +48,15 @@ def refuse_other_sampling(episodes: Iterable[Played], how: Recorded, run: Path) 
                 )
 
 
+def refuse_apart(how: Recorded, run: Path) -> None:
+    """Raises `LearningError` for a run whose roles have each their own weights: one model sampled neither half."""
+    if how.apart:
+        raise LearningError(
+            f"{run} was trained with roles=separate: its episodes were sampled by two models, and one is updated here",
+            "Go on with `selfplay train`, or learn from its successes alone with `selfplay sft`.",
+        )
+
+
 def _played(run: Path, stored: StoredEpisode, chat: Callable[[], ChatFormat] | None) -> Played:
     episode = stored.episode
     if episode.lost or not episode.tokens:

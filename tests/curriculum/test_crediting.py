@@ -14,7 +14,8 @@ from selfplay.curriculum import (
     EpisodeRecord,
     open_curriculum,
 )
-from selfplay.curriculum.crediting import CHEATS, episodes_of
+from selfplay.curriculum.crediting import CHEATS, episodes_of, recorded
+from selfplay.curriculum.store import ROLES
 from selfplay.oracle.assurance import Weak
 from selfplay.rl.credit import Episode, Reason, Rules, credit
 from selfplay.rollout.rollout import InjectorKey
@@ -111,6 +112,19 @@ def test_one_policy_s_attempts_count(tmp_path: Path) -> None:
     assert [one.outcome for one in found_in(run, "two")] == ["valid", "failed"]
     with pytest.raises(CurriculumError, match=r"(?s)no attempt of scripted.*one, two"):
         found_in(run)
+
+
+def test_attempts_filed_under_another_name_of_the_policy_that_planted(tmp_path: Path) -> None:
+    """A training run files its attempts as `training`; those of a stranger are taken only when they are named."""
+    with open_curriculum(tmp_path) as pool:
+        pool.settle({"policy": "vllm:m"})
+        pool.settle_attempts("training", {"policy": "vllm:m", ROLES: "separate"})
+    run = stored(tmp_path, [injection(0, "valid")], [attempt(0, "resolved", policy="training")])
+    assert [one.outcome for one in found_in(run)] == ["valid", "resolved"]
+    assert recorded(run).apart and not recorded(run, "other").apart
+    with open_curriculum(run) as pool:
+        pool.attempts.add(attempt(0, "x", policy="other"))
+    assert [one.outcome for one in found_in(run)] == ["valid", "resolved"]
 
 
 def test_planned_attempts_that_never_came_are_missed(tmp_path: Path) -> None:

@@ -15,11 +15,14 @@ from safetensors.torch import load_file
 
 from benchmarks.steps_trained import account
 from selfplay.agent.model import Sampling
+from selfplay.commands.credit import CreditOrder
+from selfplay.commands.learn import LearnOrder, dry_run
 from selfplay.commands.train import run_training
 from selfplay.commands.train_order import TrainOrder
 from selfplay.commands.train_update import Learner
 from selfplay.curriculum.opening import read_pool
 from selfplay.learning.crediting import Credited, credited
+from selfplay.learning.errors import LearningError
 from selfplay.learning.policies import PolicyByRole
 from selfplay.learning.recipe import Recipe
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
@@ -141,3 +144,5 @@ def test_both_roles_of_a_run_killed_after_an_update(
         assert all(one["tokens"][role]["absolute_difference"] < 1e-3 for role in ROLES)
     with read_pool(order.out) as pool:
         assert [attempt.versions for attempt in pool.attempts.all()] == [(0, 0), (0, 0), (1, 1), (1, 1)]
+    with pytest.raises(LearningError, match="trained with roles=separate: its episodes were sampled by two models"):
+        dry_run(LearnOrder(CreditOrder((order.out,)), str(tiny), tmp_path / "one"), SILENT)
