@@ -17,7 +17,7 @@ from selfplay.sandbox import WORKDIR, Backend, Limits
 from selfplay.workbench.running import Request, run_tests
 
 SECONDS = 1.0
-"""How long one call may work, in core seconds; three times as long by the clock, as other programs work, too."""
+"""How long one call may work, in core seconds; three times as long by the clock, less what it waited for a core."""
 EVENT = "event"
 """What the places of events in the record begin with."""
 AGAIN = " again"

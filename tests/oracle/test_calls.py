@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -83,6 +84,14 @@ def judged(level=2):
     timed = signal.getitimer(signal.ITIMER_REAL)[0] > 0
     print("said", end="")
     return type(sys.stdout).__name__, sys.stdout is sys.__stdout__, handled, timed, seen[0].filename, names
+def works(core, seconds):
+    import os, time
+    os.sched_setaffinity(0, {core})
+    while time.process_time() < seconds: pass
+    return True
+def sleeps(seconds):
+    import time
+    time.sleep(seconds)
 COUNT = []
 def tired():
     COUNT.append(1)
@@ -128,6 +137,22 @@ def test_each_call_is_recorded_by_itself(tmp_path: Path) -> None:
         "d": {"d/0": '["raised", "AttributeError"]'}, "e": {"e/0": '"selfplay: slow"'},
         "f": {"f/0": '["raised", "SystemExit"]'},
     }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_call_that_waits_for_a_processor_is_not_slow(tmp_path: Path) -> None:
+    """Beside twelve others on its core half a core second takes six by the clock: more than three times 0.7. One that
+    sleeps is slow there as anywhere."""
+    core = min(os.sched_getaffinity(0))
+    busy = f"import os; os.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
+    others = [subprocess.Popen([sys.executable, "-c", busy], start_new_session=True) for _ in range(12)]
+    try:
+        found = recorded(tmp_path, [["a", f"m.works({core}, 0.6)"], ["b", "m.sleeps(9)"]])
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
+    assert (found["a"], found["b"]) == ({"a/0": "true"}, {"b/0": '"selfplay: slow"'})
 
 
 def test_a_user_has_a_terminal_and_a_command_line(tmp_path: Path) -> None:
