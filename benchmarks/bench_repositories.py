@@ -1,8 +1,8 @@
 """On how many well-known projects `selfplay curriculum` gives bugs, and why the others end.
 
-`python -m benchmarks.bench_repositories --out FOLDER [--only NAME ...] [--kind KIND ...] [--limit SECONDS]`. The
-projects are those of `repositories.txt`. Each is run as a new user would, with a cache of its own that is removed
-again. FOLDER keeps a line of each in `results.jsonl`, and its log: the same command goes on with what is missing.
+`python -m benchmarks.bench_repositories --out FOLDER [--only NAME ...] [--kind KIND ...] [--limit SECONDS]
+[--clones CLONES]`. The projects are those of `repositories.txt`. Each is run as a new user would, with a cache of its
+own that is removed again. FOLDER keeps a line of each in `results.jsonl`, and its log: the same command goes on with what is missing.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -63,12 +63,13 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of each")
     parser.add_argument("--bugs", type=int, default=BUGS)
     parser.add_argument("--checkout", type=Path, default=HERE, help="another checkout of this project, to compare")
+    parser.add_argument("--clones", type=Path, help="where clones lie by name, for want of a network")
     parser.add_argument("--stored", action="store_true", help="run nothing; print what is stored")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     for project in chosen(projects(), args.only, args.kind):
         if not args.stored and project.name not in stored(args.out):
-            keep(args.out, run(project, args.out, args.limit, args.bugs, args.checkout))
+            keep(args.out, run(cloned(project, args.clones), args.out, args.limit, args.bugs, args.checkout))
     show(list(stored(args.out).values()))
 
 
@@ -84,6 +85,12 @@ def chosen(known: Sequence[Project], only: Sequence[str] | None, kinds: Sequence
     if unknown:
         sys.exit(f"no project of the list is called {', '.join(sorted(unknown))}")
     return [one for one in known if (not only or one.name in only) and (not kinds or one.kind in kinds)]
+
+
+def cloned(project: Project, clones: Path | None) -> Project:
+    """The project with its clone as the source, if there is one."""
+    folder = clones and clones / project.name
+    return replace(project, source=str(folder.resolve())) if folder and folder.is_dir() else project
 
 
 def run(project: Project, out: Path, limit: float, bugs: int, checkout: Path) -> Result:
