@@ -2,7 +2,8 @@
 
 `python -m benchmarks.bench_repositories --out FOLDER [--only NAME ...] [--kind KIND ...] [--limit SECONDS]
 [--clones CLONES]`. The projects are those of `repositories.txt`. Each is run as a new user would, with a cache of its
-own that is removed again. FOLDER keeps a line of each in `results.jsonl`, and its log: the same command goes on with what is missing.
+own that is removed again. FOLDER keeps a line of each in `results.jsonl`, and its log: the same command goes on with
+what is missing.
 """
 
 import argparse
