@@ -17,7 +17,7 @@ from selfplay.rollout.players import player_named
 from selfplay.train.model import ModelOptions, load_scorer
 from selfplay.train.step import StepOptions, Trainer
 
-FAST = ("--option=lr=3e-5", "--option=budget=4096", "--option=keep_activations=true")
+FAST = ("--option=lr=3e-5", "--option=budget=4096", "--option=keep_activations=true", "--option=precision=fp32")
 FP32 = ModelOptions(precision="fp32")
 
 
@@ -53,11 +53,12 @@ def test_both_roles_of_a_real_run_have_mixed_rewards_and_one_prompt(run: Path) -
 def test_an_update_makes_what_was_better_likelier(
     run: Path, smollm2: Path, learned: tuple[Path, dict[str, Any]]
 ) -> None:
-    """Before it the trainer, in bf16, gives what the engine recorded in fp32, but for rounding. After it the tokens of
-    episodes better than their group have gained, against the recorded, over those of worse ones."""
+    """Before it the trainer gives what the engine recorded, both in fp32: a processor without instructions for bf16
+    takes forty times as long. After it the tokens of episodes better than their group have gained, against the
+    recorded, over those of worse ones."""
     out, summary = learned
     both = summary["tokens"]["both"]
-    assert both["ratio"] == pytest.approx(1, abs=0.05) and both["absolute_difference"] < 0.05
+    assert both["ratio"] == pytest.approx(1, abs=1e-3) and both["absolute_difference"] < 1e-3
     assert {role: one["trained_on"] for role, one in summary["rollouts"].items()} == {"injector": 2, "solver": 2}
     rollouts = rollouts_of(run)
     batch = examples(rollouts, Recipe())

@@ -1,7 +1,9 @@
 """The trainer's log-probabilities are those the engine sampled with after an update that was loaded back; before one,
 see `test_engine.py`, which has the engines."""
 
+import math
 from asyncio import Runner
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,10 +25,10 @@ FP32 = ModelOptions(precision="fp32")
 TOLD = (Message("system", "You are a careful engineer."), Message("user", "Look around, then repair the bug."))
 
 
-def answers(model, chat: ChatFormat, loop: Runner) -> list[Example]:  # type: ignore[no-untyped-def]
-    """Two answers of 24 tokens with the engine's log-probabilities."""
+def answers(model, chat: ChatFormat, loop: Runner, most: int = 2) -> list[Example]:  # type: ignore[no-untyped-def]
+    """Answers of 24 tokens with the engine's log-probabilities."""
     prompt, found = chat.opening(TOLD), []
-    for number in range(2):
+    for number in range(most):
         sample = loop.run(model.sample(prompt, Sampling(max_tokens=24), ()))
         given = [0.0] * len(prompt)
         numbers = {"sampled": [*given, *sample.logprobs]}
@@ -37,13 +39,18 @@ def answers(model, chat: ChatFormat, loop: Runner) -> list[Example]:  # type: ig
 
 def apart(trainer: Trainer, examples: list[Example]) -> float:
     """The mean absolute difference of the log-probabilities, packed into one row."""
+    return distance(examples, trainer.logprobs(examples), [example.numbers["sampled"] for example in examples])
+
+
+def distance(examples: list[Example], mine: Iterable[Sequence[float]], theirs: Iterable[Sequence[float]]) -> float:
+    """The mean absolute difference inside the mask."""
     pairs = [
-        (mine, theirs)
-        for example, values in zip(examples, trainer.logprobs(examples), strict=True)
-        for mine, theirs, on in zip(values, example.numbers["sampled"], example.mask, strict=True)
+        (one, other)
+        for example, ours, others in zip(examples, mine, theirs, strict=True)
+        for one, other, on in zip(ours, others, example.mask, strict=True)
         if on
     ]
-    return sum(abs(mine - theirs) for mine, theirs in pairs) / len(pairs)
+    return sum(abs(one - other) for one, other in pairs) / len(pairs)
 
 
 @pytest.mark.slow
@@ -80,10 +87,16 @@ def test_vllm_after_an_update_that_was_loaded_back(
 
 @pytest.mark.slow
 def test_vllm_in_bf16(smollm2: Path, chat: ChatFormat, loop: Runner) -> None:
-    """bf16 on both sides; 0.05 is the tolerance of the policies' own benchmark."""
+    """bf16 on both sides. Either is less than 0.05, the tolerance of the policies' own benchmark, from float32; the two
+    are as far apart as roundings are that know nothing of each other: the root of the sum of their squares.
+    192 tokens: on 48 the mean distance of the two lies between 0.030 and 0.053, by what was sampled."""
     engine = loop.run(VllmModel.open(str(smollm2), replace(VLLM, dtype="bfloat16")))
     try:
-        examples = answers(engine, chat, loop)
+        examples = answers(engine, chat, loop, 8)
     finally:
         loop.run(engine.close())
-    assert apart(Trainer(load_scorer(smollm2, ModelOptions(precision="bf16"))), examples) < 0.05
+    narrow, wide = (Trainer(load_scorer(smollm2, ModelOptions(precision=one))) for one in ("bf16", "fp32"))
+    own = distance(examples, narrow.logprobs(examples), wide.logprobs(examples))
+    theirs = apart(wide, examples)
+    assert own < 0.05 and theirs < 0.05
+    assert apart(narrow, examples) < 1.2 * math.hypot(own, theirs)
