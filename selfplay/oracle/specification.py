@@ -10,7 +10,7 @@ import bisect
 import math
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay import patches
@@ -20,6 +20,8 @@ from selfplay.patches.functions import Function, find_tests
 
 CONTEXT = 3
 """Unchanged lines shown around a change."""
+MOST_COMPARED = 20
+"""Parts of a weakening that `least_failing` compares."""
 Owner = tuple[str, str]
 """(path, name of the test)."""
 
@@ -44,10 +46,7 @@ def hidden_tests(
         raise ValueError(f"a public share is above 0 and at most 1, not {share}")
     if share == 1:
         return ()
-    tied = _tied(piece.owners for section in patches.parse(test_weaken) for piece in _pieces(section, originals))
-    known = _Tests(fail_to_pass)
-    groups = [frozenset(test for owner in group for test in known.of(owner)) for group in tied]
-    groups = [group for group in groups if group]
+    groups = _groups(test_weaken, originals, fail_to_pass)
     random.Random(f"public:{seed}").shuffle(groups)
     hidden = set().union(*groups)
     wanted = math.ceil(share * len(fail_to_pass))
@@ -58,6 +57,36 @@ def hidden_tests(
     return tuple(test for test in fail_to_pass if test in hidden)
 
 
+def least_failing(
+    test_weaken: str, originals: Mapping[str, str], fail_to_pass: Sequence[str], hidden: Sequence[str] = ()
+) -> tuple[str, frozenset[str]]:
+    """The shortest diff that restores an F2P test and is part of what a solver is shown, and the tests it restores. Of
+    very many tests the first ones are looked at. Empty where no F2P test was weakened. Raises `PatchError`."""
+    shown = [group for group in _groups(test_weaken, originals, fail_to_pass) if group.isdisjoint(hidden)]
+    parts = [("".join(_part(test_weaken, originals, group)), group) for group in shown[:MOST_COMPARED]]
+    return min(parts, key=lambda part: len(part[0]), default=("", frozenset()))
+
+
+def _part(test_weaken: str, originals: Mapping[str, str], tests: Iterable[str]) -> Iterator[str]:
+    """The sections of a diff that restores `tests`, and what belongs to no test; no change of empty lines alone."""
+    known = _Tests(list(tests))
+
+    def kept_back(piece: Piece) -> bool:
+        if piece.owners:
+            return not any(known.of(owner) for owner in piece.owners)
+        return not any(line.strip() for line in (*piece.change.removed, *piece.change.added))
+
+    return (_shown(section, originals, kept_back) for section in patches.parse(test_weaken))
+
+
+def _groups(test_weaken: str, originals: Mapping[str, str], tests: Sequence[str]) -> list[frozenset[str]]:
+    """The ids among `tests` that are weakened; together those that one change weakens."""
+    known = _Tests(tests)
+    tied = _tied(piece.owners for section in patches.parse(test_weaken) for piece in _pieces(section, originals))
+    groups = [frozenset(test for owner in group for test in known.of(owner)) for group in tied]
+    return [group for group in groups if group]
+
+
 def specification(test_weaken: str | None, originals: Mapping[str, str], hidden: Sequence[str] = ()) -> str:
     """The diff that a solver is shown: the reversed weakening without the changes of the tests in `hidden`. It applies
     to the weakened tree, and is empty where nothing was weakened. Raises `PatchError`."""
@@ -66,16 +95,20 @@ def specification(test_weaken: str | None, originals: Mapping[str, str], hidden:
     if not hidden:
         return patches.reverse(test_weaken)
     known = _Tests(hidden)
-    return "".join(_shown(section, originals, known) for section in patches.parse(test_weaken))
+
+    def kept_back(piece: Piece) -> bool:
+        return any(known.of(owner) for owner in piece.owners)
+
+    return "".join(_shown(section, originals, kept_back) for section in patches.parse(test_weaken))
 
 
-def _shown(section: FilePatch, originals: Mapping[str, str], hidden: "_Tests") -> str:
+def _shown(section: FilePatch, originals: Mapping[str, str], kept_back: Callable[[Piece], bool]) -> str:
     pieces = list(_pieces(section, originals))
-    kept_back = [any(hidden.of(owner) for owner in piece.owners) for piece in pieces]
+    back = [kept_back(piece) for piece in pieces]
     reverse = patches.reverse(section.text)
-    if not any(kept_back):
+    if not any(back):
         return reverse
-    body = _unified(_lines(originals[section.path]), pieces, kept_back)
+    body = _unified(_lines(originals[section.path]), pieces, back)
     return _head(reverse) + body if body else ""
 
 
