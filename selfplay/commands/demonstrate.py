@@ -38,8 +38,8 @@ def demonstrate(
     """Demonstrate every first-order bug of the run that has no demonstration yet, `workers` at a time; results come as
     they finish.
 
-    `trust`: what the run wants to run or fetch is allowed; `short`: see `StoredBug`. Raises `SelfplayError` for an original that is gone and
-    cannot be fetched again, when the bugs of all others are demonstrated."""
+    `trust`: what the run wants to run or fetch is allowed; `short`: see `StoredBug`. Raises `SelfplayError` for an
+    original that is gone and cannot be fetched again, when the bugs of all others are demonstrated."""
     todo, bugs = dict[str, list[tuple[Bug, int]]](), pool.folder / "bugs"
     for record in pool.episodes.with_bugs():
         assert record.bug is not None

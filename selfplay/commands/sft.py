@@ -31,8 +31,8 @@ CHECKPOINTS = "checkpoints"
 class SftOrder:
     """What the user asked for. `budget`: tokens of a row, and the most of a sequence; `held_out`: the share of bugs
     whose lessons are only measured; `batch`: sequences of a step; `schedule`: `cosine` lets the learning rate fall to 0
-    at the last step; `strict`, `render`, `repeats` and `scripted`: see `Wanted`; `keep_activations`: faster, for several times the
-    memory of activations; `lora`: the rank of adapters, which are trained instead of the weights."""
+    at the last step; `strict`, `render`, `repeats` and `scripted`: see `Wanted`; `keep_activations`: faster, for
+    several times the memory of activations; `lora`: the rank of adapters, which are trained instead of the weights."""
 
     runs: tuple[Path, ...]
     model: str
