@@ -59,5 +59,5 @@ def command(suite: Suite, files: Iterable[str]) -> str:
         return shlex.join(["python3", "-m", "pytest", "-q", "--tb=short", *suite.options, *left_out, *known])
     asked = Asked(options=suite.options)
     places = ["./..."] if suite.runner == "go" else known
-    words = quoted(asked.assignments), COMMANDS[suite.runner], shlex.join([*asked.words, *places])
-    return " ".join(word for word in words if word)
+    settings = f"export {quoted(asked.assignments)}; " if asked.assignments else ""
+    return f"{settings}{COMMANDS[suite.runner]} {shlex.join([*asked.words, *places])}"
