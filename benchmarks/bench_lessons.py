@@ -37,7 +37,7 @@ def lengths(run: Path, tokenizer: str) -> list[int]:
     """Tokens of each lesson for the injector."""
     out = run / "lessons.jsonl"
     write_lessons(LessonOrder(run, out, "injector", tokenizer))
-    return sorted(len(json.loads(line)["ids"]) for line in out.read_text().splitlines())
+    return sorted(len(json.loads(line)["input_ids"]) for line in out.read_text().splitlines())
 
 
 def sheet(run: Path, tokenizer: str, context: int) -> Sheet:

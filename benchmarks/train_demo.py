@@ -78,7 +78,7 @@ def main() -> None:
             selfplay("curriculum", source, "--out", TAUGHT, *BUGS)
     with phases.of("lessons"):
         if not LESSONS.exists():
-            selfplay("trajectories", "demonstrate", TAUGHT)
+            selfplay("trajectories", "demonstrate", TAUGHT, "--short")
             selfplay("trajectories", "export", TAUGHT, "--out", LESSONS, "--tokenizer", folder)
     with phases.of("cold start"):
         if not (COLD / "sft.json").exists():

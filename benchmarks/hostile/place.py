@@ -98,5 +98,12 @@ def arguments(command: str, place: Place) -> list[object]:
         "solve": ["solve", place.run, "--policy", "empty", "--attempts", 1, "--workers", 1],
         "demonstrate": ["trajectories", "demonstrate", place.run, "--workers", 1],
         "report": ["report", place.run, "--out", place.outside.with_name("page.html")],
-        "export": ["trajectories", "export", place.run, "--out", place.outside.with_name("lessons.jsonl")],
+        "export": [
+            "trajectories",
+            "export",
+            place.run,
+            "--scripted",
+            "--out",
+            place.outside.with_name("lessons.jsonl"),
+        ],
     }[command]

@@ -25,6 +25,9 @@ def sft(
     repeats: Annotated[
         bool, typer.Option("--repeats", help="Keep lessons that say what another said, as the first stage of each bug.")
     ] = False,
+    scripted: Annotated[
+        bool, typer.Option("--scripted", help="Scripts' own episodes too: long programs, no example for a model.")
+    ] = False,
     observation_chars: Annotated[int, typer.Option(min=100, help="Of a script's episode: characters shown.")] = 16_000,
     budget: Annotated[int, typer.Option(min=2, help="Tokens of a packed row, and the most of one sequence.")] = 8192,
     too_long: Annotated[str, typer.Option(help="Longer sequences: refuse, cut (keep the beginning), leave-out.")] = (
@@ -59,8 +62,13 @@ def sft(
 
     how: dict[str, Any] = {"too_long": too_long, "precision": precision, "held_out": held_out, "epochs": epochs}
     how |= {"batch": batch, "patience": patience, "lr": lr, "warmup": warmup, "schedule": schedule, "seed": seed}
-    how |= {"strict": strict, "role": role, "render": render, "repeats": repeats, "budget": budget}
-    how |= {"observation_chars": observation_chars, "keep_activations": keep_activations, "lora": lora}
+    how |= {"strict": strict, "role": role, "render": render, "repeats": repeats, "scripted": scripted}
+    how |= {
+        "budget": budget,
+        "observation_chars": observation_chars,
+        "keep_activations": keep_activations,
+        "lora": lora,
+    }
     with LiveWatcher() as watcher:
         try:
             summary = run(SftOrder(tuple(runs), model, out, **how), watcher)

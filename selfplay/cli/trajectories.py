@@ -26,6 +26,9 @@ def _trajectories() -> None:
 def demonstrate(
     run_dir: Annotated[Path, typer.Argument(help="A run's folder.")],
     workers: Annotated[int | None, typer.Option(min=1, help="Bugs at a time (default: one per core).")] = None,
+    short: Annotated[
+        bool, typer.Option("--short", help="Repairs without seeing a test fail and pass: for very small contexts.")
+    ] = False,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
@@ -43,7 +46,8 @@ def demonstrate(
     with open_existing(run_dir) as pool, LiveWatcher() as watcher:
         watcher.expect(pool.episodes.count(), "demonstrating")
         try:
-            for shown in show(pool, opened(sandbox, image, runtime), one_per_core(workers), trust=trust):
+            backend = opened(sandbox, image, runtime)
+            for shown in show(pool, backend, one_per_core(workers), trust=trust, short=short):
                 found.append(shown)
                 watcher.done(f"{shown.bug}: {shown.why or 'shown'}")
         except KeyboardInterrupt:
@@ -61,19 +65,23 @@ def export(
     out: Annotated[Path, typer.Option(help="The file to write: .jsonl, or .jsonl.zst (packed with Zstandard).")],
     role: Annotated[str, typer.Option(help="injector, solver or both.")] = "both",
     tokenizer: Annotated[
-        str | None, typer.Option(help="A model's folder or hub name: adds its exact token ids and a mask.")
+        str | None, typer.Option(help="A model's folder or hub name: adds its exact input_ids and their labels.")
     ] = None,
     observation_chars: Annotated[int, typer.Option(min=100, help="Of a script's episode: characters shown.")] = 16_000,
     most_tokens: Annotated[int | None, typer.Option(min=1, help="Leave longer examples out.")] = None,
+    scripted: Annotated[
+        bool, typer.Option("--scripted", help="Scripts' own episodes too: long programs, no example for a model.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
-    """Successful episodes of a run as supervised examples: messages, and with --tokenizer ids and mask."""
+    """Demonstrations of a run and its models' successes as supervised examples: messages, and with --tokenizer the
+    columns that TRL and axolotl train on (docs/lessons.md)."""
     refuse(most_tokens and not tokenizer, "--most-tokens", "needs --tokenizer, whose tokens it counts")
     from selfplay.commands.lessons import LessonOrder, write_lessons
     from selfplay.report.progress import LiveWatcher
 
     with LiveWatcher(f"writing {out.name}"):
-        counts = write_lessons(LessonOrder(run_dir, out, role, tokenizer, observation_chars, most_tokens))
+        counts = write_lessons(LessonOrder(run_dir, out, role, tokenizer, observation_chars, most_tokens, scripted))
     if as_json:
         print_json(counts)
         return

@@ -33,13 +33,13 @@ class Shown:
 
 
 def demonstrate(
-    pool: Curriculum, backend: Backend, workers: int, *, trust: bool = False
+    pool: Curriculum, backend: Backend, workers: int, *, trust: bool = False, short: bool = False
 ) -> Generator[Shown, None, None]:
     """Demonstrate every first-order bug of the run that has no demonstration yet, `workers` at a time; results come as
     they finish.
 
-    `trust`: what the run wants to run or fetch is allowed. Raises `SelfplayError` for an original that is gone and
-    cannot be fetched again, when the bugs of all others are demonstrated."""
+    `trust`: what the run wants to run or fetch is allowed; `short`: see `StoredBug`. Raises `SelfplayError` for an
+    original that is gone and cannot be fetched again, when the bugs of all others are demonstrated."""
     todo, bugs = dict[str, list[tuple[Bug, int]]](), pool.folder / "bugs"
     for record in pool.episodes.with_bugs():
         assert record.bug is not None
@@ -59,7 +59,7 @@ def demonstrate(
         except SelfplayError as error:
             failed.append(error)
             continue
-        jobs += [StoredBug(bugs / bug.id, number, suite, prepared) for bug, number in own]
+        jobs += [StoredBug(bugs / bug.id, number, suite, prepared, short) for bug, number in own]
     results = iterate(_demonstrated(jobs, backend, workers))
     try:
         for job, found in results:

@@ -25,6 +25,7 @@ class LessonOrder:
     tokenizer: str | None = None
     observation_chars: int = 16_000
     most_tokens: int | None = None
+    scripted: bool = False
 
 
 def write_lessons(order: LessonOrder) -> dict[str, int]:
@@ -40,7 +41,7 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
     if order.most_tokens and not order.tokenizer:
         raise CurriculumError("--most-tokens counts tokens of a tokenizer", "Name one with --tokenizer.")
     chat = ChatFormat(load_tokenizer(order.tokenizer)) if order.tokenizer else None
-    form = LessonFormat(roles, chat, order.observation_chars, order.most_tokens)
+    form = LessonFormat(roles, chat, order.observation_chars, order.most_tokens, order.scripted)
     with read_pool(order.run) as pool:
         rows, counts = lesson_rows(pool, form)
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()

@@ -31,8 +31,8 @@ CHECKPOINTS = "checkpoints"
 class SftOrder:
     """What the user asked for. `budget`: tokens of a row, and the most of a sequence; `held_out`: the share of bugs
     whose lessons are only measured; `batch`: sequences of a step; `schedule`: `cosine` lets the learning rate fall to 0
-    at the last step; `strict`, `render` and `repeats`: see `Wanted`; `keep_activations`: faster, for several times the
-    memory of activations; `lora`: the rank of adapters, which are trained instead of the weights."""
+    at the last step; `strict`, `render`, `repeats` and `scripted`: see `Wanted`; `keep_activations`: faster, for
+    several times the memory of activations; `lora`: the rank of adapters, which are trained instead of the weights."""
 
     runs: tuple[Path, ...]
     model: str
@@ -41,6 +41,7 @@ class SftOrder:
     strict: bool = False
     render: bool = False
     repeats: bool = False
+    scripted: bool = False
     observation_chars: int = 16_000
     budget: int = 8192
     too_long: TooLong = "refuse"
@@ -97,7 +98,8 @@ def lessons_of(order: SftOrder) -> tuple[list[tuple[Lecture, Example]], Counter[
     if not roles:
         raise CurriculumError(f"there is no role {order.role!r}", "The roles are injector, solver and both.")
     chat = ChatFormat(load_tokenizer(order.model))
-    wanted, counts = Wanted(roles, order.strict, order.render, order.observation_chars, order.repeats), Counter[str]()
+    asked = (order.strict, order.render, order.observation_chars, order.repeats, order.scripted)
+    wanted, counts = Wanted(roles, *asked), Counter[str]()
     kept = []
     for run in order.runs:
         with read_pool(run) as pool:
@@ -111,7 +113,7 @@ def lessons_of(order: SftOrder) -> tuple[list[tuple[Lecture, Example]], Counter[
         left = ", ".join(f"{name}: {number}" for name, number in counts.items() if number)
         raise TrainError(
             f"no lesson to learn from in {', '.join(map(str, order.runs))}" + (f" ({left})" if left else ""),
-            "A lesson is a bug in the pool or a resolved attempt; `trajectories demonstrate` makes short ones.",
+            "A lesson is a demonstration (`trajectories demonstrate` makes them), or what a model planted or resolved.",
         )
     return kept, +counts
 

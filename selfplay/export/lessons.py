@@ -1,4 +1,5 @@
-"""Lessons as rows of JSON: `messages` with `train`, and with a tokenizer the exact `ids` and `mask`.
+"""Lessons as rows of JSON: `messages` with `train`, and with a tokenizer the exact `input_ids`, `attention_mask` and
+`labels`, with what they are about and what they earned.
 
 A row is a dictionary; identical lessons of several episodes are written once.
 """
@@ -11,32 +12,34 @@ from typing import Any
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.trajectory import TrajectoryError
 from selfplay.curriculum import Curriculum
-from selfplay.sft.lessons import Lesson, Role, lessons, successes
+from selfplay.export.earned import rewards_of
+from selfplay.sft.lessons import LEFT_OUT, Lesson, Role, Success, lessons, successes
 
 
 @dataclass(frozen=True)
 class LessonFormat:
     """What rows contain. `observation_chars`: the cap of an observation in a script's episode; `most_tokens`: longer
-    lessons are left out, which needs `chat`, the chat format of a tokenizer."""
+    lessons are left out, which needs `chat`, the chat format of a tokenizer. `scripted`: scripts' own episodes too."""
 
     roles: tuple[Role, ...]
     chat: ChatFormat | None = None
     observation_chars: int = 16_000
     most_tokens: int | None = None
+    scripted: bool = False
 
 
 def lesson_rows(pool: Curriculum, form: LessonFormat) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """The rows, and the counts: rows of each role, and rows left out for each reason."""
     rows: list[dict[str, Any]] = []
     counts: Counter[str] = Counter(dict.fromkeys(map(str, form.roles), 0))
-    said = set[tuple[str, ...]]()
-    for lesson in _lessons(pool, form, counts):
+    said, earned = set[tuple[str, ...]](), rewards_of(pool)
+    for success, lesson in _lessons(pool, form, counts):
         if lesson.words in said:
             counts["the same was said before"] += 1
             continue
         said.add(lesson.words)
-        row = lesson.to_json(form.chat)
-        if form.most_tokens and len(row["ids"]) > form.most_tokens:
+        row = lesson.to_json(form.chat, earned.get(success.path.name))
+        if form.most_tokens and len(row["input_ids"]) > form.most_tokens:
             counts["too long"] += 1
             continue
         rows.append(row)
@@ -44,9 +47,12 @@ def lesson_rows(pool: Curriculum, form: LessonFormat) -> tuple[list[dict[str, An
     return rows, dict(counts)
 
 
-def _lessons(pool: Curriculum, form: LessonFormat, counts: Counter[str]) -> Iterator[Lesson]:
+def _lessons(pool: Curriculum, form: LessonFormat, counts: Counter[str]) -> Iterator[tuple[Success, Lesson]]:
     """The lessons of a run's successes; successes without a lesson are counted."""
     for success in successes(pool, form.roles):
+        if success.scripted and not form.scripted:
+            counts[LEFT_OUT] += 1
+            continue
         try:
             found = lessons(success, form.observation_chars)
         except TrajectoryError:
@@ -54,4 +60,4 @@ def _lessons(pool: Curriculum, form: LessonFormat, counts: Counter[str]) -> Iter
             continue
         if not found:
             counts["the call format cannot say it"] += 1
-        yield from found
+        yield from ((success, lesson) for lesson in found)

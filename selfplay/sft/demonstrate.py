@@ -2,7 +2,8 @@
 
 The bug is planted and hidden once more in the staged injector, and repaired in the solver's world, in a sandbox,
 through the same harness that a model plays in; the observations are real. What the harness rejects, what makes another
-tree than the bug's, and what does not bring the original back, does not become a lesson.
+tree than the bug's, what does not bring the original back, and a test that is not seen to fail before the repair and to
+pass after it, does not become a lesson.
 """
 
 import contextlib
@@ -35,6 +36,7 @@ from selfplay.sandbox import WORKDIR, Sandbox
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstration import Undemonstrable, demonstration, repair
+from selfplay.sft.reproduction import Reproduction, reproduction
 
 NAME = "demonstration"
 Demonstrated = Trajectory | str
@@ -43,12 +45,14 @@ Demonstrated = Trajectory | str
 
 @dataclass(frozen=True)
 class StoredBug:
-    """A bug's folder, the `number` of the episode that made it, and the repository it was planted in."""
+    """A bug's folder, the `number` of the episode that made it, and the repository it was planted in. `short`: its
+    repair is shown without seeing a test fail and pass, for very small contexts."""
 
     folder: Path
     number: int
     suite: Suite
     prepared: Prepared
+    short: bool = False
 
 
 async def demonstrate_planting(stored: StoredBug, pool: Pool, workers: Workers) -> Demonstrated:
@@ -73,12 +77,13 @@ async def demonstrate_repair(stored: StoredBug, pool: Pool, workers: Workers) ->
     """Repair the bug in the world that a solver gets. Raises `SandboxError` when no sandbox is available."""
     try:
         ready = await workers.run(make_ready, stored.folder, stored.prepared)
+        seen = None if stored.short else await workers.run(reproduction, ready, stored.suite)
         changed = [path for section in patches.parse(ready.artifact.bug_inject) for path in section.paths]
         original = original_texts(stored.prepared.world(), changed)
         async with pool.lease() as lease, workers.entered(open_world(lease, ready.task)) as world:
             broken = await workers.run(_texts, world.sandbox, changed)
             told = SOLVER.opening(SolverTask(ready.bug.id, ready.specification))
-            said = _Said(repair(ready.artifact.bug_inject, broken.get))
+            said = _Said(repair(ready.artifact.bug_inject, broken.get, seen))
             policy = ChatConversation(said, NAME, SOLVER.name, told, toolset=SOLVER.toolset)
             trajectory = await _played(policy, SOLVER, world.sandbox, workers)
             mended = await workers.run(_texts, world.sandbox, changed)
@@ -86,7 +91,20 @@ async def demonstrate_repair(stored: StoredBug, pool: Pool, workers: Workers) ->
         return str(error)
     if trajectory.finish != Finish.SUBMITTED:
         return _untaken(trajectory)
-    return trajectory if mended == original else "it does not bring the original back"
+    if mended != original:
+        return "it does not bring the original back"
+    return (seen and _unseen(trajectory, seen)) or trajectory
+
+
+def _unseen(trajectory: Trajectory, seen: Reproduction) -> str:
+    """Why an episode does not show the bug before its repair, and that it is gone after it; empty when it does."""
+    ended = [(step.call.arguments.get("command"), step.exit_code) for step in trajectory.steps]
+    if any(code for command, code in ended if command == seen.restore):
+        return "no test of it can be put back"
+    before, after = (code for command, code in ended if command == seen.run)
+    if not before:
+        return "its test passes before the repair"
+    return f"its test does not pass after the repair (exit code {after})" if after else ""
 
 
 async def _played(policy: Policy, role: Role[Any], sandbox: Sandbox, workers: Workers) -> Trajectory:

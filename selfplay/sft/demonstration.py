@@ -3,8 +3,8 @@ imitate.
 
 A script's own episode is not suited for that: it surveys the whole repository and writes long programs, more than fits
 into a small model's context. Here the bug is known, and only the steps to it are shown: run the tests, read the place,
-edit it, see what fails, edit the tests that see it; for the solver: read the place, edit it, hand in. Ours; the paper
-trains a model that needs no cold start.
+edit it, see what fails, edit the tests that see it; for the solver: see a test fail, read the place, edit it, see the
+test pass, hand in. Ours; the paper trains a model that needs no cold start.
 """
 
 import re
@@ -21,6 +21,7 @@ from selfplay.patches import FilePatch, Hunk
 from selfplay.repository import Suite
 from selfplay.roles.injector.task import SUBMISSION
 from selfplay.sandbox import WORKDIR
+from selfplay.sft.reproduction import Reproduction
 
 AROUND = 12
 """Lines shown before and after a place."""
@@ -61,6 +62,8 @@ def demonstration(suite: Suite, artifact: Artifact, original: Original) -> tuple
     Raises `Undemonstrable` for a suite that is not run by pytest, and for changes that edits cannot express."""
     if suite.command:
         raise Undemonstrable("its tests are run by a command of their own")
+    if suite.runner != "pytest":
+        raise Undemonstrable(f"its tests are run by {suite.runner}, and only those of pytest are shown")
     look = f"{_RUN} | {_FAILING}"
     plant = (*_edits(artifact.bug_inject, original, "the code"), _bash("Which tests see it?", look))
     weaken = (*_edits(artifact.weakening, original, "the tests"), _bash("Does one still fail?", look))
@@ -68,12 +71,19 @@ def demonstration(suite: Suite, artifact: Artifact, original: Original) -> tuple
     return (tuple(_discover(suite)), (*plant, submit), (*weaken, submit))
 
 
-def repair(bug_inject: str, broken: Original) -> tuple[str, ...]:
-    """The messages of a solver that undoes the bug. `broken`: a file's text in its world. Raises `Undemonstrable` for
-    changes that edits cannot express."""
+def repair(bug_inject: str, broken: Original, seen: Reproduction | None = None) -> tuple[str, ...]:
+    """The messages of a solver that undoes the bug. `broken`: a file's text in its world; `seen`: how it sees the bug,
+    and that it is gone; None for one that does neither. Raises `Undemonstrable` for changes that edits cannot
+    express."""
     kind = PurePosixPath(patches.parse(bug_inject)[0].path).suffix
     look = _bash("I look at what there is.", f"git ls-files {shlex.quote('*' + kind)} | grep -v test | head -40")
-    return (look, *_edits(patches.reverse(bug_inject), broken, "the code"), _said("That is done.", _SUBMIT), FAREWELL)
+    edits = _edits(patches.reverse(bug_inject), broken, "the code")
+    before, after = list[str](), list[str]()
+    if seen:
+        before = [_bash("I put one of the tests back.", seen.restore)] if seen.restore else []
+        before += [_bash("It should fail now.", seen.run)]
+        after = [_bash("It should pass now.", seen.run)]
+    return (look, *before, *edits, *after, _said("That is done.", _SUBMIT), FAREWELL)
 
 
 def _discover(suite: Suite) -> Iterator[str]:

@@ -1,13 +1,14 @@
 """Teacher data: successful episodes of any policy as supervised examples, for the cold start of a small model.
 
 A success is an injector episode whose bug is in the pool, or a resolved attempt. A model's episode becomes the messages
-it read and wrote; a script's becomes the messages a model would have read, and its calls in the textual format. If a
-bug has demonstrations (`demonstrate.py`), they take the place of a script's episodes, which are much longer. Malformed
-calls stay in the conversation, so that the repair after them makes sense, but are not imitated (`train` false, mask 0).
+it read and wrote; a script's becomes the messages a model would have read, and its calls in the textual format: long
+programs that no model would write, so that they are taken only when asked for, and the demonstrations of the same bugs
+(`demonstrate.py`) are what to learn from. Malformed calls stay in the conversation, so that the repair after them makes
+sense, but are not imitated (`train` false, mask 0).
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -26,22 +27,31 @@ from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
 from selfplay.repository import Suite
+from selfplay.rl.credit import Outcome
 from selfplay.roles.injector.prompt import injector_prompt
 from selfplay.roles.prompt import opening
 from selfplay.roles.solver.prompt import solver_prompt
 from selfplay.roles.solver.task import SolverTask
+from selfplay.rollout.players import SCRIPTED
 from selfplay.sandbox import World
 from selfplay.sft.demonstrate import injector_task_of
 from selfplay.sft.demonstration import FAREWELL
 
 Role = Literal["injector", "solver"]
+SUCCEEDED: Mapping[Role, Outcome] = {"injector": "valid", "solver": "resolved"}
+"""What came of every episode that is a lesson."""
+LEFT_OUT = "a script's own episode (--scripted takes it)"
+UNTRAINED = -100
+"""The label of a token that is not learned: what the loss of torch, and so every trainer, ignores."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """One example. `messages` end with one of the model's; `malformed` ones are not to be imitated."""
+    """One example. `bug`: the bug it is about. `messages` end with one of the model's; `malformed` ones are not to be
+    imitated."""
 
     id: str
+    bug: str
     role: Role
     policy: str
     messages: tuple[Message, ...]
@@ -51,24 +61,29 @@ class Lesson:
         """What was told and said, without the observations: equal for lessons that teach the same."""
         return tuple(m.content for at, m in enumerate(self.messages) if at < 2 or m.role == "assistant")
 
-    def to_json(self, chat: ChatFormat | None) -> dict[str, Any]:
-        """A row: `messages` with `train`; with a tokenizer also `ids` and `mask`, exactly as in an episode."""
+    def to_json(self, chat: ChatFormat | None, reward: float | None = None) -> dict[str, Any]:
+        """A row: `messages` with `train`; with a tokenizer also its ids, exactly as in an episode, and their labels, in
+        the columns that TRL and axolotl train on as they are. `reward`: what the episode earned, None if unknown."""
         told = [
             {"role": m.role, "content": m.content, "train": m.role == "assistant" and not m.malformed}
             for m in self.messages
         ]
-        row = {"id": self.id, "role": self.role, "policy": self.policy, "messages": told}
-        return row if chat is None else {**row, **tokens(self.messages, chat)}
+        about = {"id": self.id, "bug": self.bug, "role": self.role, "policy": self.policy}
+        row = {**about, "outcome": SUCCEEDED[self.role], "reward": reward, "messages": told}
+        return row if chat is None else {**row, **_columns(**tokens(self.messages, chat))}
 
 
 @dataclass(frozen=True)
 class Success:
-    """A stored successful episode, and its role's prompt. `family`: the first-order bug that it is about."""
+    """A stored successful episode, and its role's prompt. `bug`: the one that it is about, `family`: the first-order
+    one of that; `scripted`: a script's own, no demonstration."""
 
     path: Path
     role: Role
     told: str
     family: str = ""
+    bug: str = ""
+    scripted: bool = False
 
 
 def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
@@ -77,13 +92,12 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
     if "injector" in roles:
         for record in pool.episodes.with_bugs():
             assert record.bug is not None
-            shown = demonstration_of(pool.folder, record.bug.id, "injector")
+            bug = record.bug.id
+            shown = demonstration_of(pool.folder, bug, "injector")
             if shown.is_file():
-                yield Success(shown, "injector", "", record.bug.id)
-                if (record.bug.policy or "").startswith("scripted"):
-                    continue
+                yield Success(shown, "injector", "", bug, bug)
             told = _injector_told(record.bug, record.number)
-            yield Success(folder / record.trajectory, "injector", told, record.bug.id)
+            yield Success(folder / record.trajectory, "injector", told, bug, bug, _is_script(record.bug.policy))
     if "solver" not in roles:
         return
     run, trees = pool.folder, pool.episodes.originals()
@@ -95,14 +109,17 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
         for bug in pool.bugs()
     }
     shown_repairs = {bug: path for bug in bugs if (path := demonstration_of(pool.folder, bug, "solver")).is_file()}
-    yield from (Success(path, "solver", "", bugs[bug][1]) for bug, path in shown_repairs.items())
+    yield from (Success(path, "solver", "", bugs[bug][1], bug) for bug, path in shown_repairs.items())
     for attempt in pool.attempts.all(diffs=False):
-        if attempt.bug in shown_repairs and attempt.policy.startswith("scripted"):
-            continue
         path = folder / attempt.trajectory
         told, family = bugs.get(attempt.bug, ("", ""))
         if attempt.resolved and told and path.is_file():  # a control has no episode
-            yield Success(path, "solver", told, family)
+            yield Success(path, "solver", told, family, attempt.bug, _is_script(attempt.policy))
+
+
+def _is_script(policy: str | None) -> bool:
+    """Whether a policy of this name is a script: `scripted`, or as a bug names it, `scripted-removal`."""
+    return (policy or "").partition("-")[0] in SCRIPTED
 
 
 def lessons(success: Success, observation_chars: int) -> list[Lesson]:
@@ -111,8 +128,9 @@ def lessons(success: Success, observation_chars: int) -> list[Lesson]:
     trajectory = load(success.path, linked=False)
     name = success.path.name.removesuffix(".jsonl.zst")
     conversations = _ended(trajectory) or _spoken(trajectory, success.told, observation_chars)
+    several = len(conversations) > 1
     return [
-        Lesson(f"{name}-{number}" if len(conversations) > 1 else name, success.role, trajectory.policy, kept)
+        Lesson(f"{name}-{number}" if several else name, success.bug, success.role, trajectory.policy, kept)
         for number, conversation in enumerate(conversations)
         if (kept := _until_last_answer(_textual(conversation)))
     ]
@@ -133,6 +151,12 @@ def tokens(messages: tuple[Message, ...], chat: ChatFormat) -> dict[str, list[in
         ids += new
         mask += [int(message.role == "assistant" and not message.malformed)] * len(new)
     return {"ids": ids, "mask": mask}
+
+
+def _columns(ids: list[int], mask: list[int]) -> dict[str, list[int]]:
+    """As trainers name them. axolotl takes rows for tokenized only with an `attention_mask`, too."""
+    labels = [one if on else UNTRAINED for one, on in zip(ids, mask, strict=True)]
+    return {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": labels}
 
 
 def _injector_told(bug: Bug, number: int) -> str:

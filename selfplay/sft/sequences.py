@@ -13,7 +13,7 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.taped import check_own, taped_answers
 from selfplay.agent.trajectory import TrajectoryError, load
 from selfplay.curriculum import Curriculum
-from selfplay.sft.lessons import Role, Success, lessons, successes, tokens
+from selfplay.sft.lessons import LEFT_OUT, Role, Success, lessons, successes, tokens
 
 RENDER = "Train the model that played it, or have its messages rendered for this one (--render)."
 
@@ -34,19 +34,24 @@ class Lecture:
 class Wanted:
     """Which lessons. `strict`: only episodes that ended by handing in, without one malformed call; else all successful
     ones. `render`: render taped episodes too, as for a teacher with another tokenizer. `repeats`: keep rendered lessons
-    that say what another did, so that what each bug begins with is learned as often as what is special to it."""
+    that say what another did, so that what each bug begins with is learned as often as what is special to it.
+    `scripted`: scripts' own episodes too."""
 
     roles: tuple[Role, ...]
     strict: bool = False
     render: bool = False
     observation_chars: int = 16_000
     repeats: bool = False
+    scripted: bool = False
 
 
 def lectures(pool: Curriculum, chat: ChatFormat, wanted: Wanted, counts: Counter[str]) -> Iterator[Lecture]:
     """The lessons of a run as tokens; what has none is counted by its reason. Raises `ForeignTape`."""
     said = set[tuple[str, ...]]()
     for success in successes(pool, wanted.roles):
+        if success.scripted and not wanted.scripted:
+            counts[LEFT_OUT] += 1
+            continue
         try:
             trajectory = load(success.path, linked=False)
             if wanted.strict and not _clean(trajectory):

@@ -8,7 +8,7 @@ import hand_made
 import pytest
 
 from selfplay import patches
-from selfplay.oracle.specification import hidden_tests, specification
+from selfplay.oracle.specification import hidden_tests, least_failing, specification
 
 FILE = "tests/test_x.py"
 TEXT = "import os\n\n\n" + "\n\n".join(
@@ -67,6 +67,27 @@ def test_a_share_shows_that_many_tests_and_applies(tmp_path: Path, how: str, sha
         if not visible and f"test_{name}" not in weak:
             assert f"test_{name}" not in shown
     assert ("import os" in after) and hidden == hidden_tests(weaken, known, IDS, share, "bug")
+
+
+@pytest.mark.parametrize("how", WEAKENINGS)
+def test_the_least_that_restores_a_failing_test(tmp_path: Path, how: str) -> None:
+    """Of two tests that are weakened and may be shown: the diff of one applies, and restores that one alone."""
+    weaken = weakening(tmp_path, WEAKENINGS[how])
+    least, tests = least_failing(weaken, {FILE: TEXT}, IDS[:3], IDS[:1])
+    assert len(tests) == 1 and tests < set(IDS[1:3])
+    after = applied(tmp_path, weaken, least)
+    name = next(iter(tests)).partition("::")[2]
+    assert [one for one in "abcdef" if f"def test_{one}(" in least or f"assert x == {ord(one) - 97}" in least] == [
+        name[-1]
+    ]
+    assert f"def {name}():\n    x = {ord(name[-1]) - 97}\n    assert x == {ord(name[-1]) - 97}\n" in after
+
+
+def test_where_no_failing_test_was_weakened_nothing_restores_one(tmp_path: Path) -> None:
+    weaken = weakening(tmp_path, loosened)
+    assert least_failing(weaken, {FILE: TEXT}, [f"{FILE}::test_other"]) == ("", frozenset())
+    assert least_failing(weaken, {FILE: TEXT}, IDS, IDS) == ("", frozenset())
+    assert least_failing("", {}, IDS) == ("", frozenset())
 
 
 def test_another_bug_hides_other_tests(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from selfplay.agent.tools import SSR_TOOLS
 from selfplay.artifact import Artifact
 from selfplay.repository import Suite
 from selfplay.sft.demonstration import FAREWELL, Undemonstrable, demonstration, parser, repair
+from selfplay.sft.reproduction import Reproduction
 
 SUITE = Suite(("tests/test_a.py",), {"tests/test_a.py::test_a": 0.1}, failing=("tests/test_a.py::test_odd[a b]",))
 SAME = "    value = 1\n    return value\n\n\n"
@@ -103,6 +104,8 @@ def test_a_diff_of_another_file(tmp_path: Path) -> None:
         demonstration(SUITE, bug, {}.get)
     with pytest.raises(Undemonstrable, match="a command of their own"):
         demonstration(Suite((), {}, command="make test"), bug, {}.get)
+    with pytest.raises(Undemonstrable, match="its tests are run by mocha, and only those of pytest are shown"):
+        demonstration(Suite((), {}, runner="mocha"), bug, {}.get)
 
 
 def test_the_parser_reads_pytest() -> None:
@@ -139,3 +142,13 @@ def test_a_repair_looks_reads_edits_hands_in_and_ends(tmp_path: Path) -> None:
     assert "git ls-files '*.py'" in said[0] and said[-1] == FAREWELL
     with pytest.raises(Undemonstrable, match="does not fit"):
         repair(bug, {"m.py": "def f(x):\n    return 2\n"}.get)
+
+
+@pytest.mark.parametrize("restore", ["git apply x", ""])
+def test_a_repair_sees_the_bug_before_it_edits_and_that_it_is_gone_after(tmp_path: Path, restore: str) -> None:
+    bug = diff(tmp_path, "x = 1\n", "x = 2\n", "m.py")
+    said = repair(bug, {"m.py": "x = 2\n"}.get, Reproduction(restore, "pytest"))
+    calls = [call for message in said if isinstance(call := parse(message, SSR_TOOLS), Call)]
+    done = [call.arguments.get("command", call.tool).partition(" ")[0] for call in calls]
+    put_back = ["git"] if restore else []
+    assert done == ["git", *put_back, "pytest", "sed", "edit", "pytest", "submit"]

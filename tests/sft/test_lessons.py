@@ -17,18 +17,25 @@ from selfplay.agent.trajectory import MALFORMED, Record, save
 from selfplay.sft.lessons import Success, lessons
 
 
-def test_a_scripted_run_becomes_lessons_for_a_model(
+def test_a_scripts_own_episodes_are_lessons_only_when_asked_for(
     finished: tuple[Path, object], selfplay: Any, tmp_path: Path
 ) -> None:
     run, _ = finished
     out = tmp_path / "lessons.jsonl.zst"
-    done = selfplay("trajectories", "export", run, "--out", out, "--role", "injector", "--json")
+    plain = selfplay("trajectories", "export", run, "--out", out)
+    assert plain.code == 0 and zstandard.decompress(out.read_bytes()) == b"" and plain.out.split("\n")[:2] == [
+        f"0 injector examples and 0 solver examples in {out}",
+        "left out, a script's own episode (--scripted takes it): 4",
+    ]  # fmt: skip
+    done = selfplay("trajectories", "export", run, "--out", out, "--role", "injector", "--scripted", "--json")
     assert done.code == 0, done.err
     assert done.json["injector"] == 4  # the bugs of the run, each from an episode of its own
     rows = [json.loads(line) for line in zstandard.decompress(out.read_bytes()).decode().splitlines()]
+    assert sorted(row["bug"] for row in rows) == sorted(path.name for path in (run / "bugs").iterdir())
     for row in rows:
         system, task, *rest = row["messages"]
         assert (system["role"], task["role"], row["role"]) == ("system", "user", "injector")
+        assert (row["outcome"], row["reward"]) == ("valid", None)  # nobody has attempted it
         assert "plant a realistic bug" in task["content"] and not system["train"] and not task["train"]
         calls = [parse(message["content"], SSR_TOOLS) for message in rest if message["role"] == "assistant"]
         assert all(isinstance(call, Call) for call in calls[:-1]) and calls[-1] is None
@@ -55,10 +62,12 @@ def test_bugs_are_demonstrated_in_four_short_lessons(
     damaged.write_bytes(b"nonsense")
     assert selfplay("trajectories", "demonstrate", run).code == 0 and damaged.read_bytes() != b"nonsense"
     counts = selfplay("trajectories", "export", run, "--out", out, "--role", "injector", "--json").json
+    left_out = {"a script's own episode (--scripted takes it)": 4}
     assert counts == {
+        **left_out,
         "injector": 9,
         "the same was said before": 3,
-    }  # a discovery for all, a plant and a weaken for each
+    }  # one discovery; a plant and a weaken each
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     for row in rows:
         calls = [parse(message["content"], SSR_TOOLS) for message in row["messages"] if message["role"] == "assistant"]
@@ -66,10 +75,19 @@ def test_bugs_are_demonstrated_in_four_short_lessons(
         assert sum(len(message["content"]) for message in row["messages"]) < 12_000
     assert selfplay("trajectories", "export", run, "--out", out, "--role", "solver", "--json").json == {"solver": 4}
     for row in (json.loads(line) for line in out.read_text().splitlines()):
+        assert (row["outcome"], row["reward"], row["policy"]) == ("resolved", 1.0, "demonstration")
         calls = [parse(message["content"], SSR_TOOLS) for message in row["messages"] if message["role"] == "assistant"]
-        tools = [call.tool for call in calls[:-1] if isinstance(call, Call)]
-        assert tools[0] == "bash" and tools[-2:] == ["edit", "submit"] and calls[-1] is None
+        done = [_word(call) for call in calls[:-1] if isinstance(call, Call)]
+        assert done[:3] == ["git ls-files", "git apply", "set -o"] and done[-3:] == ["edit", "set -o", "submit"]
+        assert set(done[3:-3]) <= {"sed -n", "edit"} and calls[-1] is None
+        heard = [message["content"] for message in row["messages"][2:] if message["role"] == "user"]
+        assert " failed" in heard[2] and " failed" not in heard[-2] and " passed" in heard[-2]
         assert sum(len(message["content"]) for message in row["messages"]) < 12_000
+
+
+def _word(call: Call) -> str:
+    """The first two words of a command, or the tool."""
+    return " ".join(str(call.arguments.get("command", call.tool)).split()[:2])
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def lessons(shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two bugs with a demonstration of each."""
     run = tmp_path_factory.mktemp("lessons") / "run"
     assert selfplay("curriculum", shop, "--out", run, "--bugs", 2).returncode == 0
-    assert selfplay("trajectories", "demonstrate", run).returncode == 0
+    assert selfplay("trajectories", "demonstrate", run, "--short").returncode == 0
     return run
 
 

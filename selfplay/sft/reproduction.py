@@ -1,0 +1,63 @@
+"""How a solver sees a bug before it repairs it, and that it is gone afterwards: one of the tests it was told of is put
+back, and run.
+
+The least of the tests is enough to see the bug, and writing all of a long specification once more would fill the
+context of a small model. Whoever demonstrates looks at what the commands say: see `demonstrate.demonstrate_repair`.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from selfplay.oracle.originals import original_texts
+from selfplay.oracle.specification import least_failing
+from selfplay.repository import Suite
+from selfplay.repository.pytest_suite import file_of
+from selfplay.repository.runners.runner import Asked, quoted
+from selfplay.rollout.solver import ReadyBug
+
+END = "END_OF_DIFF"
+"""Never a line of a diff: those begin with a mark, or with a word of git's."""
+SHOWN = 20
+"""Lines of what the tests say: the end, where every framework tells what failed."""
+_LOCAL = 'PATH="$PWD/node_modules/.bin:$PATH"'
+COMMANDS = {
+    "mocha": f"{_LOCAL} mocha", "jest": f"{_LOCAL} jest --ci", "vitest": f"{_LOCAL} vitest run",
+    "node": "node --test", "go": "go test -vet=off",
+}  # fmt: skip
+_INDEX = re.compile(r"^index .*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Commands: `restore` puts a test back (empty where the failing tests stand in the solver's world as they are);
+    `run` ends with an error as long as the bug is there."""
+
+    restore: str
+    run: str
+
+
+def reproduction(ready: ReadyBug, suite: Suite) -> Reproduction:
+    """The commands for a bug. Raises `PatchError`, `OracleError`."""
+    bug, weakening = ready.bug, ready.artifact.test_weaken
+    originals = original_texts(ready.graded.world, ready.artifact.test_files)
+    diff, tests = least_failing(weakening or "", originals, bug.fail_to_pass, bug.hidden)
+    restore = f"git apply <<'{END}'\n{_INDEX.sub('', diff)}{END}" if diff else ""
+    shown = tests or [test for test in bug.fail_to_pass if test not in bug.hidden]
+    return Reproduction(restore, f"set -o pipefail\n{command(suite, map(file_of, shown))} 2>&1 | tail -n {SHOWN}")
+
+
+def command(suite: Suite, files: Iterable[str]) -> str:
+    """What somebody who knows the repository types to run these test files; all tests where Go or a command of the
+    user's runs them."""
+    if suite.command:
+        return suite.command
+    known = sorted(set(files))
+    if suite.runner == "pytest":
+        left_out = [f"--deselect={test}" for test in suite.excluded if file_of(test) in known]
+        return shlex.join(["python3", "-m", "pytest", "-q", "--tb=short", *suite.options, *left_out, *known])
+    asked = Asked(options=suite.options)
+    places = ["./..."] if suite.runner == "go" else known
+    settings = f"export {quoted(asked.assignments)}; " if asked.assignments else ""
+    return f"{settings}{COMMANDS[suite.runner]} {shlex.join([*asked.words, *places])}"
