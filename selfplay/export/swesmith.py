@@ -32,8 +32,8 @@ NOTES = (
     "`patch` is the bug, as SWE-smith has it; the repair is `ssr_gold_patch`. `python swesmith_profiles.py images`"
     " builds the image of every repository, with a branch of two commits for each bug, and `python swesmith_profiles.py"
     " eval --dataset_path train.jsonl --predictions_path predictions/gold.jsonl --run_id gold` is `python -m"
-    " swesmith.harness.eval` with the profiles registered, as `import swesmith_profiles` does. `... remotes` makes local"
-    " git remotes with these branches, `... table` the JSON lines that the evaluation reads, of Parquet.",
+    " swesmith.harness.eval` with the profiles registered, as `import swesmith_profiles` does. `... remotes` makes"
+    " local git remotes with these branches, `... table` the JSON lines that the evaluation reads, of Parquet.",
     "Without an engine: `selfplay logs RUN --format swesmith --predictions predictions/gold.jsonl --out logs`, then"
     " `python grade_logs.py predictions/gold.jsonl logs`, where swesmith is installed, has its grader read them.",
 )
