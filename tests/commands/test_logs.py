@@ -54,7 +54,7 @@ def test_the_rule_of_r2e_rewards_gold_alone(selfplay: Command, finished: tuple[P
     for kind, rewarded in (("gold", 4), ("empty", 0)):
         predictions, logs = out / "predictions" / f"{kind}.jsonl", tmp_path / kind
         assert selfplay("logs", run, "--format", "r2e", "--predictions", predictions, "--out", logs).code == 0
-        command = [sys.executable, out / "grade_logs.py", predictions, logs]
+        command = [sys.executable, *map(str, (out / "grade_logs.py", predictions, logs))]
         said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
         assert said == f"Rewarded {rewarded} of 4\n"
 
