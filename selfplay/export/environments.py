@@ -30,6 +30,10 @@ MISSING = (
     ' [ -z "$missing" ] || (apt-get update && apt-get install -y --no-install-recommends $missing'
     " && rm -rf /var/lib/apt/lists/*)"
 )
+PATHS = (
+    "for place in src .; do [ ! -d $place ] || readlink -f $place; done"
+    ' > "$(python -c \'import sysconfig; print(sysconfig.get_path("purelib"))\')/testbed.pth";'
+)
 INDEXES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "npm_config_registry")
 """What a build may be told of the user's own indexes; nothing of it stays in the image's variables."""
 _PRETEND = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION")
@@ -117,7 +121,7 @@ def setup_script(known: Environment, language: str) -> str:
             "[ ! -s /selfplay/requirements.txt ] || pip install --no-cache-dir -r /selfplay/requirements.txt",
             "if [ -e pyproject.toml ] || [ -e setup.py ]; then",
             "  pip install --no-cache-dir --no-deps --editable . ||",
-            '    pwd > "$(python -c \'import sysconfig; print(sysconfig.get_path("purelib"))\')/testbed.pth"',
+            f"    {{ {PATHS} }}",  # without its build's own packages: as far as pure Python goes
             "fi",
         ]
     elif language == "javascript" and not known.setup:

@@ -101,6 +101,24 @@ def test_an_image_has_what_its_language_needs(tmp_path: Path, language: str, pro
     assert subprocess.run(["bash", "-n", place / "setup.sh"], timeout=30).returncode == 0
 
 
+@pytest.mark.parametrize("folder", ["src", "."], ids=["packages in src", "packages at the root"])
+def test_where_a_project_cannot_be_built_its_modules_are_found_all_the_same(tmp_path: Path, folder: str) -> None:
+    """What an image does where `pip install --editable` fails, as it does without an index. Both ways stand in it."""
+    bugs = pools.numbered(ARTIFACT, 1, environment={"python": "3.11"})
+    exported(pools.pool(tmp_path / "run", ORIGINAL, bugs), tmp_path / "out")
+    (place,) = (tmp_path / "out" / "environments").iterdir()
+    tree, venv = tmp_path / "tree", tmp_path / "venv"
+    (tree / folder).mkdir(parents=True, exist_ok=True)
+    (tree / folder / "shop.py").touch()
+    (tree / "pyproject.toml").write_text("[build-system]\nrequires = ['nowhere']\nbuild-backend = 'nowhere'\n")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True, timeout=60)
+    (venv / "bin" / "pip").write_text("#!/bin/sh\nexit 1\n")
+    (venv / "bin" / "pip").chmod(0o755)
+    path = {"PATH": f"{venv}/bin:/usr/bin:/bin"}
+    subprocess.run(["bash", place / "setup.sh"], cwd=tree, env=path, check=True, timeout=60)
+    subprocess.run(["python", "-c", "import shop"], cwd="/", env=path, check=True, timeout=60)
+
+
 def test_images_of_no_bug_are_an_error(run: Path, tmp_path: Path) -> None:
     exported(run, tmp_path / "out")
     command = [sys.executable, tmp_path / "out" / "build_images.py", "selfplay__nobody"]
