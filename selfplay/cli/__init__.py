@@ -3,7 +3,7 @@
 import logging
 import sys
 
-from selfplay.cli import curriculum, solve, evaluate, credit, bugs, export, importing, show, report, trajectories  # noqa: F401  # isort: skip  (as --help shows them)
+from selfplay.cli import curriculum, solve, evaluate, credit, bugs, export, logs, importing, show, report, trajectories  # noqa: F401  # isort: skip  (as --help shows them)
 from selfplay.cli import sft, learn, train, serve_env, model, image, machine  # noqa: F401  # isort: skip
 from selfplay.cli.app import app
 from selfplay.cli.failures import explained

@@ -6,7 +6,7 @@ One prediction, or one bug, never touches another's grade.
 """
 
 import codecs
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +20,7 @@ from selfplay.curriculum.guarding import LARGER
 from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug
 from selfplay.curriculum.trust import NotTrusted, times
 from selfplay.errors import SelfplayError
+from selfplay.export.names import bug_id_of
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import grade_without_running, safely
 from selfplay.oracle.grades import Grade
@@ -133,13 +134,13 @@ def grade_predictions(
     counterfactual: bool = True,
     trust: bool = False,
 ) -> Iterator[tuple[str, Grade]]:
-    """(bug, grade) as they finish; for a bug that cannot be graded, the grade says so, and no other is touched.
-    `trust`: what the run wants to run or fetch is allowed.
+    """(bug, grade) as they finish; for a bug that cannot be graded, the grade says so, and no other is touched. A bug
+    may have the name that it has in an exported dataset. `trust`: what the run wants to run or fetch is allowed.
 
     Raises `PredictionError` for ids that are not bugs of the run, and `NotTrusted`, before anything runs."""
     folders = {folder.name: folder for folder in bug_folders(run)}
-    unknown = sorted(predictions.keys() - folders.keys())
-    if unknown:
+    predictions = _own_names(predictions, folders.keys())
+    if unknown := sorted(predictions.keys() - folders.keys()):
         raise PredictionError(
             "unknown-bug",
             f"{count(len(unknown), 'prediction is', 'predictions are')} for no bug of {run}, first {unknown[0]!r}",
@@ -156,6 +157,18 @@ def grade_predictions(
 
     with closing(in_parallel(prepared, work, workers, backend, _unplayed)) as results:
         yield from results
+
+
+def _own_names(predictions: Mapping[str, str], bugs: Collection[str]) -> dict[str, str]:
+    """Predictions by the names of bugs, where they have those of a dataset. Raises `PredictionError` for two of one
+    bug."""
+    found: dict[str, str] = {}
+    for name, diff in predictions.items():
+        bug = name if name in bugs or bug_id_of(name) not in bugs else bug_id_of(name)
+        if bug in found:
+            raise PredictionError("malformed", f"two predictions are for {bug[:200]!r}", "Keep one a bug.")
+        found[bug] = diff
+    return found
 
 
 def _unplayed(bug: str, error: SelfplayError) -> Grade:

@@ -8,6 +8,7 @@ from pathlib import Path
 from selfplay.export import harbor, hf, r2e, swebench, swesmith
 from selfplay.export.card import card
 from selfplay.export.columns import Kind, Row
+from selfplay.export.evaluation import eval_script
 from selfplay.export.pools import Collected, PoolBug
 from selfplay.export.statements import plain_statement, ssr_statement
 from selfplay.export.writing import LARGE, write_files, write_lines, write_parquet
@@ -19,7 +20,8 @@ SAMPLED = 100
 @dataclass(frozen=True)
 class Format:
     """`row` makes a row of a bug and its three statements (the given one, SSR's, the plain one); `files` makes what
-    lies beside the tables for one bug, `shared` for all; `name` is the row's own. `notes`: lines of the card."""
+    lies beside the tables for one bug, `shared` for all; `name` is the row's own. `notes`: lines of the card. `script`:
+    what the tool's evaluation runs in `/testbed`, where a grader reads what that prints."""
 
     columns: Mapping[str, Kind]
     row: Callable[[PoolBug, str, str, str], Row]
@@ -27,15 +29,23 @@ class Format:
     files: Callable[[PoolBug, str], Mapping[str, bytes]] = lambda one, statement: {}
     shared: Callable[[], Mapping[str, bytes]] = dict
     name: Callable[[PoolBug], str] = lambda one: one.id
+    script: Callable[[PoolBug], str] | None = None
 
 
 FORMATS: Mapping[str, Format] = {
-    "swebench": Format(swebench.COLUMNS, swebench.row, swebench.NOTES),
+    "swebench": Format(
+        swebench.COLUMNS, swebench.row, swebench.NOTES, shared=swebench.shared_files, script=eval_script
+    ),
     "hf": Format(hf.COLUMNS, hf.row, hf.NOTES),
     "swesmith": Format(
-        swesmith.COLUMNS, swesmith.row, swesmith.NOTES, shared=swesmith.shared_files, name=swesmith.smith_id
+        swesmith.COLUMNS,
+        swesmith.row,
+        swesmith.NOTES,
+        shared=swesmith.shared_files,
+        name=swesmith.smith_id,
+        script=swesmith.evaluation,
     ),
-    "r2e": Format(r2e.COLUMNS, r2e.row, r2e.NOTES, r2e.files),
+    "r2e": Format(r2e.COLUMNS, r2e.row, r2e.NOTES, r2e.files, r2e.shared_files, script=r2e.evaluation),
     "harbor": Format(harbor.COLUMNS, harbor.row, harbor.NOTES, harbor.files),
 }
 

@@ -6,10 +6,9 @@ that decide, no script of ours.
 """
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from selfplay.artifact import Bug
 from selfplay.artifact.environment import Environment, recorded_environment
 from selfplay.artifact.reading import ForeignError
 from selfplay.export import inside
@@ -17,10 +16,26 @@ from selfplay.export.columns import as_json
 from selfplay.export.pools import PoolBug
 from selfplay.export.trees import pack
 from selfplay.export.writing import write_files
+from selfplay.repository.inside import text as repository_text
+from selfplay.repository.node_packages import LOCKS, PLACE, QUIET
+from selfplay.repository.toolchains import PACKAGES
 
 ENVIRONMENTS = "environments"
 ARCHIVE = "original.tar.gz"
-GIT = "apt-get update && apt-get install -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*"
+TOOLS = {"git": "git", "python3": "python3"}
+"""Program -> Debian's package of it, for every language: a bug is one commit, and the evaluation is Python."""
+LANGUAGES: Mapping[str, Mapping[str, str]] = {**PACKAGES, "c": {"cc": "gcc", "make": "make"}}
+MISSING = (
+    'missing=; for tool in {tools}; do command -v ${{tool%%:*}} >/dev/null || missing="$missing ${{tool#*:}}"; done;'
+    ' [ -z "$missing" ] || (apt-get update && apt-get install -y --no-install-recommends $missing'
+    " && rm -rf /var/lib/apt/lists/*)"
+)
+PATHS = (
+    "for place in src .; do [ ! -d $place ] || readlink -f $place; done"
+    ' > "$(python -c \'import sysconfig; print(sysconfig.get_path("purelib"))\')/testbed.pth";'
+)
+INDEXES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "npm_config_registry")
+"""What a build may be told of the user's own indexes; nothing of it stays in the image's variables."""
 _PRETEND = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION")
 
 
@@ -38,7 +53,7 @@ def write_environments(folder: Path, bugs: Iterable[PoolBug]) -> dict[str, str]:
         if why:
             refused[one.id] = why
         elif not (place := folder / ENVIRONMENTS / one.environment).joinpath("Dockerfile").exists():
-            _write(place, one.bug, archive)
+            _write(place, one, archive)
     return refused
 
 
@@ -57,28 +72,32 @@ def _packed(place: Path, original: Path, tree: str) -> tuple[Path, str]:
     return archive, ""
 
 
-def _write(place: Path, bug: Bug, archive: Path) -> None:
-    known = recorded_environment(bug.environment)
+def _write(place: Path, one: PoolBug, archive: Path) -> None:
+    known = recorded_environment(one.bug.environment)
     files = {
-        "Dockerfile": dockerfile(known),
+        "Dockerfile": dockerfile(known, one.language),
         "requirements.txt": "".join(f"{line}\n" for line in known.lock),
-        "setup.sh": setup_script(known),
-        "environment.json": as_json(bug.environment) + "\n",
+        "setup.sh": setup_script(known, one.language),
+        "environment.json": as_json(one.bug.environment) + "\n",
     }
     write_files(place, {name: text.encode() for name, text in files.items()})
     if not (place / ARCHIVE).exists():
         shutil.copyfile(archive, place / ARCHIVE)
 
 
-def dockerfile(known: Environment) -> str:
+def dockerfile(known: Environment, language: str) -> str:
     """The image of a repository with its environment. `BASE` is an argument: a base of one's own may stand there."""
     base = known.image or f"python:{_minor(known.python)}-slim" if known.python else known.image or "debian:stable-slim"
     variables = {"LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     variables |= dict.fromkeys(_PRETEND, known.version or "0.0.0")
+    if language == "javascript":
+        variables["PATH"] = f"{PLACE}/.bin:$PATH"
+    tools = " ".join(f"{program}:{package}" for program, package in {**TOOLS, **LANGUAGES.get(language, {})}.items())
     return "\n".join([
         f"ARG BASE={base}",
         "FROM ${BASE}",
-        f"RUN command -v git || ({GIT})",
+        f"RUN {MISSING.format(tools=tools)}",
+        *(f"ARG {name}" for name in INDEXES),
         "ENV " + " ".join(f"{name}={value}" for name, value in variables.items()),
         "WORKDIR /testbed",
         "ADD original.tar.gz /testbed/",
@@ -92,7 +111,7 @@ def _minor(version: str | None) -> str:
     return ".".join((version or "3").split(".")[:2])
 
 
-def setup_script(known: Environment) -> str:
+def setup_script(known: Environment, language: str) -> str:
     """What installs the environment, in `/testbed`: the user's own command, or the locked packages and the project."""
     lines = ["set -eu"]
     if known.setup:
@@ -102,7 +121,26 @@ def setup_script(known: Environment) -> str:
             "[ ! -s /selfplay/requirements.txt ] || pip install --no-cache-dir -r /selfplay/requirements.txt",
             "if [ -e pyproject.toml ] || [ -e setup.py ]; then",
             "  pip install --no-cache-dir --no-deps --editable . ||",
-            '    pwd > "$(python -c \'import sysconfig; print(sysconfig.get_path("purelib"))\')/testbed.pth"',
+            f"    {{ {PATHS} }}",  # without its build's own packages: as far as pure Python goes
             "fi",
         ]
+    elif language == "javascript" and not known.setup:
+        lines += _npm(known)
     return "\n".join(lines) + "\n"
+
+
+def _npm(known: Environment) -> list[str]:
+    """What installs the packages of `package.json` as `selfplay/repository/node_packages.py` does, and takes them out
+    of the tree."""
+    plain = "install --no-package-lock"
+    tries = [f"install --no-package-lock --before={known.as_of}"] if known.as_of else []
+    ways = [*tries, plain, f"{plain} --ignore-scripts --legacy-peer-deps"]
+    quiet = " ".join(QUIET)
+    return [
+        "[ -e package.json ] && [ ! -e node_modules ] || exit 0",
+        f"lock=; for name in {' '.join(LOCKS)}; do [ ! -e $name ] || lock=$name; done",
+        f'{{ [ -n "$lock" ] && npm ci {quiet}; }} || ' + " || ".join(f"npm {way} {quiet}" for way in ways),
+        "[ -d node_modules ] || exit 0",
+        f"bash -s <<'SELFPLAY_PACKAGES'\n{repository_text('own_packages.sh').rstrip(chr(10))}\nSELFPLAY_PACKAGES",
+        f"mv node_modules {PLACE}",
+    ]

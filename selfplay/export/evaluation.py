@@ -18,6 +18,11 @@ START, END = ">>>>> Start Test Output", ">>>>> End Test Output"
 WIDTH = 120
 
 
+def seconds(one: PoolBug) -> float:
+    """How long the evaluation of a patch may take."""
+    return 2 * float(one.bug.thresholds.get("seconds", 90.0)) + 60
+
+
 def wanted(one: PoolBug) -> list[str]:
     """The tests that decide, in a fixed order."""
     return test_names(sorted((*one.bug.fail_to_pass, *one.bug.pass_to_pass)))

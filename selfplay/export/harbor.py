@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from selfplay.export import inside
 from selfplay.export.columns import EXTRA, IMAGES, Kind, Row, extra, images, repository
-from selfplay.export.evaluation import bundle
+from selfplay.export.evaluation import bundle, seconds
 from selfplay.export.names import image_name, test_names
 from selfplay.export.pools import PoolBug
 
@@ -73,7 +73,6 @@ def files(one: PoolBug, statement: str) -> dict[str, bytes]:
 
 def task_toml(one: PoolBug) -> str:
     """Its settings. Tests and agents have no network of ours to ask for: the image holds all."""
-    seconds = float(one.bug.thresholds.get("seconds", 90.0))
     lines = [
         'schema_version = "1.0"',
         "",
@@ -83,7 +82,7 @@ def task_toml(one: PoolBug) -> str:
         f"license = {json.dumps(one.licence or 'none stated')}",
         "",
         "[verifier]",
-        f"timeout_sec = {2 * seconds + 60:.1f}",
+        f"timeout_sec = {seconds(one):.1f}",
         "",
         "[agent]",
         "timeout_sec = 3600.0",

@@ -3,6 +3,7 @@
 whole id behind a `::`, and no two tests of different files share a name.
 """
 
+import base64
 import json
 from collections.abc import Mapping
 
@@ -48,6 +49,8 @@ NOTES = (
     "`build_images.py` puts `/testbed/run_tests.sh` and `/r2e_tests` into the images, where R2E-Gym's runtime looks for"
     " them; it moves both out of an agent's sight. Its `parse_log_fn` knows eleven repositories by name and refuses"
     " others: set `r2egym.agenthub.runtime.docker.parse_log_fn = lambda name: parse_log_pytest` for these.",
+    "Without an engine: `selfplay logs RUN --format r2e --predictions predictions/gold.jsonl --out logs`, then `python"
+    " grade_logs.py predictions/gold.jsonl logs` rewards by R2E-Gym's rule.",
 )
 _TYPES = {" ": "context", "+": "added", "-": "deleted", "\\": "note"}
 RUN_TESTS = """#!/bin/bash
@@ -152,6 +155,21 @@ def execution(one: PoolBug) -> Row:
         "FAIL_TO_PASS": test_names(one.bug.fail_to_pass),
         "PASS_TO_PASS": test_names(one.bug.pass_to_pass),
     }
+
+
+def evaluation(one: PoolBug) -> str:
+    """What puts the files of this bug's image in their places, where there is no image, and runs the tests."""
+    lines = ["mkdir -p /testbed/r2e_tests"]
+    for place, text in (("run_tests.sh", RUN_TESTS), ("r2e_tests/evaluate.py", inside.text("evaluate.py")),
+                        ("r2e_tests/bundle", bundle(one, decides=True))):  # fmt: skip
+        packed = base64.b64encode(text.encode()).decode()
+        lines.append(f"echo {packed} | base64 -d > /testbed/{place}")
+    return "\n".join([*lines, "bash /testbed/run_tests.sh"]) + "\n"
+
+
+def shared_files() -> dict[str, bytes]:
+    """What lies beside the table."""
+    return {"grade_logs.py": inside.text("grade_r2e.py").encode()}
 
 
 def files(one: PoolBug, statement: str) -> dict[str, bytes]:

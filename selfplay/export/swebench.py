@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 
+from selfplay.export import inside
 from selfplay.export.columns import EXTRA, IMAGES, Kind, Row, as_json, extra, images, repository
 from selfplay.export.evaluation import eval_script
 from selfplay.export.names import test_names
@@ -33,8 +34,10 @@ COLUMNS: Mapping[str, Kind] = {
 }
 
 NOTES = (
-    "`python -m swebench.harness.run_evaluation --dataset_name train.jsonl --predictions_path predictions/gold.jsonl"
-    " --run_id gold`, after `build_images.py`. `mini-extra swebench --subset . --split train` solves them.",
+    "`swebench eval ./train.jsonl --split train --predictions predictions/gold.jsonl --run-id gold`, after"
+    " `build_images.py`. `mini-extra swebench --subset . --split train --output solved` solves them.",
+    "Without an engine: `selfplay logs RUN --predictions predictions/gold.jsonl --out logs`, then `python grade_logs.py"
+    " predictions/gold.jsonl logs`, where swebench is installed, has its grader read them.",
 )
 
 
@@ -60,3 +63,8 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
         "eval_script": eval_script(one),
         **extra(one, ssr, plain),
     }
+
+
+def shared_files() -> dict[str, bytes]:
+    """What lies beside the table."""
+    return {"grade_logs.py": inside.text("grade_swebench.py").encode()}

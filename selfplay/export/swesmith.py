@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from selfplay import patches
 from selfplay.export import inside
 from selfplay.export.columns import EXTRA, IMAGES, Kind, Row, extra, images, repository
-from selfplay.export.evaluation import commands
+from selfplay.export.evaluation import END, START, commands
 from selfplay.export.names import test_names
 from selfplay.export.pools import PoolBug
 
@@ -29,10 +29,13 @@ COLUMNS: Mapping[str, Kind] = {
     **EXTRA,
 }
 NOTES = (
-    "`patch` is the bug, as SWE-smith has it; the repair is `ssr_gold_patch`. `import swesmith_profiles` registers the"
-    " profile of every repository, so that `swesmith.harness.eval` knows them;"
-    " `python swesmith_profiles.py remotes` makes the local git remotes with two commits for each bug; `python"
-    " swesmith_profiles.py table` writes the JSON lines that it reads, where the tables are Parquet.",
+    "`patch` is the bug, as SWE-smith has it; the repair is `ssr_gold_patch`. `python swesmith_profiles.py images`"
+    " builds the image of every repository, with a branch of two commits for each bug, and `python swesmith_profiles.py"
+    " eval --dataset_path train.jsonl --predictions_path predictions/gold.jsonl --run_id gold` is `python -m"
+    " swesmith.harness.eval` with the profiles registered, as `import swesmith_profiles` does. `... remotes` makes"
+    " local git remotes with these branches, `... table` the JSON lines that the evaluation reads, of Parquet.",
+    "Without an engine: `selfplay logs RUN --format swesmith --predictions predictions/gold.jsonl --out logs`, then"
+    " `python grade_logs.py predictions/gold.jsonl logs`, where swesmith is installed, has its grader read them.",
 )
 
 
@@ -50,8 +53,6 @@ def smith_id(one: PoolBug) -> str:
 
 def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
     """`statement`: the one of the two that an agent is given."""
-    first, last = commands(one)
-    run = "\n".join(["{", *first, "set -x", "} >/tmp/selfplay-log 2>&1", last])  # traced: its markers are read so
     return {
         "instance_id": smith_id(one),
         "repo": f"swesmith/{repository_key(one)}",
@@ -62,11 +63,24 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
         **images(one),
         "ssr_instance_id": one.id,
         "ssr_gold_patch": one.patch,
-        "ssr_run_tests": run,
+        "ssr_run_tests": run_tests(one),
         **extra(one, ssr, plain),
     }
 
 
+def evaluation(one: PoolBug) -> str:
+    """What SWE-smith's `run_patch_in_container` runs."""
+    lines = ["#!/bin/bash", "set -uxo pipefail", "cd /testbed", f": '{START}'", run_tests(one), f": '{END}'"]
+    return "\n".join(lines) + "\n"
+
+
+def run_tests(one: PoolBug) -> str:
+    """The test command that the profile gives SWE-smith for a bug."""
+    first, last = commands(one)
+    return "\n".join(["{", *first, "set -x", "} >/tmp/selfplay-log 2>&1", last])  # traced: its markers are read so
+
+
 def shared_files() -> dict[str, bytes]:
     """What lies beside the table."""
-    return {"swesmith_profiles.py": inside.text("swesmith_profiles.py").encode()}
+    names = {"swesmith_profiles.py": "swesmith_profiles.py", "grade_logs.py": "grade_swesmith.py"}
+    return {name: inside.text(program).encode() for name, program in names.items()}

@@ -111,6 +111,17 @@ def test_one_of_ten_thousand_touches_no_other(
 
 
 @pytest.mark.slow
+def test_a_bug_may_have_its_name_of_a_dataset(finished: tuple[Path, Done], backend: Backend) -> None:
+    """As an agent leaves it that read an export."""
+    run = finished[0]
+    first, second = sorted(path.name for path in (run / "bugs").iterdir())[:2]
+    found = dict(grade_predictions(run, {f"selfplay__{first}": "", second: ""}, backend, workers=1))
+    assert {bug: grade.reason for bug, grade in found.items()} == {first: "empty", second: "empty"}
+    with pytest.raises(PredictionError, match="two predictions are for"):
+        list(grade_predictions(run, {f"selfplay__{first}": "", first: ""}, backend, workers=1))
+
+
+@pytest.mark.slow
 def test_a_damaged_bug_is_its_own_grade(finished: tuple[Path, Done], tmp_path: Path, backend: Backend) -> None:
     run = Path(shutil.copytree(finished[0], tmp_path / "run"))
     first, second = sorted(path.name for path in (run / "bugs").iterdir())[:2]

@@ -58,6 +58,7 @@ def test_what_the_whole_run_took_is_what_its_cost_says(summary: dict[str, Any]) 
     figures = {**summary["figures"], "bugs": 2}
     text = page({**summary, "figures": figures, "cost": cost})
     assert "took 3 min 0 s, 7.5 suite runs' worth of core time a bug" in text  # 15 runs for 2 bugs
+    assert "2 of 2 bugs" in text and "why not more" not in text  # nobody asked for more
 
 
 def test_hidden_tests_are_told_in_words(summary: dict[str, Any]) -> None:
@@ -83,6 +84,22 @@ def test_attempts_and_second_order_bugs_are_told_in_words(summary: dict[str, Any
     assert "3 solved never, 1 solved once, 1 solved 5 times" in text and "1 of 2" in text
     assert "1; not promoted: 2 duplicate, 1 touches-tests" in text and "3, 1 leaks, 1 cannot be audited" in text
     assert "attempt 0 of openai:m" in text and "gold 1 of 1" not in text
+
+
+def test_controls_count_bugs_of_both_orders(summary: dict[str, Any]) -> None:
+    """One of two resolved at a bug of first order, three of three at two of second."""
+    second = {**RATES, "bugs": 2, "attempts": 3, "resolved": 3}
+    text = page({**summary, "solving": {"gold": {"order_1": RATES, "order_2": second}}})
+    assert re.search(r"gold patch resolved +│ 4 of 5, on 3 bugs", text), text
+
+
+def test_bugs_solved_once_stand_before_those_solved_at_times(summary: dict[str, Any]) -> None:
+    """Seven were solved at least once, of which five not always: the last two figures before the histogram."""
+    rates = {**RATES, "bugs": 9, "attempts": 18, "resolved": 9, "solved_at_least_once": 7, "strictly_between": 5}
+    text = page({**summary, "solving": {"openai:m": {"order_1": rates, "order_2": NO_RATES}}})
+    (row,) = (line for line in text.splitlines() if "9 of 18" in line)
+    cells = [cell.strip() for cell in row.strip("│ ").split("│")]
+    assert cells[:7] == ["openai:m", "1", "9", "9 of 18", "50.0%", "7", "5"]
 
 
 def test_tasks_of_others_are_told_as_tasks(summary: dict[str, Any]) -> None:

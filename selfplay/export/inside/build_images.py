@@ -1,6 +1,8 @@
 """Builds the images of this dataset: python build_images.py [--base IMAGE] [INSTANCE_ID ...]; all without names.
 
-Needs the `docker` command and an engine. `--base` replaces the base image of every environment.
+Needs the `docker` command and an engine. `--base` replaces the base image of every environment. What stands behind `--`
+is told to `docker build` where packages are installed: -- --network host --build-arg PIP_INDEX_URL=URL (also
+PIP_EXTRA_INDEX_URL and npm_config_registry).
 """
 
 import argparse
@@ -8,6 +10,7 @@ import json
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -43,21 +46,40 @@ def rows():
                 yield from batch.to_pylist()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def parsed(words):
+    """(the options, what `docker build` is told)"""
+    own, told = words, []
+    if "--" in words:
+        own, told = words[: words.index("--")], words[words.index("--") + 1 :]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("instances", nargs="*")
     parser.add_argument("--base", help="instead of the base image of every environment")
-    given = parser.parse_args()
+    return parser.parse_args(own), told
+
+
+def chosen(names):
+    """The rows of these instances, of all without names."""
+    found = [row for row in rows() if not names or row["instance_id"] in names]
+    unknown = set(names) - {row["instance_id"] for row in found}
+    if unknown:
+        sys.exit("not in this dataset: " + ", ".join(sorted(unknown)))
+    return found
+
+
+def environment(key, base, told, ready):
+    """The name of the image of an environment, built when it is not in `ready`."""
+    name = "selfplay/environments:" + key
+    if key not in ready:
+        build(name, HERE / "environments" / key, *(["--build-arg", "BASE=" + base] if base else []), *told)
+        ready.add(key)
+    return name
+
+
+def main():
+    given, told = parsed(sys.argv[1:])
     ready = set()
-    for row in rows():
-        if given.instances and row["instance_id"] not in given.instances:
-            continue
-        key = row["ssr_environment_key"]
-        environment = "selfplay/environments:" + key
-        if key not in ready:
-            base = ["--build-arg", "BASE=" + given.base] if given.base else []
-            build(environment, HERE / "environments" / key, *base)
-            ready.add(key)
+    for row in chosen(given.instances):
+        below = environment(row["ssr_environment_key"], given.base, told, ready)
         with tempfile.TemporaryDirectory() as folder:
             place = pathlib.Path(folder)
             (place / "Dockerfile").write_text(BROKEN)
@@ -69,8 +91,8 @@ def main():
             added = HERE / "instances" / row["instance_id"]
             if added.is_dir():
                 shutil.copytree(added, place / "extra", dirs_exist_ok=True)
-            build(row["image_name"] if "image_name" in row else row["image"], place,
-                  "--build-arg", "ENVIRONMENT=" + environment)  # fmt: skip
+            name = row["image_name"] if "image_name" in row else row["image"]
+            build(name, place, "--build-arg", "ENVIRONMENT=" + below)
 
 
 if __name__ == "__main__":

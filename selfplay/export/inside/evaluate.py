@@ -76,7 +76,10 @@ def restore(bundle):
     put_back(bundle["test_files"], tracked)
     if not bundle["test_patch"]:
         return ""
-    done = git("apply", "--whitespace=nowarn", "-", data=bundle["test_patch"].encode("utf-8", "surrogateescape"))
+    patch = bundle["test_patch"].encode("utf-8", "surrogateescape")
+    done = git("apply", "--whitespace=nowarn", "-", data=patch)
+    if done.returncode and not git("apply", "--reverse", "--check", "-", data=patch).returncode:
+        return ""  # SWE-smith goes back to the commit in which the tests are still there
     return done.stdout.decode("utf-8", "replace") if done.returncode else ""
 
 

@@ -1,14 +1,18 @@
 """Makes SWE-smith know the repositories of this dataset.
 
-`import swesmith_profiles` registers a profile of each; `python swesmith_profiles.py remotes` makes
-`remotes/<name>.git`, a bare repository with a branch for each bug, named by it: its first commit has the bug, its
-second lacks the tests that show it. Needs git; nothing is pushed. `python swesmith_profiles.py table` writes the tables
-as JSON lines, where they are Parquet: `swesmith.harness.eval` reads no other.
+`import swesmith_profiles` registers a profile of each; `python swesmith_profiles.py COMMAND`:
+
+  images [--base IMAGE] [-- ...]   builds the image of each, as `build_images.py`, with a branch for each bug: its first
+                                   commit has the bug, its second lacks the tests that show it
+  eval ...                         `python -m swesmith.harness.eval ...`, which knows these repositories then
+  remotes                          the same branches in `remotes/<name>.git`, bare repositories; nothing is pushed
+  table                            the tables as JSON lines, where they are Parquet: the evaluation reads no other
 """
 
 import json
 import pathlib
 import re
+import runpy
 import subprocess
 import sys
 import tarfile
@@ -21,6 +25,28 @@ WHO = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
 }
 WHO.update({"GIT_" + who + "_" + what: "selfplay" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")})
+
+
+BRANCHES = """ARG ENVIRONMENT
+FROM ${ENVIRONMENT}
+COPY branches/ /selfplay/
+RUN bash -eu /selfplay/branches.sh && rm -rf /selfplay
+"""
+MAKE_BRANCHES = """cd /testbed
+commit() { git add -A -f; git -c user.name=selfplay -c user.email=selfplay@localhost commit -q --allow-empty -m "$1"; }
+export GIT_AUTHOR_DATE='@946684800 +0000' GIT_COMMITTER_DATE='@946684800 +0000'
+rm -rf .git && find . -name __pycache__ -type d -prune -exec rm -rf {} +
+git config --system --add safe.directory '*'
+git init -q && git checkout -q -b main && commit "The repository"
+for bug in /selfplay/*/; do
+  git checkout -q -b "$(basename "$bug")" main
+  for change in "1 The bug" "2 Its tests removed"; do
+    [ ! -e "$bug${change%% *}.diff" ] || git apply --whitespace=nowarn "$bug${change%% *}.diff"
+    commit "${change#* }"
+  done
+done
+git checkout -q main
+"""
 
 
 def rows():
@@ -58,8 +84,23 @@ def register():
 
         made = {"owner": owner, "repo": name, "commit": commit, "log_parser": parsed, "get_test_cmd": command}
         made["__annotations__"] = dict.fromkeys(("owner", "repo", "commit"), str)
+        made["image_name"] = property(lambda self, key=key: image_of(key))
+        made["_is_repo_private"] = lambda self: False  # else it asks a server for the repository
+        made["pull_image"] = pulled
         made["timeout"] = int(max(row["ssr_seconds"] for row in bugs.values()) * 2)
         registry.register_profile(dataclass_of("Selfplay" + str(len(registry)), RepoProfile, made))
+
+
+def image_of(key):
+    """The local image of a repository with all its bugs."""
+    return "selfplay/swesmith:" + key[-128:].lstrip(".-")
+
+
+def pulled(self):
+    """Nothing is pulled: the images are built here."""
+    looked = ["docker", "image", "inspect", self.image_name]
+    if subprocess.run(looked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+        raise RuntimeError("no image " + self.image_name + " here: python swesmith_profiles.py images builds it")
 
 
 def dataclass_of(name, base, made):
@@ -102,6 +143,36 @@ def remotes():
             git(folder, "push", "-q", "-f", str(bare), row["instance_id"])
 
 
+def images():
+    """One image a repository: the environment of its first bug, and all bugs as branches."""
+    import build_images
+
+    given, told = build_images.parsed(sys.argv[2:])
+    bugs, ready = {}, set()
+    for row in build_images.chosen(given.instances):
+        bugs.setdefault(row["repo"].partition("/")[2], []).append(row)
+    for key, some in bugs.items():
+        below = build_images.environment(some[0]["ssr_environment_key"], given.base, told, ready)
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            (place / "Dockerfile").write_text(BRANCHES)
+            for row in some:
+                (place / "branches" / row["instance_id"]).mkdir(parents=True)
+                for number, diff in ((1, row["patch"]), (2, row["ssr_test_weaken"])):
+                    if diff:
+                        file = place / "branches" / row["instance_id"] / ("%d.diff" % number)
+                        file.write_bytes(diff.encode("utf-8"))
+            (place / "branches" / "branches.sh").write_text(MAKE_BRANCHES)
+            build_images.build(image_of(key), place, "--build-arg", "ENVIRONMENT=" + below)
+
+
+def evaluate():
+    """SWE-smith's own command, told what stands behind `eval`."""
+    register()
+    del sys.argv[1]
+    runpy.run_module("swesmith.harness.eval", run_name="__main__", alter_sys=True)
+
+
 def table():
     import pyarrow.parquet
 
@@ -111,9 +182,10 @@ def table():
                 lines.writelines(json.dumps(row) + "\n" for row in batch.to_pylist())
 
 
+COMMANDS = {"images": images, "eval": evaluate, "remotes": remotes, "table": table}
 if __name__ == "__main__":
-    if sys.argv[1:] not in (["remotes"], ["table"]):
+    if sys.argv[1:2] not in [[name] for name in COMMANDS]:
         sys.exit(__doc__)
-    {"remotes": remotes, "table": table}[sys.argv[1]]()
+    COMMANDS[sys.argv[1]]()
 else:
     register()

@@ -45,6 +45,26 @@ def test_swebench_evaluates(exported: Callable[..., Path], tmp_path: Path, kind:
     assert report["completed_instances"] == 1 and report["resolved_instances"] == resolved, report
 
 
+@pytest.mark.parametrize(("kind", "resolved"), [("gold", 1), ("empty", 0)])
+def test_swesmith_evaluates(exported: Callable[..., Path], tmp_path: Path, kind: str, resolved: int) -> None:
+    """Its own command, with the profiles registered: it checks out the bug's branch, one commit back."""
+    subprocess.run([ROOT / ".ci" / "docker-image", BASE], check=True, timeout=250)
+    out, python = exported("swesmith"), ENVIRONMENTS / "swesmith" / "bin" / "python"
+    row = next(row for row in pools.rows(out) if row["ssr_language"] == "python")
+    profiles = [python, out / "swesmith_profiles.py"]
+    made = subprocess.run(
+        [*profiles, "images", "--base", BASE, row["instance_id"]], capture_output=True, text=True, timeout=250
+    )
+    assert made.returncode == 0, made.stderr[-3000:]
+    command = [
+        *profiles, "eval", "--dataset_path", out / "train.jsonl", "--predictions_path",
+        out / "predictions" / f"{kind}.jsonl", "--run_id", kind, "--workers", "1", "--instance_ids", row["instance_id"],
+    ]  # fmt: skip
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=250, env=clean())
+    assert f"Resolved {resolved}/1 instances" in done.stdout, done.stdout[-2000:] + done.stderr[-4000:]
+    assert (tmp_path / "logs" / "run_evaluation" / kind / row["instance_id"] / "report.json").is_file()
+
+
 def clean() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 

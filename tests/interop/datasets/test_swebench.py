@@ -1,6 +1,7 @@
 """swebench 5 loads every row and grades logs made in this project's sandbox: gold is resolved, nothing is not."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -81,3 +82,22 @@ def test_it_reads_a_folder_of_parquet(
     (tmp_path / "logs.json").write_text("{}")
     found = tool("swebench", "swebench_grade.py", out, tmp_path / "logs.json")
     assert found["scripts"] == graded(tool, exported("swebench"), {})["scripts"]
+
+
+@pytest.mark.parametrize(("kind", "says"), [("gold", "Resolved 3 of 3"), ("empty", "Resolved 0 of 3")])
+def test_the_shipped_program_has_its_grader_read_logs(
+    exported: Callable[..., Path], log: Log, tmp_path: Path, kind: str, says: str
+) -> None:
+    """The logs of `selfplay logs`, in its folders; one that is missing is named."""
+    out = exported("swebench")
+    for row in pools.rows(out):
+        folder = tmp_path / row["instance_id"]
+        folder.mkdir()
+        (folder / "test_output.txt").write_text(log(row, row["patch"] if kind == "gold" else "", row["eval_script"]))
+    command = [ENVIRONMENTS / "swebench" / "bin" / "python", out / "grade_logs.py"]
+    command += [out / "predictions" / f"{kind}.jsonl", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines()[-1] == says, done.stderr
+    (folder / "test_output.txt").unlink()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert f"without a log: {folder.name}" in done.stdout

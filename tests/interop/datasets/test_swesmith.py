@@ -28,6 +28,15 @@ def test_its_report_agrees(exported: Callable[..., Path], log: Log, tool: Tool, 
     found = tool("swesmith", "swesmith_grade.py", out, file, cwd=tmp_path)["resolved"]
     assert len(found) == len(LANGUAGES)
     assert set(map(str, found.values())) == {str({"gold": True, "empty": False})}
+    for kind, says in (("gold", "Resolved 3 of 3"), ("empty", "Resolved 0 of 3")):  # the same by the shipped program
+        for instance, kinds in logs.items():
+            place = tmp_path / "shipped" / kind / instance
+            place.mkdir(parents=True)
+            (place / "test_output.txt").write_text(Path(kinds[kind]).read_text())
+        command = [ENVIRONMENTS / "swesmith" / "bin" / "python", out / "grade_logs.py"]
+        command += [out / "predictions" / f"{kind}.jsonl", tmp_path / "shipped" / kind]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert done.stdout.splitlines()[-1] == says, done.stderr
 
 
 def test_each_bug_has_a_branch_of_two_commits(exported: Callable[..., Path]) -> None:

@@ -1,0 +1,50 @@
+"""`selfplay logs`: the logs that another tool's grader reads, made in sandboxes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from selfplay.cli.app import app
+from selfplay.cli.conflicts import refuse
+from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
+from selfplay.cli.output import print_json, print_line
+from selfplay.cli.trust import TrustOption, trusted
+from selfplay.words import count
+
+FORMS = ("swebench", "swesmith", "r2e")
+
+
+@app.command()
+def logs(
+    run_dir: Annotated[list[Path], typer.Argument(help="Folders of runs, those that were exported.")],
+    predictions: Annotated[
+        Path, typer.Option(help="JSON or JSON lines of instance_id and model_patch, such as predictions/gold.jsonl.")
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write: a new one, or an empty one.")],
+    form: Annotated[str, typer.Option("--format", help="swebench, swesmith or r2e.")] = "swebench",
+    workers: Annotated[int | None, typer.Option(min=1, help="Predictions at a time (default: one per core).")] = None,
+    sandbox: SandboxOption = "bubblewrap",
+    image: ImageOption = None,
+    runtime: RuntimeOption = None,
+    trust: TrustOption = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print which have no log as JSON.")] = False,
+) -> None:
+    """Run a dataset's own evaluation of predictions in sandboxes, without an engine, and write a log of each for the
+    grader of its tool. Exit 0: every prediction has a log, 1: one has none."""
+    refuse(form not in FORMS, "--format", f"is one of {', '.join(FORMS)}")
+    from selfplay.commands.logs import LOG, LogsOrder, run_logs
+    from selfplay.report.progress import LiveWatcher
+
+    backend, allowed = opened(sandbox, image, runtime), [trusted(run, trust) for run in run_dir]  # each is asked for
+    order = LogsOrder(tuple(run_dir), predictions, out, form, workers, any(allowed))
+    with LiveWatcher() as watcher:
+        failed = run_logs(order, backend, lambda total: watcher.expect(total, "running"), watcher.done)
+    if as_json:
+        print_json(failed)
+    else:
+        for name, why in failed.items():
+            print_line(f"without a log: {name}: {why}")
+        made = len(list(out.glob(f"*/{LOG}")))
+        print_line(f"{count(made, 'log')} in {out}")
+    raise typer.Exit(1 if failed else 0)

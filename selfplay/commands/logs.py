@@ -1,0 +1,149 @@
+"""What the evaluation of a dataset prints for predictions, run in sandboxes: logs that another tool's grader reads,
+without an engine. What `selfplay logs` does, on values."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfplay.commands.looping import in_parallel
+from selfplay.commands.predictions import read_predictions
+from selfplay.curriculum import CurriculumError
+from selfplay.curriculum.stored import prepared_for
+from selfplay.curriculum.trust import NotTrusted
+from selfplay.errors import SelfplayError
+from selfplay.export.choice import Choice
+from selfplay.export.dataset import FORMATS
+from selfplay.export.evaluation import seconds
+from selfplay.export.pools import PoolBug, collect
+from selfplay.export.writing import new_folder, write_files
+from selfplay.oracle.errors import PredictionError
+from selfplay.oracle.world import Task, open_world, solver_world
+from selfplay.repository import Prepared
+from selfplay.rollout.losses import again
+from selfplay.rollout.many import one_per_core
+from selfplay.sandbox import Backend, SandboxError
+from selfplay.words import count
+
+LOG = "test_output.txt"
+NOT_APPLIED = ">>>>> Patch Apply Failed"
+TIMED_OUT = ">>>>> Tests Timed Out"
+"""What both graders look for."""
+
+
+@dataclass(frozen=True)
+class LogsOrder:
+    """What the user asked for. `form`: the format in which the bugs of `runs` were exported. `workers` None means one
+    per core. `trust`: what a run wants to run or fetch is allowed."""
+
+    runs: Sequence[Path]
+    predictions: Path
+    out: Path
+    form: str = "swebench"
+    workers: int | None = None
+    trust: bool = False
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What came of one prediction: the log, or why there is none."""
+
+    text: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class _Job:
+    name: str
+    bug: PoolBug
+    patch: str
+    script: str
+    prepared: Prepared
+
+
+def run_logs(
+    order: LogsOrder, backend: Backend, expect: Callable[[int], None], done: Callable[[str], None]
+) -> dict[str, str]:
+    """Write `OUT/<instance>/test_output.txt` for every prediction. Returns instance -> why it has no log. `expect` is
+    told how many there are, `done` each that is finished.
+
+    Raises `SelfplayError` before anything runs, for what the user can mend; nothing is left in `order.out` then."""
+    wanted = _wanted(order)
+    expect(len(wanted))
+    failed: dict[str, str] = {}
+    with new_folder(order.out) as folder:
+        jobs = list(_jobs(order, wanted, backend, failed))
+        for name in failed:
+            done(name)
+        workers = one_per_core(order.workers)
+        with closing(in_parallel(jobs, lambda job, lease: _logged(job, lease), workers, backend, _unplayed)) as results:
+            for job, found in results:
+                done(job.name)
+                if found.why:
+                    failed[job.name] = found.why
+                else:
+                    write_files(folder, {f"{job.name}/{LOG}": found.text.encode("utf-8", "replace")})
+    return dict(sorted(failed.items()))
+
+
+def _wanted(order: LogsOrder) -> Mapping[str, tuple[PoolBug, str]]:
+    """Instance -> its bug and its prediction."""
+    form = FORMATS.get(order.form)
+    if form is None or form.script is None:
+        known = ", ".join(name for name, one in FORMATS.items() if one.script)
+        raise CurriculumError(f"no grader reads logs of the format {order.form!r}", f"Those of {known} do.")
+    predictions = read_predictions(order.predictions)
+    bugs = {form.name(one): one for one in collect(order.runs, Choice()).bugs}
+    if unknown := sorted(predictions.keys() - bugs.keys()):
+        raise PredictionError(
+            "unknown-bug",
+            f"{count(len(unknown), 'prediction is', 'predictions are')} for no bug of these runs as {order.form} names"
+            f" them, first {unknown[0][:200]!r}",
+            f"They are named like {min(bugs)!r}: --format says whose names they have, `selfplay grade` takes a run's.",
+        )
+    return {name: (bugs[name], patch) for name, patch in sorted(predictions.items())}
+
+
+def _jobs(
+    order: LogsOrder, wanted: Mapping[str, tuple[PoolBug, str]], backend: Backend, failed: dict[str, str]
+) -> Iterator[_Job]:
+    """A job for each prediction whose bug has an environment; it is built once for all that share it."""
+    script, known = FORMATS[order.form].script, dict[tuple[Path, str], Prepared]()
+    assert script is not None
+    for name, (one, patch) in wanted.items():
+        key = (one.original, one.environment)
+        try:
+            if key not in known:
+                folder = one.run / "bugs" / one.bug.id
+                known[key] = again(lambda: prepared_for(folder, one.bug, backend, trust=order.trust))  # noqa: B023 - called at once
+        except (SandboxError, NotTrusted):
+            raise
+        except SelfplayError as error:
+            failed[name] = error.message
+            continue
+        yield _Job(name, one, patch, script(one), known[key])
+
+
+def _logged(job: _Job, backend: Backend) -> Logged:
+    """The log of one prediction, in the world that an agent's image has."""
+    extra = (job.bug.attempt,) if job.bug.attempt else ()
+    limit = seconds(job.bug)
+    try:
+        with open_world(backend, Task(solver_world(job.prepared), job.bug.artifact, extra)) as world:
+            sandbox = world.sandbox
+            if job.patch:
+                applied = sandbox.run(["git", "apply", "--verbose", "-"], timeout=60, stdin=job.patch.encode())
+                if applied.exit_code:
+                    return Logged(f"{NOT_APPLIED}:\n{applied.text}")
+            sandbox.write_file("/tmp/eval.sh", job.script.encode())
+            done = sandbox.run(["bash", "-c", "bash /tmp/eval.sh 2>&1"], timeout=limit)
+    except SandboxError:
+        raise
+    except SelfplayError as error:
+        return Logged(why=error.message)
+    late = f"\n\n{TIMED_OUT}: {limit:.0f} seconds exceeded.\n" if done.timed_out else ""
+    return Logged(done.stdout.decode("utf-8", "replace") + late)
+
+
+def _unplayed(job: _Job, error: SelfplayError) -> Logged:
+    return Logged(why=f"could not be played: {error.message}")
