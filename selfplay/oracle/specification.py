@@ -48,7 +48,7 @@ def least_failing(
     test_weaken: str, originals: Mapping[str, str], fail_to_pass: Sequence[str], hidden: Sequence[str] = ()
 ) -> tuple[str, frozenset[str]]:
     """The shortest diff that restores an F2P test and is part of what a solver is shown, and the tests it restores. Of
-    very many tests the first ones are looked at. Empty where no F2P test was weakened. Raises `PatchError`."""
+    very many tests the first ones are looked at. Empty where no change belongs to an F2P test. Raises `PatchError`."""
     shown = [group for group in weakened_together(test_weaken, originals, fail_to_pass) if group.isdisjoint(hidden)]
     parts = [("".join(_part(test_weaken, originals, group)), group) for group in shown[:MOST_COMPARED]]
     return min(parts, key=lambda part: len(part[0]), default=("", frozenset()))

@@ -1,7 +1,7 @@
 """How a solver sees a bug before it repairs it, and that it is gone afterwards: one of the tests it was told of is put
 back, and run.
 
-The least of the tests is enough to see the bug, and writing all of a long specification once more would fill the
+The shortest of the tests is enough to see the bug, and writing all of a long specification once more would fill the
 context of a small model. Whoever demonstrates looks at what the commands say: see `demonstrate.demonstrate_repair`.
 """
 
@@ -43,6 +43,7 @@ def reproduction(ready: ReadyBug, suite: Suite) -> Reproduction:
     bug, weakening = ready.bug, ready.artifact.test_weaken
     originals = original_texts(ready.graded.world, ready.artifact.test_files)
     diff, tests = least_failing(weakening or "", originals, bug.fail_to_pass, bug.hidden)
+    diff = diff or ready.specification  # as of tests that a class inherits, whose weakening belongs to no test
     restore = f"git apply <<'{END}'\n{_INDEX.sub('', diff)}{END}" if diff else ""
     shown = tests or [test for test in bug.fail_to_pass if test not in bug.hidden]
     return Reproduction(restore, f"set -o pipefail\n{command(suite, map(file_of, shown))} 2>&1 | tail -n {SHOWN}")

@@ -83,7 +83,7 @@ def test_the_least_that_restores_a_failing_test(tmp_path: Path, how: str) -> Non
     assert f"def {name}():\n    x = {ord(name[-1]) - 97}\n    assert x == {ord(name[-1]) - 97}\n" in after
 
 
-def test_where_no_failing_test_was_weakened_nothing_restores_one(tmp_path: Path) -> None:
+def test_where_no_change_belongs_to_a_failing_test_none_restores_one(tmp_path: Path) -> None:
     weaken = weakening(tmp_path, loosened)
     assert least_failing(weaken, {FILE: TEXT}, [f"{FILE}::test_other"]) == ("", frozenset())
     assert least_failing(weaken, {FILE: TEXT}, IDS, IDS) == ("", frozenset())
