@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from selfplay.oracle.calibration import Calibration, ImpossibleTests, Oracle
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.events import comparable
+from selfplay.oracle.events import Event, comparable
 from selfplay.oracle.instrument import Instrumented, deciding, impossible, new_names, with_canaries
 from selfplay.oracle.observe import observe
 from selfplay.oracle.originals import read_originals
@@ -70,23 +70,28 @@ def second_look(
     backend: Backend, task: Task, oracle: Oracle, known: Calibration, limits: Limits = Limits()
 ) -> Calibration:
     """The calibration with what the second look at a prediction needs. Raises what `calibrate` raises."""
-    never = find_impossible(backend, task, oracle, limits)
-    shown = observe(backend, task, oracle, limits, witness=bool(known.witnessed))
-    seen = known.events | comparable(shown.events, task.artifact.test_files)
+    asks = bool(known.witnessed)
+    never, done = find_impossible(backend, task, oracle, limits, witness=asks)
+    shown = observe(backend, task, oracle, limits, witness=asks)
+    seen = known.events | comparable((*done, *shown.events), task.artifact.test_files)
     return replace(known, impossible=never, behaviour=shown, events=seen, runs=known.runs + 1 + shown.runs)
 
 
-def find_impossible(backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits()) -> ImpossibleTests:
-    """What the counterfactual can use: found by one run of the original with tests that cannot pass."""
+def find_impossible(
+    backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits(), *, witness: bool = False
+) -> tuple[ImpossibleTests, tuple[Event, ...]]:
+    """What the counterfactual can use: found by one run of the original with tests that cannot pass. And, where the
+    `witness` is asked, what programs do meanwhile: the runner opens the files of tests that fail, for its report."""
     originals = deciding(read_originals(task.world, task.artifact.test_files), oracle.wanted)
     with remembered() as drawn:
         files = impossible(originals, sorted(oracle.fail_to_pass))
-    order = Order((), oracle.seconds, files=files, keep_compiled=True)
+    order = Order((), oracle.seconds, files=files, keep_compiled=True, witness=witness)
     trial = run_trial(backend, task.world, task.artifact, order, limits)
     if trial.stage is not None or trial.timed_out:
         why = trial.error or f"they did not end within {oracle.seconds:.0f} s"
         raise OracleError(f"the original cannot be run with tests that cannot pass: {why}", "Run `selfplay validate`.")
-    return ImpossibleTests(files, trial.compiled, oracle.wanted - trial.passed, new_names(drawn, originals))
+    never = ImpossibleTests(files, trial.compiled, oracle.wanted - trial.passed, new_names(drawn, originals))
+    return never, trial.events
 
 
 def _calibration(made: Instrumented, trial: Trial, oracle: Oracle, runs: int, task: Task) -> Calibration:
