@@ -17,7 +17,7 @@ from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 9
+FORMAT = 10
 """Version of a stored calibration: one with another number is made again."""
 
 
