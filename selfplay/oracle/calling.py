@@ -23,7 +23,7 @@ EVENT = "event"
 AGAIN = " again"
 """What the name of a call ends with when it does something else later."""
 AGAIN_SECONDS = 0.2
-_SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_user.py", "selfplay_caller.py")
+_SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_user.py", "selfplay_around.py", "selfplay_caller.py")
 
 
 @dataclass(frozen=True)

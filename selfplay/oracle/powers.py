@@ -11,9 +11,11 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
+from selfplay.oracle.machine import asked_of_the_machine
 from selfplay.plain import encode, syntax_tree
 
 PYTHON = (".py", ".pyi")
+MACHINE = "looks at the machine it runs on"
 POWERS: Mapping[str, frozenset[str]] = {
     "looks at the frames of its callers": frozenset({
         "_getframe", "_getframemodulename", "_current_frames", "currentframe", "getouterframes", "getinnerframes",
@@ -42,7 +44,7 @@ POWERS: Mapping[str, frozenset[str]] = {
         "pytest", "_pytest", "unittest", "doctest", "pluggy", "TestCase", "conftest", "monkeypatch",
         "PYTEST_CURRENT_TEST",
     }),
-    "looks at the machine it runs on": frozenset({
+    MACHINE: frozenset({
         "isatty", "ttyname", "get_terminal_size", "getppid", "getpgid", "getpgrp", "getsid", "orig_argv", "getrusage",
         "getloadavg", "uname", "gethostname", "getfqdn", "getlogin", "getuid", "geteuid", "getpwuid", "getuser",
         "os.times", "sys.flags", "statvfs", "getmtime", "st_mtime", "st_ctime", "st_ino", "st_dev",
@@ -127,7 +129,8 @@ def uses(text: str) -> dict[str, str]:
         tree = syntax_tree(encode(text))
     except (SyntaxError, ValueError):
         return {}
-    return {name: _POWER[name] for name in _names(tree) if name in _POWER} | dict(_done(tree))
+    asked = dict.fromkeys(asked_of_the_machine(tree), MACHINE)
+    return asked | {name: _POWER[name] for name in _names(tree) if name in _POWER} | dict(_done(tree))
 
 
 def _names(tree: ast.AST) -> Iterator[str]:

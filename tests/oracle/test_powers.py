@@ -4,7 +4,7 @@ import pytest
 from exploits import python_cases
 from exploits.projects import BROKEN_MONEY, MONEY
 
-from selfplay.oracle.powers import new_powers, uses
+from selfplay.oracle.powers import MACHINE, new_powers, uses
 
 PATH = "ledger/money.py"
 
@@ -44,6 +44,19 @@ def said(after: str, before: str = BROKEN_MONEY, repaired: str = MONEY) -> tuple
         ("import sys\nsys.audit('open', share)", "traces what runs"),
         ("import os\nos.stat('.').st_uid", "looks at the machine it runs on"),
         ("import os\nos.path.exists('/etc/hostname')", "names tests, or files outside the program"),
+        ("import os\nos.getpid()", MACHINE),
+        ("import os as o\nprint(o.sysconf('SC_PAGESIZE'))", MACHINE),
+        ("from os import cpu_count as many", MACHINE),
+        ("import os\ngetattr(os, 'getpid')()", MACHINE),
+        ("import os\nmachine = os", MACHINE),
+        ("import socket\nsocket.if_nameindex()", MACHINE),
+        ("import uuid\nuuid.getnode()", MACHINE),
+        ("import platform\nplatform.node()", MACHINE),
+        ("from resource import *", MACHINE),
+        ("import os\nos.listdir('/')", MACHINE),
+        ("import os.path\nos.path.exists('/root')", MACHINE),
+        ("from os import path\npath.getatime('a')", MACHINE),
+        ("import os\nos.path.isdir(os.path.join(os.path.dirname(__file__), '..', 'x'))", MACHINE),
         ("import time\ntime.strftime('%Y')", "reads the clock"),
         ("from email.utils import formatdate", "reads the clock"),
         ("import threading\nthreading.current_thread()", "asks how it is run"),
@@ -82,6 +95,10 @@ def test_what_the_file_or_its_known_repair_uses_is_not_new() -> None:
         "import datetime\n\n\ndef f(day):\n    return day.isocalendar() == datetime.date(2020, 1, 1)",
         "import os\nNOWHERE = ('/dev/null', os.devnull, '/', '/etc', '/users/7')",
         "import threading\nLOCK = threading.RLock()",
+        "import os\n\n\ndef f(name):\n    os.makedirs(os.path.dirname(name))\n    return os.path.exists(name)",
+        "import os\nDATA = open(os.path.join(os.path.dirname(__file__), 'data.json'))",
+        "import uuid\nNAME = uuid.uuid4()",
+        "def f(os, socket):\n    return os.getpid, socket.gethostname_of",
         "def f(x):\n    assert x\n    if x is None:\n        raise AssertionError('none')",
         "import importlib\nimportlib.import_module('json')",
         "latest = 'latest/test results'\ntest_rate = 1",

@@ -1,0 +1,92 @@
+"""What Python code asks of the machine that it runs on: whatever it takes of modules that are about nothing else, or of
+`os` beyond files and paths, and files at places that it names itself.
+
+A list of what is harmless, not of what is not: an attacker with fresh eyes switched whole repairs on and off by nine
+questions, none of which stood in a list of such questions.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping
+
+_PATHS = frozenset({
+    "join", "basename", "dirname", "split", "splitext", "splitdrive", "normpath", "normcase", "commonprefix",
+    "commonpath", "relpath", "abspath", "isabs", "expanduser", "expandvars", "realpath", "exists", "lexists", "isfile",
+    "isdir", "islink", "getsize", "samefile", "sep", "pardir", "curdir", "extsep", "altsep", "pathsep",
+})  # fmt: skip
+HARMLESS: Mapping[str, frozenset[str]] = {
+    "os": frozenset({
+        "path", "fspath", "PathLike", "sep", "linesep", "altsep", "extsep", "pathsep", "curdir", "pardir", "devnull",
+        "name", "environ", "environb", "getenv", "putenv", "fsencode", "fsdecode", "makedirs", "mkdir", "remove",
+        "unlink", "rename", "renames", "replace", "rmdir", "removedirs", "link", "symlink", "readlink", "chmod", "open",
+        "close", "read", "write", "fdopen", "fsync", "dup", "pipe", "lseek", "truncate", "ftruncate", "getcwd", "chdir",
+        "walk", "fwalk", "scandir", "listdir", "stat", "lstat", "fstat", "utime", "access", "strerror", "error",
+        "urandom", "system", "popen", "kill", "waitpid", "DirEntry", "stat_result", "SEEK_SET", "SEEK_CUR", "SEEK_END",
+        "O_RDONLY", "O_WRONLY", "O_RDWR", "O_CREAT", "O_EXCL", "O_TRUNC", "O_APPEND", "O_BINARY", "O_CLOEXEC", "F_OK",
+        "R_OK", "W_OK", "X_OK",
+    }),
+    "os.path": _PATHS, "posixpath": _PATHS, "ntpath": _PATHS,
+    "uuid": frozenset({
+        "UUID", "SafeUUID", "uuid3", "uuid4", "uuid5", "NAMESPACE_DNS", "NAMESPACE_URL", "NAMESPACE_OID",
+        "NAMESPACE_X500", "RFC_4122",
+    }),
+    "platform": frozenset({"python_implementation", "python_version", "python_version_tuple"}),
+    "socket": frozenset(), "resource": frozenset(), "sysconfig": frozenset(), "getpass": frozenset(),
+    "fcntl": frozenset(), "termios": frozenset(), "tty": frozenset(), "pty": frozenset(), "syslog": frozenset(),
+    "readline": frozenset(), "curses": frozenset(), "psutil": frozenset(),
+}  # fmt: skip
+"""Module -> what a repair may newly take of it. `os.kill`, `os.system` and the like are seen where they are done."""
+OPENING = frozenset({"open", "Path", "PurePath"})
+ASKING = OPENING | {
+    "exists", "lexists", "isfile", "isdir", "islink", "listdir", "scandir", "walk", "glob", "iglob", "stat", "lstat",
+    "access", "getsize", "readlink",
+}  # fmt: skip
+"""What is done with a file by its name, as its first argument; `OPENING`: what programs do with data of their own."""
+
+
+def asked_of_the_machine(tree: ast.AST) -> Iterator[str]:
+    """The name of each question in some Python code: `module.attribute`, the module where it is handed on whole, or
+    what is asked of a place that is written down, or of the code's own."""
+    modules = dict(_modules(tree))
+    held = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and not node.level and (source := node.module or "") in HARMLESS:
+            yield from (f"{source}.{one.name}" for one in node.names if one.name not in HARMLESS[source])
+        elif isinstance(node, ast.Attribute) and (module := _module(node.value, modules)):
+            if node.attr not in HARMLESS[module]:
+                yield f"{module}.{node.attr}"
+        elif isinstance(node, ast.Name) and node.id in modules and id(node) not in held:
+            yield modules[node.id]
+        elif isinstance(node, ast.Call):
+            yield from _place(node)
+
+
+def _modules(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """(name in the code, module) of each that is imported."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                if one.asname and one.name in HARMLESS:
+                    yield one.asname, one.name
+                elif not one.asname and (first := one.name.partition(".")[0]) in HARMLESS:
+                    yield first, first
+        elif isinstance(node, ast.ImportFrom) and node.module == "os" and not node.level:
+            yield from ((one.asname or one.name, "os.path") for one in node.names if one.name == "path")
+
+
+def _module(node: ast.expr, modules: Mapping[str, str]) -> str:
+    """The module that an expression is; empty when it is none of these."""
+    if isinstance(node, ast.Name):
+        return modules.get(node.id, "")
+    inner = isinstance(node, ast.Attribute) and node.attr == "path" and isinstance(node.value, ast.Name)
+    return "os.path" if inner and modules.get(node.value.id) == "os" else ""  # type: ignore[attr-defined]
+
+
+def _place(node: ast.Call) -> Iterator[str]:
+    name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
+    first = node.args[0] if node.args else None
+    if name not in ASKING or first is None:
+        return
+    if isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value.startswith("/"):
+        yield f"{name} {first.value[:40]}"
+    elif name not in OPENING and any(isinstance(one, ast.Name) and one.id == "__file__" for one in ast.walk(first)):
+        yield f"{name} of __file__"
