@@ -145,4 +145,4 @@ def test_both_roles_of_a_run_killed_after_an_update(
     with read_pool(order.out) as pool:
         assert [attempt.versions for attempt in pool.attempts.all()] == [(0, 0), (0, 0), (1, 1), (1, 1)]
     with pytest.raises(LearningError, match="trained with roles=separate: its episodes were sampled by two models"):
-        dry_run(LearnOrder(CreditOrder((order.out,)), str(tiny), tmp_path / "one"), SILENT)
+        dry_run(LearnOrder(CreditOrder((order.out,), "training"), str(tiny), tmp_path / "one"), SILENT)
