@@ -1,6 +1,7 @@
 """Judges a prediction by what it does on inputs that nobody was shown: runs the probes, and compares what they recorded
 with what the original and the buggy program did (`behaviour.py`)."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -68,11 +69,23 @@ def within_the_runner(known: Behaviour, said: Layer) -> Layer:
 
 
 def unknown(known: Behaviour, said: Layer) -> Layer:
-    """A program that was only seen with inputs of which the tests hold a part may know them by that part."""
-    if said.state != "passed" or len(known.novel) >= ENOUGH:
+    """A program that was only seen with inputs of which the tests hold a part may know them by that part, and one whose
+    inputs have nearly all the same answer may know that answer."""
+    if said.state != "passed":
         return said
-    why = f"of the inputs of {count(len(known.novel), 'call')} nothing stands in the tests, and {ENOUGH} are needed"
+    alike = most_alike(known.right)
+    if alike >= AGREE * len(known.right):
+        why = f"{alike} of {len(known.right)} inputs have the same answer, which a program may give to all"
+    elif len(known.novel) < ENOUGH:
+        why = f"of the inputs of {count(len(known.novel), 'call')} nothing stands in the tests, and {ENOUGH} are needed"
+    else:
+        return said
     return replace(unavailable("behaviour", f"{why}; {said.reason}"), runs=1)
+
+
+def most_alike(right: Outcomes) -> int:
+    """How many probes have the most frequent answer: the same outcomes in the same order."""
+    return max(Counter(tuple(outcomes.values()) for outcomes in right.values()).values(), default=0)
 
 
 def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:

@@ -8,7 +8,7 @@ from selfplay.oracle.calling import Calls
 from selfplay.oracle.layers import passed
 from selfplay.oracle.novel import Novel, all_novel, is_novel
 from selfplay.oracle.powers import MOST_DATA, new_data, size_of_data
-from selfplay.oracle.second_look import judge, unknown
+from selfplay.oracle.second_look import judge, most_alike, unknown
 
 SHOWN = "assert f('one two', 1, [2, 3], {}) == g(None, True, -1)"
 
@@ -34,10 +34,12 @@ def test_an_input_that_stands_in_the_tests_is_not_novel() -> None:
     assert not is_novel("m.f(None)", SHOWN)  # nothing is given that could be another
 
 
-def known(novel: int, every: int) -> Behaviour:
-    """So many calls, the first of them novel, of which the original gives 1 and the buggy program 2."""
+def known(novel: int, every: int, answers: int = 100) -> Behaviour:
+    """So many calls, the first of them novel, to which the buggy program answers 2, and the original so many different
+    things."""
     names = [f"c{at}" for at in range(every)]
-    right, wrong = ({name: {f"{name}/0": value} for name in names} for value in ("1", "2"))
+    right = {name: {f"{name}/0": str(100 + at % answers)} for at, name in enumerate(names)}
+    wrong = {name: {f"{name}/0": "2"} for name in names}
     return Behaviour(
         {}, Calls(sources=dict.fromkeys(names, "m.f(1)")), frozenset(names[:novel]), right=right, wrong=wrong
     )
@@ -57,6 +59,17 @@ def test_without_novel_inputs_the_assurance_is_weak() -> None:
     said = passed("behaviour", "does what the original does", 1)
     assert unknown(known(ENOUGH, 40), said).state == "passed"
     assert unknown(known(ENOUGH - 1, 40), said).state == "unavailable"
+
+
+def test_with_one_answer_to_nearly_all_inputs_the_assurance_is_weak() -> None:
+    """A cache in the place of another passed 40 calls that each gave a function of one name. With five answers in turn
+    the most frequent has 8 of 40; where it has 32, four fifths, whoever gives it to all passes."""
+    said, five = passed("behaviour", "does what the original does", 1), known(ENOUGH, 40, 5)
+    assert (most_alike(five.right), unknown(five, said).state) == (8, "passed")
+    alike = {**five.right, **{f"c{at}": {f"c{at}/0": "7"} for at in range(32)}}
+    assert unknown(replace(five, right=alike), said).reason.startswith("32 of 40 inputs have the same answer")
+    assert unknown(replace(five, right={**alike, "c0": {"c0/0": "8"}}), said).state == "passed"
+    assert most_alike({}) == 0
 
 
 def test_much_data_is_suspect_and_code_that_moves_is_not() -> None:
