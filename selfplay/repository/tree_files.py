@@ -30,7 +30,7 @@ def commit_here(tree: Path) -> None:
     steps = (["init", "-q", "--template="], ["add", "-A", "-f"], ["commit", "-q", "--allow-empty", "-m", "The tree"])
     for step in steps:
         try:
-            done = host.run(["git", "-C", tree, *step], timeout=GIT_SECONDS, env=env)
+            done = host.run(["git", "-C", tree.absolute(), *step], timeout=GIT_SECONDS, env=env)
         except (OSError, host.Failed) as error:
             raise SourceError(f"git cannot record {tree}: {error}") from error
         if done.returncode:
