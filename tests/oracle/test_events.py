@@ -16,7 +16,8 @@ NAMED = {
     "frames": "[operator.attrgetter(one) for one in ['_get' + 'frame']][0](sys)(1)",
     "code": "[operator.attrgetter(one)(operator.attrgetter(two)(sys)['built' + 'ins'])('1 + 1') "
     "for one, two in [('ev' + 'al', 'mod' + 'ules')]]",
-    "a process": "[operator.attrgetter(one)(os)('true') for one in ['sys' + 'tem']]",
+    "a process": "[operator.attrgetter(one)(operator.attrgetter(two)(sys)['o' + 's'])('true') "
+    "for one, two in [('sys' + 'tem', 'mod' + 'ules')]]",
     "a test": "open(os.path.join(_ROOT, 'te' + 'sts', 'te' + 'st_money.py')).read()",
     "a folder of tests": "os.listdir(os.path.join(_ROOT, 'te' + 'sts'))",
     "an object that gives its path": "[operator.attrgetter(one)(sys) for one in ['au' + 'dit']][0]"
