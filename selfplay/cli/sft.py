@@ -63,12 +63,8 @@ def sft(
     how: dict[str, Any] = {"too_long": too_long, "precision": precision, "held_out": held_out, "epochs": epochs}
     how |= {"batch": batch, "patience": patience, "lr": lr, "warmup": warmup, "schedule": schedule, "seed": seed}
     how |= {"strict": strict, "role": role, "render": render, "repeats": repeats, "scripted": scripted}
-    how |= {
-        "budget": budget,
-        "observation_chars": observation_chars,
-        "keep_activations": keep_activations,
-        "lora": lora,
-    }
+    how |= {"observation_chars": observation_chars, "budget": budget, "lora": lora}
+    how |= {"keep_activations": keep_activations}
     with LiveWatcher() as watcher:
         try:
             summary = run(SftOrder(tuple(runs), model, out, **how), watcher)

@@ -9,7 +9,7 @@ from selfplay.commands.learn import LearnOrder, Watcher
 from selfplay.learning.crediting import Credited
 from selfplay.learning.update import model_options, step_options, update
 from selfplay.train.model import load_scorer
-from selfplay.train.precision import told
+from selfplay.train.precision import slow_precision
 from selfplay.train.step import Trainer
 from selfplay.train.weights import write_model, written_dtype
 
@@ -21,7 +21,7 @@ def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watch
     Raises `SelfplayError`, and `OSError` when the folder cannot be written."""
     recipe, started = order.credit.recipe, time.monotonic()
     watcher.say(f"loading {order.model}")
-    if slow := told(recipe.precision):
+    if slow := slow_precision(recipe.precision):
         watcher.say(slow)
     refused = order.out.with_name(f"{order.out.name}-refused")
     trainer = Trainer(load_scorer(order.model, model_options(recipe)), step_options(recipe, refused=refused))

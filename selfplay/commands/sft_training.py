@@ -12,7 +12,7 @@ from selfplay.train.errors import TrainError
 from selfplay.train.lora import LoraOptions
 from selfplay.train.model import ModelOptions, load_scorer
 from selfplay.train.packing import Example
-from selfplay.train.precision import told
+from selfplay.train.precision import slow_precision
 from selfplay.train.step import StepFigures, StepOptions, Trainer
 from selfplay.train.tuning import Tuned, TuneOptions, batches, forget, tune
 from selfplay.train.weights import write_model, written_dtype
@@ -27,7 +27,7 @@ def train(
 ) -> dict[str, Any]:
     """Tune the model, write it to the order's folder, and return what it took."""
     watcher.say(f"loading {order.model}")
-    if slow := told(order.precision):
+    if slow := slow_precision(order.precision):
         watcher.say(slow)
     options = TuneOptions(order.epochs, order.batch, order.patience, order.save_every, order.seed)
     lora = LoraOptions(order.lora) if order.lora else None

@@ -59,11 +59,11 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
         refuse_out_in_source(one)
     for module in ("torch", "transformers", "safetensors"):
         imported(module, "train")
-    from selfplay.train.precision import told as bf16_told
+    from selfplay.train.precision import slow_precision
 
     if config.cluster is not None:
         imported("ray", "cluster")
-    elif slow := bf16_told(config.recipe.precision):
+    elif slow := slow_precision(config.recipe.precision):
         watcher.say(slow)
     player, chat = player_named(config.played_by, config.sampling), ChatFormat(load_tokenizer(config.model))
     assert isinstance(player, ModelPlayer)

@@ -16,6 +16,8 @@ from selfplay.oracle.grades import WEAK
 from selfplay.rl.credit import Episode, Outcome
 from selfplay.words import listed
 
+FILED = ": policy"
+"""What the setting ends with that says which policy makes the attempts of a name."""
 ENDING = ".jsonl.zst"
 """Of a trajectory's file."""
 OUTAGES = ("policy_error", "sandbox_lost", "unplayed")
@@ -107,9 +109,13 @@ def _same_policy(pool: Curriculum) -> str:
     """The name under which attempts of the policy that planted the bugs are filed: its own, or, where none are, the one
     that was recorded for it, as a training run does."""
     planted = pool.setting("policy", str, "scripted")
-    names = {attempt.policy for attempt in pool.attempts.all(diffs=False)}
-    filed = [name for name in names - {planted} if pool.setting(f"{name}: policy", str, name) == planted]
-    return filed[0] if planted not in names and len(filed) == 1 else planted
+    if pool.attempts.finished(planted):
+        return planted
+    named = [
+        key.removesuffix(FILED) for key, policy in pool.settings().items() if key.endswith(FILED) and policy == planted
+    ]
+    filed = [name for name in named if pool.attempts.finished(name)]
+    return filed[0] if len(filed) == 1 else planted
 
 
 def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:

@@ -75,10 +75,12 @@ def _modules(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 def _module(node: ast.expr, modules: Mapping[str, str]) -> str:
     """The module that an expression is; empty when it is none of these."""
-    if isinstance(node, ast.Name):
-        return modules.get(node.id, "")
-    inner = isinstance(node, ast.Attribute) and node.attr == "path" and isinstance(node.value, ast.Name)
-    return "os.path" if inner and modules.get(node.value.id) == "os" else ""  # type: ignore[attr-defined]
+    match node:
+        case ast.Name(id=name):
+            return modules.get(name, "")
+        case ast.Attribute(attr="path", value=ast.Name(id=name)) if modules.get(name) == "os":
+            return "os.path"
+    return ""
 
 
 def _place(node: ast.Call) -> Iterator[str]:

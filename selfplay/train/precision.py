@@ -10,7 +10,7 @@ KNOWN = re.compile(r"\b(?:avx512_bf16|amx_bf16|bf16)\b")
 """Flags of processors, x86 and Arm, that have instructions for it."""
 
 
-def told(precision: str, cpu: Path = CPU) -> str:
+def slow_precision(precision: str, cpu: Path = CPU) -> str:
     """What to say before training in `precision` on this machine; empty where nothing is. Measured: a product of
     matrices in bf16 takes 0.4 times as long as in float32 with such instructions, 2.3 to 40 times without."""
     if precision != "bf16" or torch.cuda.is_available() or not cpu.exists() or KNOWN.search(cpu.read_text()):

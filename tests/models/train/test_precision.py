@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.train.precision import told
+from selfplay.train.precision import slow_precision
 
 
 @pytest.mark.parametrize(("flags", "slow"), [
@@ -14,5 +14,5 @@ from selfplay.train.precision import told
 ])  # fmt: skip
 def test_a_processor_without_bf16(flags: str, slow: bool, tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text(f"processor\t: 0\n{flags}\n")
-    assert bool(told("bf16", tmp_path / "cpuinfo")) is slow
-    assert told("fp32", tmp_path / "cpuinfo") == "" == told("bf16", tmp_path / "none")
+    assert bool(slow_precision("bf16", tmp_path / "cpuinfo")) is slow
+    assert slow_precision("fp32", tmp_path / "cpuinfo") == "" == slow_precision("bf16", tmp_path / "none")
