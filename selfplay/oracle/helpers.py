@@ -39,7 +39,7 @@ def renamed(text: str) -> tuple[str, dict[str, str]]:
     tree = ast.parse(text)
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     old = [node.name for node in tree.body if isinstance(node, kinds)]
-    fresh = {name: secret_name((), (text,)) for name in old}
+    fresh = {name: secret_name((), text) for name in old}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             node.id = fresh.get(node.id, node.id)

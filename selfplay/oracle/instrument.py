@@ -54,8 +54,8 @@ class Word:
 def word(odd: bool, path: str = "", text: str = "") -> Word:
     """A secret word whose hash has this parity, composed of words from the test names in `text`."""
     if path.endswith(javascript_tests.SUFFIXES):
-        return Word(secret_name(javascript_tests.words_of(text), (text,), odd, joint=" "), odd)
-    return Word(secret_name(vocabulary(text), (text,), odd), odd)
+        return Word(secret_name(javascript_tests.words_of(text), text, odd=odd, joint=" "), odd)
+    return Word(secret_name(vocabulary(text), text, odd=odd), odd)
 
 
 def with_canaries(

@@ -86,7 +86,7 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
 def other_value(tag: str, known: Collection[str]) -> str:
     """A function that returns another value of the same kind; an object that equals everything of its kind equals it
     too."""
-    word, number, place = secret_name(known, ()), 2 + secrets.randbelow(90), secrets.randbelow(1000)
+    word, number, place = secret_name(known), 2 + secrets.randbelow(90), secrets.randbelow(1000)
     return f"""function o{tag}(value, variant) {{
   if (typeof value === 'boolean') return !value;
   if (typeof value === 'number') return Number.isNaN(value) ? {number} : value + [{number}, 1, -1, 2, -1, -2][variant];

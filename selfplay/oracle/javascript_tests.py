@@ -50,14 +50,14 @@ def canaries(
     edits, made_false = list[Edit](), set[str]()
     wanted = _cases_of(text, fail_to_pass)
     for found in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
-        copy = secret_name(known, (text, *copies), joint=" ")
+        copy = secret_name(known, text, copies, joint=" ")
         copies[copy] = found.name
         edits.append((found.end, found.end, f";\n{_with_name(text[found.start : found.end], copy)};\n"))
     for found, variant in chosen(wanted, most[1], VARIANTS):
         false = falsified(text[found.start : found.end], f"o{tag}", variant)
         if false and false not in made_false:
             made_false.add(false)
-            wrong.append(secret_name(known, (text, *copies, *wrong), joint=" "))
+            wrong.append(secret_name(known, text, (*copies, *wrong), joint=" "))
             edits.append((found.end, found.end, f";\n{_with_name(false, wrong[-1])};\n"))
     secrets.SystemRandom().shuffle(edits)  # their order does not show which are true
     made = edited(text, edits)

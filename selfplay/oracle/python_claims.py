@@ -26,8 +26,8 @@ _UNLIKELY = (
 def other_value(name: str, known: Sequence[str]) -> str:
     """Source of the function `name(value, variant)`, which returns another value of the same kind and leaves `value` as
     it is, also where its copy is itself or shares its attributes: other tests use it, too."""
-    objects = f"_{secret_name(known, (name,))}"
-    word, number, place = secret_name(known, ()), 2 + secrets.randbelow(90), secrets.randbelow(1000)
+    objects = f"_{secret_name(known, name)}"
+    word, number, place = secret_name(known), 2 + secrets.randbelow(90), secrets.randbelow(1000)
     return f"""
 
 def {name}(value, variant):

@@ -31,21 +31,21 @@ def canaries(
         return "", {}, []
     lines = io.StringIO(text, newline="").readlines()  # as Python counts them: a form feed does not end a line
     end = _before_main(tree, len(lines))
-    known, other = vocabulary(text), f"_{secret_name(vocabulary(text), (text,))}"
+    known, other = vocabulary(text), f"_{secret_name(vocabulary(text), text)}"
     added = _canaries(words, known, _kinds(tree))
     copies: dict[str, str] = {}
     wrong, made = list[str](), set[str]()
     asked = Asked(path, fail_to_pass)
     wanted = [(function, owner) for function, owner in find(tree) if asked.has(function, owner)]
     for function, owner in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
-        name = f"test_{secret_name(known, (text, *added))}"
+        name = "test_" + secret_name(known, "".join([text, *added]))
         copies[name] = function.name
         added.append(_copy(_source(function, lines), function, owner, name, file))
     for (function, owner), variant in chosen(wanted, most[1], VARIANTS):
         false = falsified(_source(function, lines), other, variant)
         if false and false not in made:
             made.add(false)
-            wrong.append(f"test_{secret_name(known, (text, *added))}")
+            wrong.append("test_" + secret_name(known, "".join([text, *added])))
             added.append(_copy(with_few_cases(false), function, owner, wrong[-1], file))
     secrets.SystemRandom().shuffle(added)  # so that their order reveals nothing
     added.insert(0, other_value(other, known))
@@ -105,7 +105,7 @@ def _source_of(node: ast.expr) -> str:
 
 def _failure(words: Sequence[str]) -> str:
     """A statement that fails as an honest test might."""
-    one, other = secret_name(words, ()), secret_name(words, ())
+    one, other = secret_name(words), secret_name(words)
     forms = (
         f"raise AssertionError({one!r})", f"raise AssertionError({f'{one!r} != {other!r}'!r})", f"assert {one!r} in ''",
         f"raise ValueError({one!r})", f"raise TypeError({one!r})", f"raise KeyError({one!r})", f"{{}}[{one!r}]",
@@ -138,7 +138,7 @@ def _canaries(words: Sequence[str], known: Sequence[str], kinds: _Kinds) -> list
 
     One of each kind, since a trick that makes one kind pass may not affect another; no other kinds, since a failure is
     costly."""
-    hashed, case, parity = (f"_{secret_name(known, ())}" for _ in range(3))
+    hashed, case, parity = (f"_{secret_name(known)}" for _ in range(3))
     asked = f"\nimport hashlib as {hashed}, unittest as {case}\n\n\ndef {parity}(text):\n"
     asked += f"    return int({hashed}.sha256(text.encode()).hexdigest(), 16) % 2\n\n"
     functions = [f"\n\ndef test_{word}():\n    assert {parity}({word!r})\n" for word in words]
@@ -153,7 +153,7 @@ def _canaries(words: Sequence[str], known: Sequence[str], kinds: _Kinds) -> list
 
 def _class(known: Sequence[str], bases: str, methods: Sequence[str]) -> str:
     """A class of tests under a secret name."""
-    name = as_class(secret_name(known, ()))
+    name = as_class(secret_name(known))
     return f"\n\nclass Test{name}{bases}:\n" + "\n".join(methods) + "\n"
 
 

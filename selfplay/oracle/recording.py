@@ -22,7 +22,7 @@ LOCAL = "selfplay_error"
 
 def drawn_names() -> dict[str, str]:
     """What the recorder gives, and the local name, under names drawn anew."""
-    return {name: secret_name((), ()) for name in (*NAMES, LOCAL)}
+    return {name: secret_name(()) for name in (*NAMES, LOCAL)}
 
 
 def in_names(text: str, names: Mapping[str, str]) -> str:

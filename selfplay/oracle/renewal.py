@@ -57,11 +57,11 @@ class _Names:
 
     def __init__(self, names: Sequence[str], files: Mapping[str, TestFile], odd: Mapping[str, bool]) -> None:
         text = "\n".join(decode(file.content) for file in files.values())
-        words, drawn = some_words(re.findall(r"\btest\w*", text)), set[str]()
+        words, drawn = some_words(re.findall(r"\btest\w*", text)), {*names}
         self._fresh: dict[bytes, bytes] = {}
         for name in names:
             joint = " " if " " in name else "_"
-            new = secret_name(words, (text, drawn), odd.get(name), joint, len(name))
+            new = secret_name(words, text, drawn, odd.get(name), joint, len(name))
             drawn.add(new)
             self._fresh |= dict(zip(map(encode, forms(name)), map(encode, forms(new)), strict=True))
 
@@ -90,7 +90,7 @@ def _probes(shown: Behaviour) -> Behaviour:
     words, taken = some_words(re.findall(r"\btest\w*", whole)), set[str]()
     fresh = dict[bytes, bytes]()
     for name in sorted(found):
-        drawn = secret_name(words, (whole, taken))
+        drawn = secret_name(words, whole, taken)
         taken.add(drawn)
         fresh[name] = encode(f"test_{drawn}")
 

@@ -61,7 +61,7 @@ class Files:
             entry = _entry(*file.probes[probe], file)
             needed.add(path, _names((entry,)))
             text, names = renamed(unparsed(ast.Module([*needed.statements(), entry], [])))
-            return text.replace(probe, secret_name((), (text,))), names[_ENTRY]
+            return text.replace(probe, secret_name((), text)), names[_ENTRY]
         except (_NoScenario, RecursionError, SyntaxError):
             return None
 

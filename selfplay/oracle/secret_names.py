@@ -6,7 +6,7 @@ A special form (hexadecimal, for example) would let a patch recognise them witho
 import hashlib
 import re
 import secrets
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -42,20 +42,25 @@ def some_words(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def secret_name(
-    words: Collection[str], taken: Iterable[Container[str]], odd: bool | None = None, joint: str = "_",
+    words: Collection[str], text: str = "", names: Collection[str] = (), odd: bool | None = None, joint: str = "_",
     length: int = 0,
 ) -> str:  # fmt: skip
-    """A name of four words, from these and from words that any suite could use, that is not in any text, or set of
-    names, of `taken`. `odd` asks for this parity of its hash, `length` for so many characters; `joint`
-    separates the words."""
-    pool, taken = sorted({*words, *_COMMON}), list(taken)
+    """A name of four words, from these and from words that any suite could use, that is not in `text`. No name of
+    `names`, and none that is remembered, contains it or lies in it: tests are counted, and names replaced, by what
+    their ids contain. `odd` asks for this parity of its hash, `length` for so many characters; `joint` separates the
+    words."""
+    pool, drawn = sorted({*words, *_COMMON}), _DRAWN.get()
+    others = {*names, *(drawn or ())}
     while True:
         name = _long(pool, length, joint) if length else joint.join(_CHOICE.choice(pool) for _ in range(4))
-        if (odd is None or is_odd(name) == odd) and not any(name in text for text in taken):
-            drawn = _DRAWN.get()
+        if (odd is None or is_odd(name) == odd) and _apart(name, text, others):
             if drawn is not None:
                 drawn.append(name)
             return name
+
+
+def _apart(name: str, text: str, others: Iterable[str]) -> bool:
+    return name not in text and not any(name in other or other in name for other in others)
 
 
 def _long(pool: Sequence[str], length: int, joint: str) -> str:
