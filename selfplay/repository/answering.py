@@ -4,18 +4,16 @@ import sys
 from pathlib import Path
 
 from selfplay.repository.checkouts import remove, take
+from selfplay.repository.closed import first_closed
 from selfplay.repository.detect import detect
 from selfplay.repository.disk import OF_WRITING
 from selfplay.repository.errors import RepositoryError
 from selfplay.repository.gitdir import GitDir, GitError, failure
 from selfplay.repository.history import Wanted, tidy
 from selfplay.repository.layers import write_tree
-from selfplay.repository.local import closed
 from selfplay.repository.reading import (
     ANSWER,
-    COMMON,
     LAYER,
-    SOURCE,
     TREE,
     WORK,
     Answer,
@@ -29,7 +27,7 @@ from selfplay.repository.reading import (
 def read(order: Order) -> Answer:
     """What the order's source is, with its tree checked out."""
     remove(Path(WORK))
-    if order.closed and (path := next(filter(None, (closed(Path(place)) for place in (SOURCE, COMMON))), "")):
+    if order.closed and (path := first_closed(order)):
         return Answer(closed=path)
     if order.kind == "layer":
         Path(WORK).mkdir(parents=True)

@@ -210,16 +210,3 @@ def _copied(source: Path, target: Path, mode: int) -> bool:
             out.write(block)
     target.chmod(0o755 if mode & 0o100 else 0o644)
     return True
-
-
-def closed(root: Path) -> str:
-    """The first file or folder that this process cannot read; empty when all can be."""
-    if not root.exists():
-        return ""
-    if not os.access(root, os.R_OK | os.X_OK):
-        return "."
-    for folder, name, mode in walk(root, most=MAX_OBJECTS):
-        wanted = os.R_OK | os.X_OK if stat.S_ISDIR(mode) else os.R_OK
-        if (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and not os.access(folder / name, wanted):
-            return (folder / name).relative_to(root).as_posix()
-    return ""

@@ -41,8 +41,8 @@ READ_SECONDS = 900.0
 LAYER_BOUNDS = Bounds(bytes=3 << 30, entries=600_000)
 PROGRAM = "/tmp/read_source.zip"
 MODULES = (
-    "answering", "archive", "checkouts", "detect", "disk", "errors", "formats", "gitdir", "history", "layers", "local",
-    "declared", "metadata", "place", "poetry", "reading", "running", "trees", "uncommitted", "versions",
+    "answering", "archive", "checkouts", "closed", "detect", "disk", "errors", "formats", "gitdir", "history", "layers",
+    "local", "declared", "metadata", "place", "poetry", "reading", "running", "trees", "uncommitted", "versions",
 )  # fmt: skip
 OID = re.compile(r"[0-9a-f]{40}")
 LANGUAGE = re.compile(r"[a-z]{1,20}")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from repository_fixtures import Taken, git, take
 
+from selfplay.repository import fetch
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 
 Make = Callable[..., Path]
@@ -59,6 +60,33 @@ def test_root_reads_a_users_checkout(repository: Make, taken: Take) -> None:
     folder = repository({"a.py": "x = 1\n"})
     git(folder, "tag", "v1.5")
     checked(taken(given(folder)), folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can close a file to the sandbox's user")
+@pytest.mark.parametrize("name", ["runs/one/pool.sqlite", "new.txt"], ids=["ignored", "new"])
+def test_what_is_not_tracked_is_no_reason_to_copy_a_checkout(
+    repository: Make, taken: Take, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A run's own files are its owner's alone; with many of them the next run was refused, since they were too large
+    to be copied."""
+    folder = repository({"a.py": "x = 1\n", ".gitignore": "runs/\n"})
+    closed = folder / name
+    closed.parent.mkdir(parents=True, exist_ok=True)
+    with closed.open("wb") as stream:
+        stream.truncate(2 << 30)
+    closed.chmod(0o600)
+    monkeypatch.setattr(fetch, "copied", lambda *_: pytest.fail("it was copied"))
+    one = taken(folder)
+    assert {*one.found.tracked} == {"a.py", ".gitignore"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can close a file to the sandbox's user")
+@pytest.mark.parametrize("name", ["inner/a.py", "inner", ".git/HEAD", ".git/refs"])
+def test_what_is_tracked_is_copied(repository: Make, taken: Take, name: str) -> None:
+    folder = repository({"inner/a.py": "x = 1\n"})
+    (folder / name).chmod(0o700 if (folder / name).is_dir() else 0o600)
+    one = taken(folder)
+    assert (one.tree / "inner/a.py").read_text() == "x = 1\n" and not one.found.notes
 
 
 @pytest.mark.slow
