@@ -1,5 +1,7 @@
 """Which files hold a repository's tests, by pytest's own collection or by a run of the user's command."""
 
+import os
+import re
 from collections.abc import Callable
 
 from selfplay.plain import printable, regular_file
@@ -10,10 +12,12 @@ from selfplay.repository.ladder import NEAREST
 from selfplay.repository.prepared import Prepared
 from selfplay.repository.pytest_suite import file_of, parse_records, render_script
 from selfplay.repository.runners import Asked, Call
-from selfplay.sandbox import Completed
+from selfplay.sandbox import WORKDIR, Completed
 
 COLLECT_SECONDS = 120.0
 TAIL_LINES = 15
+MOST_BROKEN = 5
+"""Files that cannot be loaded and are left out, one after the other."""
 Run = Callable[[str, float], Completed]
 """Runs a script for so many seconds."""
 
@@ -65,17 +69,34 @@ def run_by(command: str, prepared: Prepared, run: Run, seconds: float) -> list[s
     return sorted(files)
 
 
-def run_as_called(call: Call, prepared: Prepared, run: Run, seconds: float) -> list[str]:
-    """The test files of which the repository's own call of its framework runs tests. Raises `NoTests`."""
-    done = run(framed(call.runner.lines(Asked(options=call.options, places=call.places))), seconds)
-    files = {file_of(record.id) for record in parse_records(done.stdout) if record.kind == "test"}
+def run_as_called(call: Call, prepared: Prepared, run: Run, seconds: float) -> tuple[list[str], list[str]]:
+    """(test files of which the repository's own call of its framework runs tests, files that cannot be loaded). Raises
+    `NoTests`."""
+    broken, log = list[str](), b""
+    while True:
+        options = (*call.options, *(f"{call.runner.ignoring}{path}" for path in broken))
+        done = run(framed(call.runner.lines(Asked(options=options, places=call.places))), seconds)
+        files = {file_of(record.id) for record in parse_records(done.stdout) if record.kind == "test"}
+        log = log or done.stdout
+        culprit = unloadable(done.stdout) if call.runner.ignoring and not files and len(broken) < MOST_BROKEN else ""
+        if not culprit or culprit in broken:
+            break
+        broken.append(culprit)
     if not files:
         words = " ".join([*call.options, *call.places])
         raise NoTests(
-            f"{call.runner.name} runs no test of {prepared.source} (called with {words!r})\n{tail(done.stdout)}",
+            f"{call.runner.name} runs no test of {prepared.source} (called with {words!r})\n{tail(log)}",
             "If they need another call, give it with --test; if something is not installed or built, with --setup.",
         )
-    return sorted(files)
+    return sorted(files), broken
+
+
+def unloadable(log: bytes) -> str:
+    """The file of the tree that node could not load: of those that a stack names, the one that the framework itself
+    asked for, which is the last; empty where none is named."""
+    found = re.findall(rb"[('\"\s/]" + WORKDIR.encode() + rb"/([^\s'\":()]+\.[cm]?[jt]sx?)\b", log)
+    own = [os.fsdecode(path) for path in found if b"node_modules/" not in path and b".." not in path]
+    return own[-1] if own else ""
 
 
 def advice(prepared: Prepared, otherwise: str) -> str:

@@ -146,7 +146,9 @@ def _measure(work: _Measurement, progress: Progress) -> Suite:
 
 def _files(work: _Measurement) -> list[str]:
     if work.call:
-        return run_as_called(work.call, work.prepared, work.run, 4 * work.time_limit)
+        files, broken = run_as_called(work.call, work.prepared, work.run, 4 * work.time_limit)
+        work.left_out += broken
+        return files
     if work.command:
         return run_by(work.command, work.prepared, work.run, 4 * work.time_limit)
     files, broken, work.options = collected(work.prepared, work.run)

@@ -125,6 +125,22 @@ def test_frameworks_of_npm(backend: Backend, cache: Path, tmp_path: Path) -> Non
         check(prepared, suite, backend, runner, file)
 
 
+def test_a_file_that_mocha_cannot_load_is_left_out(backend: Backend, cache: Path, tmp_path: Path) -> None:
+    """mocha runs nothing then: a test of what a build makes, which nobody built, would end the whole suite."""
+    files = {
+        "package.json": '{"name": "own", "scripts": {"test": "mocha spec"}, "devDependencies": {"mocha": "^10"}}',
+        "add.js": ADD,
+        "spec/adds.js": TESTS.format(head=PLAIN_HEAD),
+        "spec/built.js": "require('./helped.js');\n",
+        "spec/helped.js": "require('../own.min.js');\n",
+        "spec/wrong.js": "it(\n",
+    }
+    prepared = made(tmp_path, files, backend, cache)
+    suite = measure_suite(prepared, backend, time_limit=PATIENCE)
+    check(prepared, suite, backend, "mocha", "spec/adds.js")
+    assert {*suite.left_out} == {"spec/built.js", "spec/helped.js", "spec/wrong.js"}
+
+
 def test_go(backend: Backend, cache: Path, tmp_path: Path) -> None:
     """Also: what a test prints in the form of an event is none."""
     prepared = made(tmp_path, GO, backend, cache)

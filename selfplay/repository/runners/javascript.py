@@ -58,7 +58,7 @@ def _programs(*names: str) -> dict[str, str]:
     return {name: text(name) for name in ("selfplay_record.js", *names)}
 
 
-MOCHA = Runner("mocha", "javascript", _programs("mocha_reporter.js"), _mocha, TOOLS)
+MOCHA = Runner("mocha", "javascript", _programs("mocha_reporter.js"), _mocha, TOOLS, ignoring="--ignore=")
 JEST = Runner("jest", "javascript", _programs("jest_records.js"), _jest, TOOLS)
 VITEST = Runner("vitest", "javascript", _programs("jest_records.js"), _vitest, TOOLS)
 NODE = Runner("node", "javascript", _programs("node_reporter.js"), _node, TOOLS)
