@@ -18,6 +18,12 @@ COLLECT_SECONDS = 120.0
 TAIL_LINES = 15
 MOST_BROKEN = 5
 """Files that cannot be loaded and are left out, one after the other."""
+CALL = "If they need another call, give it with --test; if something is not installed or built, with --setup."
+NO_MODULE = re.compile(rb"module lookup disabled by GOPROXY|(missing go.sum entry for|no required) module provid")
+MODULES = (
+    "It needs Go modules from outside, which are not downloaded: run `go mod vendor` in a checkout, commit its `vendor`"
+    " folder there, and name that checkout."
+)
 Run = Callable[[str, float], Completed]
 """Runs a script for so many seconds."""
 
@@ -86,7 +92,7 @@ def run_as_called(call: Call, prepared: Prepared, run: Run, seconds: float) -> t
         words = " ".join([*call.options, *call.places])
         raise NoTests(
             f"{call.runner.name} runs no test of {prepared.source} (called with {words!r})\n{tail(log)}",
-            "If they need another call, give it with --test; if something is not installed or built, with --setup.",
+            MODULES if NO_MODULE.search(log) else CALL,
         )
     return sorted(files), broken
 
