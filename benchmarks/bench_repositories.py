@@ -66,12 +66,14 @@ def main() -> None:
     parser.add_argument("--checkout", type=Path, default=HERE, help="another checkout of this project, to compare")
     parser.add_argument("--clones", type=Path, help="where clones lie by name, for want of a network")
     parser.add_argument("--stored", action="store_true", help="run nothing; print what is stored")
+    parser.add_argument("--markdown", action="store_true", help="print the table as docs/repositories.md has it")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     for project in chosen(projects(), args.only, args.kind):
         if not args.stored and project.name not in stored(args.out):
             keep(args.out, run(cloned(project, args.clones), args.out, args.limit, args.bugs, args.checkout))
-    show(list(stored(args.out).values()))
+    known = list(stored(args.out).values())
+    print(markdown(known)) if args.markdown else show(known)
 
 
 def projects(text: str | None = None) -> list[Project]:
@@ -139,7 +141,7 @@ def said(log: str, over: bool) -> str:
         return (why or lines or [""])[-1].strip()[:400]
     first, *rest = lines[starts[-1] :]
     hint = [line.strip() for line in rest if line.startswith("  ") and not line.startswith("   ")]
-    return " ".join([first.removeprefix("selfplay: "), *hint[-1:]])[:600]
+    return ". ".join([first.removeprefix("selfplay: "), *hint[-1:]])[:600]
 
 
 def core_seconds() -> float:
@@ -165,14 +167,39 @@ def stored(out: Path) -> dict[str, Result]:
     return found
 
 
+def markdown(results: Sequence[Result]) -> str:
+    """One row a project in the order of the list, and one a kind."""
+    order = {project.name: at for at, project in enumerate(projects())}
+    lines = ["| project | kind | bugs | seconds | core seconds | else |", "|---|---|---|---|---|---|"]
+    for result in sorted(results, key=lambda result: order.get(result.project, len(order))):
+        name = f"{result.project} (tuned)" if result.tuned else result.project
+        cells = [name, result.kind, result.bugs, result.seconds, result.core_seconds, plain(result)]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join([*lines, "", *sums(results)])
+
+
+def plain(result: Result) -> str:
+    """The sentence without places of the machine that it ran on."""
+    said = re.sub(rf"/\S*/{re.escape(result.project)}\b", result.project, result.sentence)
+    return re.sub(r" ?The whole log: .*", "", said).replace("|", "\\|")
+
+
+def sums(results: Sequence[Result]) -> list[str]:
+    """How many of each kind gave all bugs."""
+    found = []
+    for kind in dict.fromkeys(result.kind for result in results):
+        of = [result for result in results if result.kind == kind]
+        full = sum(result.outcome == "bugs" for result in of)
+        found.append(f"{kind}: {full} of {len(of)} gave all bugs asked for")
+    return found
+
+
 def show(results: Sequence[Result]) -> None:
     table = Table(*COLUMNS)
     for result in results:
         table.add_row(*(str(getattr(result, column)) for column in COLUMNS))
     Console(width=200 if not sys.stdout.isatty() else None).print(table)
-    for kind in dict.fromkeys(result.kind for result in results):
-        of = [result for result in results if result.kind == kind]
-        print(f"{kind}: {sum(result.outcome == 'bugs' for result in of)} of {len(of)} gave all bugs asked for")
+    print("\n".join(sums(results)))
 
 
 if __name__ == "__main__":
