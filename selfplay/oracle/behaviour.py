@@ -26,11 +26,23 @@ Outcomes = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
+class Guards:
+    """Calls on which the original and the buggy program agree, and what both do (`guards.py`)."""
+
+    calls: Calls = field(default_factory=Calls)
+    right: Outcomes = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.right)
+
+
+@dataclass(frozen=True)
 class Behaviour:
     """`files`: the probes in place of the tests; `calls`: those that are calls; `novel`: those of these of whose inputs
     nothing stands in the tests; `kinds`: kind -> those of them that are of it (`strata.py`). `right`: what the original
-    does where the buggy program does something else; `wrong`: what that one does. `runs`: what it took to find out;
-    `events`: what the programs did to their interpreter meanwhile; these are not stored with it."""
+    does where the buggy program does something else; `wrong`: what that one does. `guards`: calls on which they agree.
+    `reached`: how many of the changed lines run in the calls, and how many there are (`reach.py`). `runs`: what it took
+    to find out; `events`: what the programs did to their interpreter meanwhile; these are not stored with it."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     calls: Calls = field(default_factory=Calls)
@@ -38,6 +50,8 @@ class Behaviour:
     kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     right: Outcomes = field(default_factory=dict)
     wrong: Outcomes = field(default_factory=dict)
+    guards: Guards = field(default_factory=Guards)
+    reached: tuple[int, int] = (0, 0)
     runs: int = field(default=0, compare=False)
     events: tuple[Event, ...] = field(default=(), compare=False)
 

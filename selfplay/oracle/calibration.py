@@ -11,13 +11,13 @@ from typing import Any
 
 from selfplay.errors import SelfplayError
 from selfplay.oracle import stored_values as stored
-from selfplay.oracle.behaviour import Behaviour
+from selfplay.oracle.behaviour import Behaviour, Guards
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.events import Event
 from selfplay.oracle.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 10
+FORMAT = 11
 """Version of a stored calibration: one with another number is made again."""
 
 
@@ -105,6 +105,8 @@ class Calibration:
                 "files": stored.files(shown.files), "calls": stored.calls(shown.calls),
                 "novel": sorted(shown.novel), "kinds": {kind: [*names] for kind, names in shown.kinds.items()},
                 "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
+                "guards": stored.calls(shown.guards.calls), "guarded": stored.plain_outcomes(shown.guards.right),
+                "reached": [*shown.reached],
             },
         }  # fmt: skip
 
@@ -196,5 +198,7 @@ def _calibration(value: dict[str, Any]) -> Calibration:
             stored.files_of(shown["files"]), stored.calls_of(shown["calls"]), frozenset(stored.texts(shown["novel"])),
             {stored.text(kind): stored.texts(names) for kind, names in shown["kinds"].items()},
             stored.outcomes_of(shown["right"]), stored.outcomes_of(shown["wrong"]),
+            Guards(stored.calls_of(shown["guards"]), stored.outcomes_of(shown["guarded"])),
+            stored.pair(shown["reached"]),
         ),
     )  # fmt: skip

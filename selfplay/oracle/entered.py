@@ -29,13 +29,15 @@ _WATCHING = "\n\n".join(inside.text(name) for name in ("selfplay_written.py", "s
 @dataclass(frozen=True)
 class Entered:
     """`python`, `paths`: how the program is loaded. `modules`: module -> the name it has in `calls`, each a call as
-    source with the test that made it. `helpers`: the modules that are the tests', with their files. `reached`: test ->
-    digests of the arguments with which it reaches what the bug changes."""
+    source with the test that made it. `beside`: calls that reach other functions of the changed files alone. `helpers`:
+    the modules that are the tests', with their files. `reached`: test -> digests of the arguments with which it reaches
+    what the bug changes."""
 
     python: str = ""
     paths: tuple[str, ...] = ()
     modules: dict[str, str] = field(default_factory=dict)
     calls: tuple[tuple[str, str], ...] = ()
+    beside: tuple[str, ...] = ()
     helpers: dict[str, str] = field(default_factory=dict)
     reached: dict[str, list[str]] = field(default_factory=dict)
 

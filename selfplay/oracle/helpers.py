@@ -88,10 +88,12 @@ def of_a_runner(node: ast.stmt) -> bool:
     return isinstance(node, ast.Import) and any(one.name.partition(".")[0] in _RUNNERS for one in node.names)
 
 
-def helped(calls: Sequence[str], texts: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """The calls that can be made without the tests, and the helpers that they need. `texts`: name of a test module in
-    the calls -> text of its file."""
-    cut = {name: renamed(helper(text, asked_of(calls, name))) for name, text in texts.items()}
+def helped(lists: Sequence[Sequence[str]], texts: Mapping[str, str]) -> tuple[tuple[list[str], ...], dict[str, str]]:
+    """Of each list the calls that can be made without the tests, and the helpers that they need. `texts`: name of a
+    test module in the calls -> text of its file."""
+    every = [call for calls in lists for call in calls]
+    cut = {name: renamed(helper(text, asked_of(every, name))) for name, text in texts.items()}
     fresh = {name: names for name, (_, names) in cut.items()}
-    made = (in_other_names(call, fresh) for call in calls)
-    return [call for call in made if call is not None], {name: text for name, (text, _) in cut.items() if text}
+    made = ([in_other_names(call, fresh) for call in calls] for calls in lists)
+    kept = tuple([call for call in calls if call is not None] for calls in made)
+    return kept, {name: text for name, (text, _) in cut.items() if text}

@@ -20,6 +20,7 @@ from selfplay.oracle.instrument import deciding
 from selfplay.oracle.observed_calls import Scenario, behaviour_of, observed_calls
 from selfplay.oracle.originals import Original, original_texts, read_originals
 from selfplay.oracle.scenarios import Files
+from selfplay.oracle.tried_calls import SCENARIO
 from selfplay.oracle.world import Task
 from selfplay.plain import decode
 from selfplay.sandbox import Backend, Limits
@@ -46,8 +47,9 @@ def observe(
     calls = observed_calls(bench, shown, _scenarios(bench, probes, every), "\n".join(every.values()))
     tests = _tests(bench, probes) if len(calls.right) < KEPT else Behaviour()
     return replace(
-        tests, calls=calls.calls, novel=calls.novel, kinds=calls.kinds, right={**tests.right, **calls.right},
-        wrong={**tests.wrong, **calls.wrong}, runs=bench.runs, events=tuple(bench.events),
+        tests, calls=calls.calls, novel=calls.novel, kinds=calls.kinds, guards=calls.guards, reached=calls.reached,
+        right={**tests.right, **calls.right}, wrong={**tests.wrong, **calls.wrong}, runs=bench.runs,
+        events=tuple(bench.events),
     )  # fmt: skip
 
 
@@ -92,7 +94,7 @@ def _scenarios(bench: Bench, probes: _Probes, every: Mapping[str, str]) -> dict[
         for probe in (probe for probe in one.names if probe in probes.groups):
             made = files.scenario(path, probe)
             if made is not None:
-                name = f"selfplay_s{len(found)}"
+                name = f"{SCENARIO}{len(found)}"
                 test = f"{path} {probes.groups[probe]}"
                 found[name] = Scenario(made[0], f"{name}.{made[1]}()", test, probe in one.novel)
     return found

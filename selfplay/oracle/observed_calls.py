@@ -1,19 +1,32 @@
 """Which calls of the program, far from those of the tests, and which scenarios, show the bug."""
 
+import random
 import secrets
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from selfplay.oracle.behaviour import KEPT_CALLS, Behaviour, Outcomes, choose, choose_both, without_accidents, worn
+from selfplay.oracle.behaviour import (
+    ENOUGH,
+    KEPT_CALLS,
+    Behaviour,
+    Outcomes,
+    choose,
+    choose_both,
+    without_accidents,
+    worn,
+)  # fmt: skip
 from selfplay.oracle.bench import OTHER_SEED, Bench
 from selfplay.oracle.call_probes import by_novelty, shape_of, varied_calls
 from selfplay.oracle.calling import AGAIN_SECONDS, Calls
-from selfplay.oracle.entered import Entered, changed_lines
+from selfplay.oracle.entered import Entered
+from selfplay.oracle.guards import find_guards, lasting
 from selfplay.oracle.helpers import helped
 from selfplay.oracle.novel import all_novel, is_novel
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.places import any_hashes, users_place
+from selfplay.oracle.reach import changed_statements, reached
 from selfplay.oracle.strata import ENOUGH_OF_A_KIND, lacking, strata
+from selfplay.oracle.tried_calls import Tried, only
 
 SEEN, TRIED_CALLS, NOVEL_CALLS, CONSIDERED_CALLS = 400, 140, 100, 120
 """Calls of the tests that are looked at; others that are made of these, near ones and ones with nothing in common, and,
@@ -35,15 +48,14 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     scenarios. `tests`: the text of all tests."""
     seed = secrets.randbits(64)
     texts = original_texts(bench.task.world, [*shown.helpers.values()])
-    seen, helpers = helped(
-        shown.ordered(SEEN, bench.oracle.fail_to_pass, seed),
-        {shown.modules[module]: texts.get(path, "") for module, path in shown.helpers.items()},
-    )
+    ordered = shown.ordered(SEEN, bench.oracle.fail_to_pass, seed)
+    tests_of = {shown.modules[module]: texts.get(path, "") for module, path in shown.helpers.items()}
+    (seen, beside), helpers = helped((ordered, random.Random(seed).sample(shown.beside, len(shown.beside))), tests_of)
     if not seen and not scenarios:
         return Behaviour()
     modules = {module: name for module, name in shown.modules.items() if module not in shown.helpers}
     played = {name: one.source for name, one in scenarios.items()}
-    tried = _Tried(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
+    tried = Tried(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
     by_call = {one.call: one for one in scenarios.values()}
     first = tried.add((*seen, *by_call))
     of_tests, steps = first[: len(seen)], first[len(seen) :]
@@ -60,11 +72,17 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     groups = without_accidents(groups, tried.first, of_tests)
     ran = set(tried.lines([name for name in tried.telling() if name in of_tests]).values())
     kinds = strata({name: made[name] for name in groups if name in lines}, lines, seen, ran)
-    return _kept(bench, tried, groups, novel, kinds)
+    kept = _kept(bench, tried, groups, novel, kinds)
+    if len(kept.calls.sources) < ENOUGH:
+        return kept
+    guards = lasting(find_guards(tried, of_tests, beside, tests, seed), tried, kept.calls)
+    changed = changed_statements(bench.task)
+    run = tried.lines(kept.calls.sources.keys()).values() if changed else ()
+    return replace(kept, guards=guards, reached=reached(changed, run))
 
 
 def _kept(
-    bench: Bench, tried: "_Tried", groups: Mapping[str, str], novel: Collection[str], kinds: Mapping[str, Sequence[str]]
+    bench: Bench, tried: Tried, groups: Mapping[str, str], novel: Collection[str], kinds: Mapping[str, Sequence[str]]
 ) -> Behaviour:
     """Of these calls those that do the same in a user's place, when no others are made between them, and after many;
     some of each of these kinds."""
@@ -73,14 +91,14 @@ def _kept(
         return Behaviour()
     likely |= _telling(groups, lacking(kinds, likely), tried.first, tried)
     every = replace(tried.calls, sources=tried.names)
-    again = bench.call(_only(every, likely), (), users_place(), OTHER_SEED)
+    again = bench.call(only(every, likely), (), users_place(), OTHER_SEED)
     chosen = choose_both(groups, novel, (tried.first, again, tried.buggy), KEPT_CALLS)
     chosen |= _telling(groups, lacking(_among(kinds, likely), chosen), again, tried)
-    alone = bench.call(_only(every, chosen), hash_seed=any_hashes(), again=AGAIN_SECONDS) if chosen else {}
+    alone = bench.call(only(every, chosen), hash_seed=any_hashes(), again=AGAIN_SECONDS) if chosen else {}
     lasting = chosen.keys() - worn(alone, {name: right for name, (right, _) in chosen.items()})
     chosen = choose({name: groups[name] for name in chosen if name in lasting}, again, alone, tried.buggy, len(lasting))
     return replace(
-        behaviour_of(chosen), calls=_only(every, chosen), novel=frozenset(chosen.keys() & novel),
+        behaviour_of(chosen), calls=only(every, chosen), novel=frozenset(chosen.keys() & novel),
         kinds={kind: names for kind, names in _among(kinds, chosen).items() if len(names) >= ENOUGH_OF_A_KIND},
     )  # fmt: skip
 
@@ -90,51 +108,12 @@ def _among(kinds: Mapping[str, Sequence[str]], names: Collection[str]) -> dict[s
 
 
 def _telling(
-    groups: Mapping[str, str], names: Collection[str], again: Outcomes, tried: "_Tried"
+    groups: Mapping[str, str], names: Collection[str], again: Outcomes, tried: Tried
 ) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
     """Those of these that tell the programs apart."""
     return choose({name: groups[name] for name in names}, tried.first, again, tried.buggy, len(names))
 
 
-@dataclass
-class _Tried:
-    """Calls that the original and the buggy program made."""
-
-    bench: Bench
-    calls: Calls
-    names: dict[str, str] = field(default_factory=dict)
-    first: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    buggy: dict[str, Mapping[str, str]] = field(default_factory=dict)
-
-    def add(self, sources: Iterable[str]) -> Sequence[str]:
-        """Make these; returns their names."""
-        fresh = {f"c{at}": source for at, source in enumerate(sources, len(self.names))}
-        if fresh:
-            self.names.update(fresh)
-            calls = _only(replace(self.calls, sources=fresh), fresh)
-            self.buggy.update(self.bench.call(calls, self.bench.task.diffs))
-            self.first.update(self.bench.call(calls))
-        return [*fresh]
-
-    def telling(self) -> list[str]:
-        """Those that differ."""
-        return [*choose(self.names, self.first, self.first, self.buggy, len(self.names))]
-
-    def lines(self, names: Collection[str]) -> dict[str, str]:
-        """Which lines of what the bug changes run in these calls."""
-        calls = _only(replace(self.calls, sources=self.names), names)
-        found = self.bench.call(calls, traced=changed_lines(self.bench.task)) if names else {}
-        return {name: found.get(name, {}).get(f"{name}/lines", "") for name in names}
-
-
 def behaviour_of(chosen: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> Behaviour:
     right, wrong = ({name: both[side] for name, both in chosen.items()} for side in (0, 1))
     return Behaviour(right=right, wrong=wrong)
-
-
-def _only(calls: Calls, names: Collection[str]) -> Calls:
-    """These calls, with the helpers that they need."""
-    sources = {name: calls.sources[name] for name in calls.sources if name in names}
-    text = " ".join(sources.values())
-    helpers = {name: source for name, source in calls.helpers.items() if f"{name}." in text}
-    return replace(calls, sources=sources, helpers=helpers)

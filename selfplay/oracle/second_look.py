@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from selfplay.oracle.behaviour import ENOUGH, Behaviour, Outcomes, compared, worn
 from selfplay.oracle.calling import AGAIN_SECONDS, Caller
+from selfplay.oracle.guards import damage, joined
 from selfplay.oracle.layers import Layer, caught, passed, unavailable
 from selfplay.oracle.places import BARE, any_hashes, users_place
 from selfplay.oracle.recording import Recording
@@ -16,9 +17,10 @@ from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 from selfplay.words import count
 
-AGREE, SAME, OF_A_KIND = 0.8, 0.1, 0.3
+AGREE, SAME, OF_A_KIND, HALF = 0.8, 0.1, 0.3, 0.5
 """A prediction must do what the original does in at least the first share of all, and of every kind in at least the
-third; it may do what the buggy program does in at most the second."""
+third; it may do what the buggy program does in at most the second. Inputs that run a smaller share of the changed lines
+than the last assure weakly."""
 
 
 def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
@@ -38,16 +40,18 @@ def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: L
         seen = dict(trial.recorded)
     if len(known.calls.sources) < ENOUGH:
         return within_the_runner(known, judge(known, seen)), trial
+    every = joined(known.calls, known.guards.calls)
     caller = Caller(backend, task, order.seconds, limits, order.ends)
-    first = caller.make(known.calls, order.diffs, BARE, again=AGAIN_SECONDS)
-    other = caller.make(known.calls, order.diffs, users_place(), any_hashes())
+    first = caller.make(every, order.diffs, BARE, again=AGAIN_SECONDS)
+    other = caller.make(every, order.diffs, users_place(), any_hashes())
     trial = replace(
         trial, seconds=trial.seconds + first.seconds + other.seconds,
         events=(*trial.events, *first.events, *other.events),
     )  # fmt: skip
     said = [judge(known, {**seen, **called.outcomes}) for called in (first, other)]
     stopped = [layer for layer in said if layer.state == "caught"]
-    stopped += [one for one in (apart(known, first.outcomes, other.outcomes), tiring(known, first.outcomes)) if one]
+    others = apart(known, first.outcomes, other.outcomes), tiring(known, first.outcomes)
+    stopped += [one for one in (*others, *(damage(known.guards, called.outcomes) for called in (first, other))) if one]
     return (stopped or [unknown(known, said[0])])[0], trial
 
 
@@ -69,8 +73,9 @@ def within_the_runner(known: Behaviour, said: Layer) -> Layer:
 
 
 def unknown(known: Behaviour, said: Layer) -> Layer:
-    """A program that was only seen with inputs of which the tests hold a part may know them by that part, and one whose
-    inputs have nearly all the same answer may know that answer."""
+    """A program that was only seen with inputs of which the tests hold a part may know them by that part, one whose
+    inputs have nearly all the same answer may know that answer, and one of which few changed lines ran may do anything
+    in the others."""
     if said.state != "passed":
         return said
     alike = most_alike(known.right)
@@ -78,6 +83,8 @@ def unknown(known: Behaviour, said: Layer) -> Layer:
         why = f"{alike} of {len(known.right)} inputs have the same answer, which a program may give to all"
     elif len(known.novel) < ENOUGH:
         why = f"of the inputs of {count(len(known.novel), 'call')} nothing stands in the tests, and {ENOUGH} are needed"
+    elif known.reached[0] < HALF * known.reached[1]:
+        why = f"of the {known.reached[1]} changed lines the inputs run {known.reached[0]}"
     else:
         return said
     return replace(unavailable("behaviour", f"{why}; {said.reason}"), runs=1)

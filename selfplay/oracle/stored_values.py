@@ -72,6 +72,11 @@ def counts(value: Any) -> tuple[int, ...]:
     return tuple(shaped(tuple[int, ...], value))
 
 
+def pair(value: Any) -> tuple[int, int]:
+    first, second = shaped(tuple[int, int], value)
+    return first, second
+
+
 def event_of(value: Any) -> Event:
     kind, place, detail = shaped(Event, value)
     return kind, place, detail

@@ -223,7 +223,7 @@ def test_a_helper_is_what_a_call_needs_and_no_test() -> None:
 
 
 def test_calls_take_helpers_under_other_names() -> None:
-    calls, cut = helped(["m.f(h.other, 1)", "m.f(2)", "m.f(g.checked(1))"], {"h": TESTS, "g": TESTS})
+    (calls, _), cut = helped((["m.f(h.other, 1)", "m.f(2)", "m.f(g.checked(1))"], []), {"h": TESTS, "g": TESTS})
     assert calls[1:] == ["m.f(2)"] and "other" not in calls[0] and "test" not in cut["h"] and list(cut) == ["h"]
     name = calls[0].removeprefix("m.f(h.").partition(",")[0]
     space: dict[str, Callable[[int], int]] = {}

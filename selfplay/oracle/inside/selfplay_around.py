@@ -43,6 +43,17 @@ def selfplay_ender(start, stop):
     return ended
 
 
+def selfplay_ranges(lines):
+    """Numbers as text: `3-5 9` for 3, 4, 5 and 9."""
+    found = []
+    for line in sorted(lines):
+        if found and line == found[-1][1] + 1:
+            found[-1][1] = line
+        else:
+            found.append([line, line])
+    return " ".join("%d-%d" % (first, last) if first < last else str(first) for first, last in found)
+
+
 def selfplay_tracer(lines, traced):
     """What gathers the lines that run of what the bug changes; nothing when nothing is asked. `traced`: file -> the
     first lines of its functions, all of them where none is named."""

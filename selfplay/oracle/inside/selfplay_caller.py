@@ -183,7 +183,7 @@ def selfplay_call(order, say, events, seen, waited):
         if now() - begun < QUICK:
             quick.append((name, code, texts))
         if trace:
-            say("%s/lines" % name, str(sorted(lines)))
+            say("%s/lines" % name, ranges(lines))
         tell_all(name, texts)
 
     def tell_all(name, texts):
@@ -200,6 +200,7 @@ def selfplay_call(order, say, events, seen, waited):
     )  # fmt: skip
     user, place = bool(order["script"]), order["argv"][0] or "<stdin>"
     printing, read = selfplay_printed(user and place.rpartition(".")[0] + ".log")
+    ranges = selfplay_ranges
     trace, ended = selfplay_tracer(lines, order["traced"]), selfplay_ender(start, stop)
     if not user:
         signal.signal(signal.SIGALRM, late)

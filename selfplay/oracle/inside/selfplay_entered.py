@@ -2,6 +2,7 @@
 
 `calls`: calls that tests make to the program and that reach what the bug changes, as source that makes the same call
 again; an argument is a literal, an object whose making was seen, or a name of a module. Any other call is left out.
+`beside`: the same of calls that reach other functions of the changed files alone, which the bug leaves as they are.
 `reached`: test -> digests of the arguments with which it reaches what the bug changes; a probe whose digests all
 belong to tests has inputs that everybody was shown.
 """
@@ -16,6 +17,7 @@ from hashlib import sha256
 ENTERED_FILE = "/tmp/selfplay-entered"
 CALLS_MOST, TEXT_MOST, ITEMS_MOST, SOURCE_MOST, DIGESTS_MOST, KEPT_MOST = 3000, 4000, 50, 6000, 400, 20000
 SAME_CALLS = 500
+BESIDE_MOST, SAME_BESIDE = 600, 40
 ADDRESS = re.compile("0x[0-9a-f]+")
 
 
@@ -26,20 +28,23 @@ class SelfplayEntered(SelfplayWritten):
     def __init__(self, order):
         self.root, self.tests, self.changed = order["root"].rstrip("/") + "/", set(order["tests"]), order["changed"]
         SelfplayWritten.__init__(self)
-        self.functions, self.calls, self.counts = {}, {}, {}
+        self.functions, self.calls, self.beside, self.counts = {}, {}, {}, {}
         self.reached, self.kinds, self.begun = {}, {}, {}
-        self.test, self.outer, self.source, self.touched, self.given = "", None, None, False, ""
+        self.test, self.outer, self.source, self.touched, self.near, self.given = "", None, None, False, False, ""
         self.watcher = self.watching()
 
     def kind(self, code):
-        """0: not the program's; 1: the program's; 2: what the bug changes; 3: of a test file."""
+        """0: not the program's; 1: the program's; 2: what the bug changes; 3: of a test file; 4: beside what it
+        changes."""
         found = self.kinds.get(code)
         if found is None:
             name = code.co_filename
             path = name[len(self.root) :] if name.startswith(self.root) else ""
             lines = self.changed.get(path)
             changed = lines is not None and (not lines or code.co_firstlineno in lines)
-            found = self.kinds[code] = 0 if not path else 3 if path in self.tests else 2 if changed else 1
+            found = self.kinds[code] = (
+                0 if not path else 3 if path in self.tests else 2 if changed else 1 if lines is None else 4
+            )
         return found
 
     def begin(self, test):
@@ -67,7 +72,7 @@ class SelfplayEntered(SelfplayWritten):
                 kind = kinds.get(frame.f_code)
                 if kind is None:
                     kind = self.kind(frame.f_code)
-                if kind == 2 or (kind == 1 and self.outer is None):
+                if kind == 2 or (kind == 1 and self.outer is None) or (kind == 4 and not (self.outer and self.near)):
                     guarded(self.look, frame, kind)
             elif event == "return" and frame is self.outer:
                 guarded(self.leave, frame, value)
@@ -79,9 +84,11 @@ class SelfplayEntered(SelfplayWritten):
             self.enter(frame)
         if kind == 2:
             self.touch(frame)
+        elif kind == 4:
+            self.near = True
 
     def enter(self, frame):
-        self.outer, self.touched, self.given = frame, False, None
+        self.outer, self.touched, self.near, self.given = frame, False, False, None
         if frame in self.begun:  # a generator that goes on
             self.source = self.begun[frame]
             return
@@ -128,15 +135,20 @@ class SelfplayEntered(SelfplayWritten):
         if source is None or len(source) > SOURCE_MOST:
             return
         if self.touched:
-            target = source.partition("(")[0]
-            if source not in self.calls and self.counts.get(target, 0) < SAME_CALLS and len(self.calls) < CALLS_MOST:
-                self.counts[target] = self.counts.get(target, 0) + 1
-                self.calls[source] = self.test
+            self.note(self.calls, source, SAME_CALLS, CALLS_MOST)
+        elif self.near:
+            self.note(self.beside, source, SAME_BESIDE, BESIDE_MOST)
         if frame.f_code.co_name != "__init__":
             self.keep(value, source)
             if type(value) in (list, tuple):
                 for at, one in enumerate(value[:5]):
                     self.keep(one, "%s[%d]" % (source, at))
+
+    def note(self, found, source, same, most):
+        target = id(found), source.partition("(")[0]
+        if source not in found and self.counts.get(target, 0) < same and len(found) < most:
+            self.counts[target] = self.counts.get(target, 0) + 1
+            found[source] = self.test
 
     def keep(self, value, source):
         if value is not None and len(self.made) < KEPT_MOST and self.literal(value, 2) is None:
@@ -216,7 +228,7 @@ class SelfplayEntered(SelfplayWritten):
         paths = [path for path in sys.path if (path + "/").startswith(self.root)] or [os.getcwd()]
         said = {
             "python": sys.executable, "paths": paths, "modules": self.modules, "calls": list(self.calls.items()),
-            "helpers": self.helpers,
+            "beside": list(self.beside), "helpers": self.helpers,
             "reached": {test: sorted(found) for test, found in self.reached.items()},
         }  # fmt: skip
         with open(ENTERED_FILE, "w") as stream:
