@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -65,13 +66,16 @@ def main() -> None:
     parser.add_argument("--bugs", type=int, default=BUGS)
     parser.add_argument("--checkout", type=Path, default=HERE, help="another checkout of this project, to compare")
     parser.add_argument("--clones", type=Path, help="where clones lie by name, for want of a network")
+    parser.add_argument("--keep", action="store_true", help="keep bugs and originals below OUT/runs")
     parser.add_argument("--stored", action="store_true", help="run nothing; print what is stored")
     parser.add_argument("--markdown", action="store_true", help="print the table as docs/repositories.md has it")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     for project in chosen(projects(), args.only, args.kind):
         if not args.stored and project.name not in stored(args.out):
-            keep(args.out, run(cloned(project, args.clones), args.out, args.limit, args.bugs, args.checkout))
+            chosen_bugs = args.out / "runs" / project.name if args.keep else None
+            done = run(cloned(project, args.clones), args.out, args.limit, args.bugs, args.checkout, chosen_bugs)
+            keep(args.out, done)
     known = list(stored(args.out).values())
     print(markdown(known)) if args.markdown else show(known)
 
@@ -96,8 +100,8 @@ def cloned(project: Project, clones: Path | None) -> Project:
     return replace(project, source=str(folder.resolve())) if folder and folder.is_dir() else project
 
 
-def run(project: Project, out: Path, limit: float, bugs: int, checkout: Path) -> Result:
-    """One curriculum, from nothing, ended after `limit` seconds."""
+def run(project: Project, out: Path, limit: float, bugs: int, checkout: Path, kept: Path | None = None) -> Result:
+    """One curriculum, from nothing, ended after `limit` seconds. `kept`: where its bugs and original are copied."""
     print(f"{project.name} ...", file=sys.stderr, flush=True)
     log = out / f"{project.name}.log"
     with tempfile.TemporaryDirectory(prefix="bench") as folder, log.open("wb") as stream:
@@ -112,6 +116,8 @@ def run(project: Project, out: Path, limit: float, bugs: int, checkout: Path) ->
         over = ended(process, limit)
         seconds, cores = time.monotonic() - began, core_seconds() - used
         made = len(list(Path(folder, "run", "bugs").glob("*/bug.json")))
+        for name in ("bugs", "original") if kept and made else ():
+            shutil.copytree(Path(folder, "run", name), kept / name, symlinks=True, dirs_exist_ok=True)
     outcome = "bugs" if made >= bugs else "time" if over else "few" if made else "none"
     sentence = "" if outcome == "bugs" else said(log.read_text(errors="replace"), over)
     return Result(project.name, project.kind, outcome, made, round(seconds), round(cores), sentence, project.tuned)
