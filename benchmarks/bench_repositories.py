@@ -116,8 +116,9 @@ def run(project: Project, out: Path, limit: float, bugs: int, checkout: Path, ke
         over = ended(process, limit)
         seconds, cores = time.monotonic() - began, core_seconds() - used
         made = len(list(Path(folder, "run", "bugs").glob("*/bug.json")))
-        for name in ("bugs", "original") if kept and made else ():
-            shutil.copytree(Path(folder, "run", name), kept / name, symlinks=True, dirs_exist_ok=True)
+        if kept is not None and made:
+            for name in ("bugs", "original"):
+                shutil.copytree(Path(folder, "run", name), kept / name, symlinks=True, dirs_exist_ok=True)
     outcome = "bugs" if made >= bugs else "time" if over else "few" if made else "none"
     sentence = "" if outcome == "bugs" else said(log.read_text(errors="replace"), over)
     return Result(project.name, project.kind, outcome, made, round(seconds), round(cores), sentence, project.tuned)
