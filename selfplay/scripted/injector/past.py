@@ -30,10 +30,10 @@ def past_changes(printed: str) -> Iterator[tuple[str, str]]:
 
 
 def past_pairs(
-    commits: int, code: Collection[str], seed: int, suffixes: Sequence[str] = (".py",)
+    commits: int, code: Collection[str], seed: int, suffixes: Sequence[str] = (".py",), options: str = ""
 ) -> Script[list[tuple[str, str]]]:
-    """(commit, path) of the last `commits`, for the files in `code`, shuffled by the seed."""
-    done = yield from tools.bash(log_command(commits, suffixes=suffixes))
+    """(commit, path) of the last `commits`, for the files in `code`, shuffled by the seed. `options`: of `git log`."""
+    done = yield from tools.bash(log_command(commits, options, suffixes))
     pairs = [(commit, path) for commit, path in past_changes(done.output) if path in code]
     random.Random(f"deal:{seed}").shuffle(pairs)
     return pairs

@@ -13,7 +13,7 @@ from selfplay.scripted.injector.turns import in_turns, rotated, wanted_lines
 from selfplay.scripted.languages.edits import made, made_of
 from selfplay.scripted.languages.mutations import mutation_cuts
 from selfplay.scripted.languages.removals import removal_cuts
-from selfplay.scripted.policy import Script
+from selfplay.scripted.policy import Script, Stuck
 
 LEAST, MOST_SMALL = 7, 10
 """Changed lines of a removal, and after how many smaller ones the largest of them is taken."""
@@ -79,6 +79,9 @@ class TreePlanner:
         return next((change for change in found if change is not None), None)
 
 
+NO_PAST = "no earlier commit changes the product's code: a clone of the last commit alone has none"
+
+
 class PastPlanner:
     """History: what past commits did to the product's files, turned back on top of HEAD."""
 
@@ -88,11 +91,14 @@ class PastPlanner:
         self.tried: set[tuple[str, str]] = set()
 
     def propose(self) -> Script[tuple[Change, ...]]:
-        """The next change, at times with what the same commit did to other files; empty when nothing was found."""
+        """The next change, at times with what the same commit did to other files; empty when nothing was found.
+        Raises `Stuck` where there is no past."""
         if self.past is None:
             code = {place.path for place in self.sources.places}
             endings = suffixes(self.sources.language)
-            self.past = yield from past_pairs(self.task.commits, code, self.task.seed, endings)
+            self.past = yield from past_pairs(self.task.commits, code, self.task.seed, endings, "--min-parents=1")
+            if not self.past:
+                raise Stuck(NO_PAST)
         order = [pair for pair in rotated(self.past, self.task.number) if pair not in self.tried]
         for commit, path in order[:PAIRS]:
             self.tried.add((commit, path))

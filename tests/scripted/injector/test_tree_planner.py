@@ -6,6 +6,8 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from selfplay.agent.actions import Budget, Call, Observation
 from selfplay.repository import Suite
 from selfplay.roles.injector.task import InjectorTask, Strategy
@@ -14,6 +16,7 @@ from selfplay.scripted.injector.impossible import impossible
 from selfplay.scripted.injector.sources import read_sources
 from selfplay.scripted.injector.tree_planner import PastPlanner, TreePlanner
 from selfplay.scripted.injector.trial import Ran, _failures
+from selfplay.scripted.policy import Stuck
 
 CODE = """package shop
 
@@ -114,6 +117,18 @@ def test_a_past_fix_is_turned_back_on_top_of_later_work(tmp_path: Path) -> None:
     sources = read_sources(tmp_path, "go")
     (change,) = _proposed(PastPlanner(_task("history"), sources, random.Random(0)).propose(), tmp_path)
     assert change.after == f"// a shop\n{CODE}".replace(fix, "") and change.what.startswith("brought back 1 hunk of")
+
+
+def test_a_clone_of_the_last_commit_alone_has_no_past(tmp_path: Path) -> None:
+    _tree(tmp_path)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    subprocess.run(
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"], cwd=tmp_path, check=True
+    )
+    planner = PastPlanner(_task("history"), read_sources(tmp_path, "go"), random.Random(0))
+    with pytest.raises(Stuck, match="no earlier commit changes the product's code: a clone of the last commit"):
+        _proposed(planner.propose(), tmp_path)
 
 
 def test_no_function_can_be_changed(tmp_path: Path) -> None:
