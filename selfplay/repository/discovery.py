@@ -81,7 +81,7 @@ def run_as_called(call: Call, prepared: Prepared, run: Run, seconds: float) -> t
     broken, log = list[str](), b""
     while True:
         options = (*call.options, *(f"{call.runner.ignoring}{path}" for path in broken))
-        done = run(framed(call.runner.lines(Asked(options=options, places=call.places))), seconds)
+        done = run(framed(call.runner.lines(Asked(options=options, places=call.places, before=call.before))), seconds)
         files = {file_of(record.id) for record in parse_records(done.stdout) if record.kind == "test"}
         log = log or done.stdout
         culprit = unloadable(done.stdout) if call.runner.ignoring and not files and len(broken) < MOST_BROKEN else ""

@@ -46,7 +46,8 @@ class Suite:
     run. `failing`: ids that fail or error at HEAD, `flaky`: ids whose outcome varied; both are left out of every
     script. `left_out`: test files cut because the suite would exceed the time limit, or that cannot be collected.
     `command`: the user's `--test CMD`, if any. `wall_seconds` and `cpu_seconds`: one whole run. `options` go to
-    the framework `runner`, and `test_seconds` is what one test may take under pytest (see `runners.script_for`).
+    the framework `runner`, which runs after `before`, what compiles the code. `test_seconds`: what one test may take
+    under pytest (see `runners.script_for`).
     A suite that was not measured has no tests, no `runner`, and says `why`: only models can plant bugs beside it.
     """
 
@@ -63,6 +64,7 @@ class Suite:
     language: str = "python"
     runner: str = "pytest"
     why: str = ""
+    before: tuple[str, ...] = ()
 
     @property
     def excluded(self) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ class _Measurement:
 
     def script(self, files: Iterable[str], excluded: Iterable[str] = ()) -> str:
         if self.call:
-            asked = Asked(tuple(sorted(files)), self.options, excluded=tuple(sorted(excluded)))
+            asked = Asked(tuple(sorted(files)), self.options, (), tuple(sorted(excluded)), before=self.call.before)
             return framed(self.call.runner.lines(asked))
         return render_script(
             sorted(files), sorted(excluded), options=self.options, command=self.command,
@@ -91,7 +91,9 @@ def measure_suite(
     call = None
     if prepared.language != "python":
         call = calling(prepared.tree, prepared.source, prepared.language, command)
-    kept = _kept(prepared, "suite", [time_limit, command, *([call.runner.lines(Asked())] if call else [])])
+    kept = _kept(
+        prepared, "suite", [time_limit, command, *([call.runner.lines(Asked(before=call.before))] if call else [])]
+    )
     suite = _load(kept)
     if suite is not None:
         return suite
@@ -141,6 +143,7 @@ def _measure(work: _Measurement, progress: Progress) -> Suite:
         tuple(sorted({*work.left_out, *files} - set(used))), work.command, round(done.seconds, 3), work.options,
         round(max(TEST_SECONDS, 5 * max(times.values())), 1), round(done.cpu_seconds, 3),
         work.prepared.language, work.call.runner.name if work.call else "pytest",
+        before=work.call.before if work.call else (),
     )  # fmt: skip
 
 
@@ -222,7 +225,7 @@ def _load(path: Path) -> Suite | None:
     """The suite kept at `path`; None when there is none, or it is damaged."""
     try:
         value = json.loads(path.read_bytes())
-        lists = {name: tuple(value[name]) for name in ("files", "failing", "flaky", "left_out", "options")}
+        lists = {name: tuple(value[name]) for name in ("files", "failing", "flaky", "left_out", "options", "before")}
         return Suite(**{**value, **lists})
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -60,5 +60,6 @@ def command(suite: Suite, files: Iterable[str]) -> str:
         return shlex.join(["python3", "-m", "pytest", "-q", "--tb=short", *suite.options, *left_out, *known])
     asked = Asked(options=suite.options)
     places = ["./..."] if suite.runner == "go" else known
-    settings = f"export {quoted(asked.assignments)}; " if asked.assignments else ""
+    settings = "".join(f"{one} && " for one in suite.before)
+    settings += f"export {quoted(asked.assignments)}; " if asked.assignments else ""
     return f"{settings}{COMMANDS[suite.runner]} {shlex.join([*asked.words, *places])}"

@@ -64,6 +64,25 @@ def test_the_framework_of_a_package(package: str, tmp_path: Path) -> None:
     assert of(tmp_path, package).runner.name == "mocha"
 
 
+COMPILED = {
+    '{"scripts": {"test": "tsc -p . && mocha out/*.js"}}': ("tsc -p .",),
+    '{"scripts": {"pretest": "npm run build && npm run lint", "build": "run-p build:*", "build:es": "babel src -d es",'
+    ' "lint": "eslint .", "test": "nyc mocha"}}': ("npm run build",),
+    '{"scripts": {"test": "eslint . && npm run unit", "preunit": "npm run compile -- -p tests", "unit": "mocha",'
+    ' "compile": "rimraf build && tsc"}}': ("npm run compile -- -p tests",),
+    '{"scripts": {"test": "yarn build && mocha", "build": "NODE_ENV=test rollup -c"}}': ("npm run build",),
+    '{"scripts": {"test": "run-s build unit", "build": "esbuild a.ts", "unit": "mocha"}}': ("esbuild a.ts",),
+    '{"scripts": {"pretest": "tsc --noEmit && webpack --watch && vite", "test": "mocha", "posttest": "tsc"}}': (),
+    '{"scripts": {"test": "tsc > $HOME/x && mocha && tsc"}}': (),
+    '{"scripts": {"test": "mocha"}}': (),
+}
+
+
+@pytest.mark.parametrize("package", COMPILED)
+def test_what_compiles_the_code_runs_before_it(package: str, tmp_path: Path) -> None:
+    assert of(tmp_path, package).before == COMPILED[package]
+
+
 def test_the_users_command_comes_first(tmp_path: Path) -> None:
     call = of(tmp_path, '{"scripts": {"test": "mocha a.js"}}', "node --test b.js")
     assert (call.runner.name, call.places) == ("node", ("b.js",))

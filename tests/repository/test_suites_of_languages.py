@@ -141,6 +141,28 @@ def test_a_file_that_mocha_cannot_load_is_left_out(backend: Backend, cache: Path
     assert {*suite.left_out} == {"spec/built.js", "spec/helped.js", "spec/wrong.js"}
 
 
+def test_what_is_compiled_is_compiled_in_each_run(backend: Backend, cache: Path, tmp_path: Path) -> None:
+    """Else a bug in the sources would not be in what the tests load."""
+    files = {
+        "package.json": '{"name": "own", "scripts": {"compile": "tsc -p .", "pretest": "npm run compile && eslint .",'
+        ' "test": "mocha spec"}, "devDependencies": {"mocha": "^10", "typescript": "^5"}}',
+        "tsconfig.json": '{"compilerOptions": {"outDir": "out", "module": "commonjs", "types": []},'
+        ' "files": ["add.ts"]}',
+        "add.ts": "export const add = (a: number, b: number): number => a + b;\n",
+        ".gitignore": "out\n",
+        "spec/adds.js": TESTS.format(head=PLAIN_HEAD.replace("../add.js", "../out/add.js")),
+    }
+    prepared = made(tmp_path, files, backend, cache)
+    suite = measure_suite(prepared, backend, time_limit=PATIENCE)
+    assert suite.before == ("npm run compile",)
+    ids = {f"spec/adds.js::{name}" for name in IDS}
+    assert set(suite.seconds) == ids
+    broken = outcomes(
+        prepared, backend, runners.script_for(suite), {"add.ts": files["add.ts"].replace("a + b", "a - b")}
+    )
+    assert broken == {test: "failed" if test == "spec/adds.js::add adds" else "passed" for test in ids}
+
+
 def test_go(backend: Backend, cache: Path, tmp_path: Path) -> None:
     """Also: what a test prints in the form of an event is none."""
     prepared = made(tmp_path, GO, backend, cache)

@@ -14,6 +14,7 @@ TOOLS = ("node", "npm")
 def _called(asked: Asked, command: str, last: str = "") -> list[str]:
     """The lines that run `command` over the chosen files or places. `last`: options that must follow them."""
     lines = [SETTINGS, *([f"export {quoted(asked.assignments)}"] if asked.assignments else [])]
+    lines += [f'{one} > "$work/compiled" 2>&1 < /dev/null || cat "$work/compiled"' for one in asked.before]
     if asked.files:
         return [*lines, *chosen(asked.files), f'{command} "${{chosen[@]}}"{last}']
     return [*lines, f"{command} {quoted(asked.places)}{last}".rstrip()]
@@ -29,7 +30,8 @@ def _node(asked: Asked) -> Sequence[str]:
     if asked.files:
         return _called(asked, command)
     places = " ".join(place if _plain(place) else quoted([place]) for place in asked.places)  # the shell's to expand
-    return [*_called(Asked(options=asked.options), "shopt -s globstar nullglob")[:-1], f"{command} {places}".rstrip()]
+    first = _called(Asked(options=asked.options, before=asked.before), "shopt -s globstar nullglob")[:-1]
+    return [*first, f"{command} {places}".rstrip()]
 
 
 def _plain(place: str) -> bool:

@@ -13,7 +13,7 @@ class Asked:
     """What one script is to run. `files`: test files; empty for those that `places`, or the framework itself, choose.
 
     `options`: words of the framework's command line, which may begin with assignments (`NAME=value`). Tests in
-    `excluded` are not recorded; with `only`, just those are.
+    `excluded` are not recorded; with `only`, just those are. `before`: commands that compile what is tested.
     """
 
     files: tuple[str, ...] = ()
@@ -21,6 +21,7 @@ class Asked:
     places: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
 
     @property
     def assignments(self) -> tuple[str, ...]:
@@ -62,11 +63,13 @@ class Runner:
 
 @dataclass(frozen=True)
 class Call:
-    """How a repository calls its framework. `places`: what it names to run: files, folders, patterns."""
+    """How a repository calls its framework. `places`: what it names to run: files, folders, patterns. `before`: the
+    commands that compile what is tested (`compiling.py`)."""
 
     runner: Runner
     options: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
 
 
 def is_assignment(word: str) -> bool:

@@ -18,5 +18,5 @@ def script_for(suite: Suite, files: Collection[str] | None = None, *, only: Coll
     if suite.runner == "pytest":
         return pytest_suite.script_for(suite, files, only=only)
     picked, excluded = pytest_suite.picked_of(suite, files, only)
-    asked = Asked(tuple(picked), suite.options, excluded=tuple(excluded), only=tuple(sorted(only)))
+    asked = Asked(tuple(picked), suite.options, (), tuple(excluded), tuple(sorted(only)), suite.before)
     return framed(RUNNERS[suite.runner].lines(asked))

@@ -1,6 +1,7 @@
 """Which framework runs a repository's tests, and how: read from its own settings, or from the command of the user."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from selfplay.answers import AnswerError, json_value
 from selfplay.plain import printable, regular_file
 from selfplay.repository.errors import NoTests
 from selfplay.repository.runners.command_line import found_in, segments
+from selfplay.repository.runners.compiling import compiling, named
 from selfplay.repository.runners.go import GO
 from selfplay.repository.runners.javascript import JEST, MOCHA, VITEST
 from selfplay.repository.runners.runner import Call
@@ -52,7 +54,7 @@ def _javascript(package: Mapping[str, Any], source: str, command: str | None) ->
             return call
         raise NoTests(f"the test command of {source} calls none of {MEASURED}", "Only their reports are read.")
     for name in ("test", *sorted(name for name in scripts if name.startswith(("test:", "test-", "unit")))):
-        if call := _followed(scripts.get(name, ""), scripts):
+        if call := _followed(scripts.get(name, ""), scripts, before=_all_compiling(f"pre{name}", scripts)):
             return call
     needed = {**_texts(package, "dependencies"), **_texts(package, "devDependencies")}
     for runner in (VITEST, JEST, MOCHA):
@@ -70,25 +72,26 @@ def _why_none(source: str, script: str, needed: Mapping[str, str]) -> str:
     return f"nothing in package.json says how the tests of {source} are run{said}"
 
 
-def _followed(command: str, scripts: Mapping[str, str], deep: int = DEEP) -> Call | None:
-    """The first call of a measured framework in a command, also in a script that it runs."""
+def _followed(command: str, scripts: Mapping[str, str], deep: int = DEEP, before: tuple[str, ...] = ()) -> Call | None:
+    """The first call of a measured framework in a command, also in a script that it runs. `before`: what was compiled
+    until then."""
     for words in segments(command):
         if call := found_in(words):
-            return call
-        for name in _named(words) if deep else ():
-            if call := _followed(scripts.get(name, ""), scripts, deep - 1):
+            return replace(call, before=before if call.runner.language == "javascript" else ())
+        earlier = before
+        for name in named(words) if deep else ():
+            earlier += _all_compiling(f"pre{name}", scripts)
+            if call := _followed(scripts.get(name, ""), scripts, deep - 1, earlier):
                 return call
+            earlier += _all_compiling(name, scripts)
+        before += compiling(words, scripts, deep)
     return None
 
 
-def _named(words: list[str]) -> list[str]:
-    """The scripts that `npm run NAME`, `run-s NAME...` and their like run."""
-    if words[:1] in (["run-s"], ["npm-run-all"], ["run-p"]):
-        return [word for word in words[1:] if not word.startswith("-")]
-    if words[:1] in (["npm"], ["yarn"], ["pnpm"], ["bun"]):
-        rest = [word for word in words[1:] if not word.startswith("-") and word not in ("run", "run-script")]
-        return ["test" if word == "t" else word for word in rest[:1]]
-    return []
+def _all_compiling(name: str, scripts: Mapping[str, str]) -> tuple[str, ...]:
+    """What the script of this name compiles."""
+    found = (compiling(words, scripts, DEEP) for words in segments(scripts.get(name, "")))
+    return tuple(command for commands in found for command in commands)
 
 
 def _package(tree: Path) -> Mapping[str, Any]:
