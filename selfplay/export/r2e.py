@@ -5,7 +5,7 @@ whole id behind a `::`, and no two tests of different files share a name.
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from selfplay import patches
 from selfplay.export import inside
@@ -53,6 +53,7 @@ NOTES = (
     " grade_logs.py predictions/gold.jsonl logs` rewards by R2E-Gym's rule.",
 )
 _TYPES = {" ": "context", "+": "added", "-": "deleted", "\\": "note"}
+SUMMARY = "=== short test summary info ===\n"
 RUN_TESTS = """#!/bin/bash
 # Prints one line per test, in the form that R2E-Gym's parser reads.
 for tests in /root/r2e_tests /r2e_tests /testbed/r2e_tests; do [ -e "$tests/bundle" ] && break; done
@@ -143,7 +144,10 @@ def _hunk(hunk: Hunk) -> Row:
 
 
 def execution(one: PoolBug) -> Row:
-    """What the tests said with the bug, and without it: R2E's `ExecutionResult`, and our two lists."""
+    """R2E's `ExecutionResult`: what the tests said with the bug, and without it. Their texts are in the image, at their
+    places in the tree, and not here."""
+    fails, passes = test_names(one.bug.fail_to_pass), test_names(one.bug.pass_to_pass)
+    passed = _lines("PASSED", passes)
     return {
         "repo_name": repository(one).partition("/")[2],
         "new_commit_hash": one.bug.commit,
@@ -152,9 +156,15 @@ def execution(one: PoolBug) -> Row:
         "setup_res_code": 0,
         "setup_res_stdout": "",
         "setup_res_stderr": "",
-        "FAIL_TO_PASS": test_names(one.bug.fail_to_pass),
-        "PASS_TO_PASS": test_names(one.bug.pass_to_pass),
+        "new_commit_res_code": 0,
+        "new_commit_res_stdout": SUMMARY + _lines("PASSED", fails) + passed,
+        "old_commit_res_code": 1,
+        "old_commit_res_stdout": SUMMARY + _lines("FAILED", fails) + passed,
     }
+
+
+def _lines(outcome: str, names: Sequence[str]) -> str:
+    return "".join(f"{outcome} ::{name}\n" for name in names)
 
 
 def evaluation(one: PoolBug) -> str:
