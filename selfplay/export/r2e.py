@@ -6,6 +6,7 @@ whole id behind a `::`, and no two tests of different files share a name.
 import base64
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from selfplay import patches
 from selfplay.export import inside
@@ -85,7 +86,7 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
         "num_non_test_lines": lines,
         "prompt": statement,
         "problem_statement": f"[ISSUE]\n{statement}\n[/ISSUE]",
-        "expected_output_json": json.dumps({name.replace("::", "."): "PASSED" for name in wanted(one)}),
+        "expected_output_json": expected(wanted(one)),
         "ssr_gold_patch": one.patch,
         **extra(one, ssr, plain),
     }
@@ -164,7 +165,17 @@ def execution(one: PoolBug) -> Row:
 
 
 def _lines(outcome: str, names: Sequence[str]) -> str:
-    return "".join(f"{outcome} ::{name}\n" for name in names)
+    return f"{outcome} ::" + f"\n{outcome} ::".join(names) + "\n" if names else ""
+
+
+def expected(names: Sequence[str]) -> str:
+    """R2E's names of tests with their outcome, as JSON; two tests may have one name there."""
+    return "{" + ", ".join(dict.fromkeys(map(_expected, names))) + "}"
+
+
+@lru_cache(maxsize=200_000)  # bugs of one repository share their tests
+def _expected(name: str) -> str:
+    return json.dumps(name.replace("::", ".")) + ': "PASSED"'
 
 
 def evaluation(one: PoolBug) -> str:

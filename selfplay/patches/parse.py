@@ -6,6 +6,7 @@ it drops the content of binary patches, leaves quoted names quoted, skips garbag
 """
 
 import re
+from functools import lru_cache
 
 from selfplay.patches.model import FilePatch, Hunk, Kind, PatchError
 from selfplay.patches.quoting import pairs, unquote
@@ -28,6 +29,10 @@ _FIELDS = (
     "rename to",
 )
 _MODES = ("100644", "100755", "120000")
+
+
+REMEMBERED = 1 << 20
+"""Characters of a diff that is remembered when it was read; larger ones would keep much memory."""
 
 
 class Lines:
@@ -65,6 +70,10 @@ def parse(text: str) -> tuple[FilePatch, ...]:
     Raises `PatchError` for anything malformed, for paths that are absolute, leave the tree or enter `.git`, for
     submodules, for binary changes without content, and for a path that two sections read or two sections write.
     """
+    return _remembered(text) if len(text) <= REMEMBERED else _parsed(text)
+
+
+def _parsed(text: str) -> tuple[FilePatch, ...]:
     lines, patches = Lines(text), []
     while lines.peek() is not None:
         patches.append(_file(lines))
@@ -77,6 +86,9 @@ def parse(text: str) -> tuple[FilePatch, ...]:
             if path is not None and not (side == "old_path" and patch.kind == "copied"):
                 seen.add(path)
     return tuple(patches)
+
+
+_remembered = lru_cache(maxsize=8)(_parsed)  # what handles a bug reads its few diffs again and again
 
 
 def _file(lines: Lines) -> FilePatch:
