@@ -248,13 +248,21 @@ def _hunk(lines: Lines) -> Hunk:
     old_start, new_start = int(head[1]), int(head[3])
     old_count, new_count = (int(count) if count else 1 for count in (head[2], head[4]))
     old, new, body = old_count, new_count, list[str]()
-    while old > 0 or new > 0 or lines.starts("\\ "):
-        line = lines.peek()
-        if line is None or (line[:1] not in ("", " ", "-", "+") and not line.startswith("\\ ")):
-            raise lines.error("a hunk is shorter than its header says")
-        body.append(lines.take())
-        old -= line[:1] in ("", " ", "-")  # git reads an empty line as an empty context line
-        new -= line[:1] in ("", " ", "+")
+    text, at = lines.lines, lines.at
+    while at < len(text):  # most of the time that a diff takes to be read
+        line = text[at]
+        sign = line[:1]
+        if old <= 0 and new <= 0 and not line.startswith("\\ "):
+            break
+        if sign not in ("", " ", "-", "+") and not line.startswith("\\ "):
+            break
+        body.append(line)
+        at += 1
+        old -= sign in ("", " ", "-")  # git reads an empty line as an empty context line
+        new -= sign in ("", " ", "+")
+    lines.at = at
+    if old > 0 or new > 0:
+        raise lines.error("a hunk is shorter than its header says")
     if old or new or all(line[:1] in ("", " ", "\\") for line in body):
         raise lines.error("a hunk does not hold what its header says")
     return Hunk(old_start, old_count, new_start, new_count, head[5] or "", tuple(body))
