@@ -1,11 +1,12 @@
 """How long does a large dataset take, and how much room?
 
 `python -m benchmarks.bench_export RUN [--bugs N] [--formats F...] [--parquet] [--json]`: a pool of N bugs, which
-are the bugs of a finished run again and again with another line in their scripts, exported in each format. Targets: ten
-thousand bugs in a minute and 500 MB.
+are the bugs of a finished run again and again with another line in their scripts and diffs, exported in each format.
+Targets: ten thousand bugs in a minute and 500 MB.
 """
 
 import argparse
+import re
 import sqlite3
 import tempfile
 import time
@@ -16,7 +17,7 @@ from pathlib import Path
 from shutil import copytree
 
 from benchmarks.figures import Figure, Sheet, at_most, report_each
-from selfplay.artifact import save, save_bug
+from selfplay.artifact import Artifact, save, save_bug
 from selfplay.commands.export import FORMS, ExportOrder, run_export
 from selfplay.curriculum import open_curriculum
 from selfplay.curriculum.guarding import DATABASE
@@ -33,7 +34,7 @@ def large_pool(run: Path, folder: Path, count: int) -> None:
     rows, bugs = [], []
     made = [(bug, artifact) for bug, artifact, _ in map(read_bug, bug_folders(run)) if bug.parent is None]
     for number, (known, artifact) in enumerate(islice(cycle(made), count)):
-        artifact = replace(artifact, test_script=f"{artifact.test_script}# {number}\n")
+        artifact = _numbered(artifact, number)
         hashed = artifact.content_hash()
         bug = known.model_copy(update={"id": f"{known.id}.{number}", "content_hash": hashed})
         save(artifact, folder / "bugs" / bug.id)
@@ -50,6 +51,17 @@ def large_pool(run: Path, folder: Path, count: int) -> None:
         )
         database.executemany("INSERT INTO bugs (repository, id, episode, tree_key) VALUES ('', ?, ?, ?)", bugs)
     database.close()
+
+
+def _numbered(artifact: Artifact, number: int) -> Artifact:
+    """Another artifact that works alike. Its diffs differ, too, or what is kept of the last ones would be of use to the
+    next bug, as it is in no pool."""
+    inject, weaken = (
+        re.sub("^(@@ .* @@).*$", rf"\1 bug {number}", diff, count=1, flags=re.MULTILINE)
+        for diff in (artifact.bug_inject, artifact.weakening)
+    )
+    script = f"{artifact.test_script}# {number}\n"
+    return replace(artifact, test_script=script, bug_inject=inject, test_weaken=weaken)
 
 
 def sheets(run: Path, count: int, forms: Sequence[str], parquet: bool) -> Iterator[Sheet]:

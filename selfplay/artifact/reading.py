@@ -169,7 +169,10 @@ def _checked(number: int, path: Path, most: int) -> IO[bytes]:
 
 def _whole(stream: IO[bytes], path: Path, most: int) -> bytes:
     try:
-        data = stream.read(most + 1)
+        size = min(os.fstat(stream.fileno()).st_size, most)
+        data = stream.read(size + 1)  # room for all that may be there would be taken at once
+        if len(data) > size:
+            data += stream.read(most + 1 - len(data))
     except OSError as error:
         raise ForeignError(f"{path} cannot be read: {error.strerror}") from error
     if len(data) > most:  # it grew meanwhile, or a file system does not know sizes

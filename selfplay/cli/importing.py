@@ -27,8 +27,8 @@ def import_rows(
     runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what came of the rows as JSON.")] = False,
 ) -> None:
-    """Rows of SWE-bench's and SWE-smith's form, and those that `selfplay export` wrote, as tasks that can be solved,
-    graded and evaluated. Rows that cannot be taken are skipped, counted and named."""
+    """Rows of SWE-bench's, SWE-smith's and R2E-Gym's form, and those that `selfplay export` wrote, as tasks that can be
+    solved, graded and evaluated. Rows that cannot be taken are skipped, counted and named."""
     refuse(form not in (None, "swebench", "swesmith"), "--format", "is swebench or swesmith")
     named = [one.partition("=") for one in source or ()]
     refuse(any(not name or not place for name, _, place in named), "--source", "is REPO=SOURCE")

@@ -55,8 +55,8 @@ def run_export(order: ExportOrder) -> Exported:
     with new_folder(order.out) as folder:
         found.leave_out(write_environments(folder, found.bugs))
         splits = dict(_splits(found, order.train))
-        dataset.write(order.form, folder, splits, found, order.statement, order.parquet)
-        write_manifest(folder)
+        sums = dataset.write(order.form, folder, splits, found, order.statement, order.parquet)
+        write_manifest(folder, sums)
         size = sum(path.stat().st_size for name in splits for path in folder.glob(f"{name}.*"))
     return Exported({name: len(bugs) for name, bugs in splits.items()}, found.damaged, found.left_out, size)
 

@@ -33,6 +33,8 @@ from selfplay.validators import Thresholds
 from selfplay.version import VERSION
 from selfplay.workbench.staging import DoesNotApply, apply_diffs
 
+UNTRIED = ("its commit, taken back,", "what hides its tests")
+"""What `Task.untried` is called."""
 Say = Callable[[str], None]
 
 
@@ -117,7 +119,7 @@ class _Import:
         source = self.order.sources.get(task.repo)
         if source is None:
             raise ImportRefused(f"where is {task.repo or 'its repository'}? Say it with --source NAME=SOURCE")
-        key = (source, task.commit, *task.diffs)
+        key = (source, task.commit, *task.diffs, *task.untried)
         if key not in self.trees:
             self.trees[key] = self._kept(task, lambda at: self._made(task, source, at))
         return self.trees[key]
@@ -138,17 +140,18 @@ class _Import:
         return tree
 
     def _made(self, task: Task, source: str, folder: Path) -> None:
-        """The source at the row's commit, with the row's diffs applied in a sandbox."""
+        """The source at the row's commit, with the row's diffs applied in a sandbox, where its others are tried."""
         base = folder.with_name(".base")
         try:
             _anew(base, lambda at: take_tree(source, task.commit, at, self.backend))
             base.chmod(0o755)
             with self.backend.open(World(tree=(base,))) as sandbox:
                 try:
-                    apply_diffs(sandbox, task.diffs, lambda diff: "patch" if diff == task.diffs[0] else "test_patch")
+                    apply_diffs(sandbox, task.diffs, lambda diff: task.diff_names[task.diffs.index(diff)])
+                    bring_tree_out(sandbox, folder, self.backend.python)
+                    apply_diffs(sandbox, task.untried, lambda diff: UNTRIED[task.untried.index(diff)])
                 except DoesNotApply as error:
                     raise ImportRefused(str(error)) from error
-                bring_tree_out(sandbox, folder, self.backend.python)
         except BadStream as error:
             raise ImportRefused(error.message) from error
         finally:

@@ -116,14 +116,19 @@ def locations(one: PoolBug) -> dict[str, list[str]]:
 
 def changed_functions(one: PoolBug) -> list[tuple[str, Function]]:
     """(path, function around a change of the bug), each once, as the original has them."""
+    return list(_changed(one.original, one.artifact.bug_inject))
+
+
+@lru_cache(maxsize=4)  # the columns of one bug say it several times
+def _changed(original: Path, inject: str) -> tuple[tuple[str, Function], ...]:
     found: dict[tuple[str, Function], None] = {}
-    for section in patches.parse(one.artifact.bug_inject):
-        known = _functions(one.original, section.old_path) if section.old_path else ()
+    for section in patches.parse(inject):
+        known = _functions(original, section.old_path) if section.old_path else ()
         for change in (change for hunk in section.hunks for change in changes(hunk)):
             around = next((function for function in reversed(known) if function.holds(change.start)), None)
             if around is not None:
                 found[section.path, around] = None
-    return list(found)
+    return tuple(found)
 
 
 @lru_cache(maxsize=512)

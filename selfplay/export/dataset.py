@@ -57,15 +57,16 @@ def write(
     found: Collected,
     statement: str,
     parquet: bool | None,
-) -> None:
+) -> dict[str, str]:
     """Write everything of the format but the environments. `statement`: `ssr` or `plain`. `parquet`: None decides by
-    the size that JSON lines would have."""
+    the size that JSON lines would have. Returns the sums of the files of bugs."""
+    sums: dict[str, str] = {}
     made = FORMATS[form]
     if parquet is None:
         parquet = _size(made, found.bugs, statement) > LARGE
     names = {split: f"{split}.{'parquet' if parquet else 'jsonl'}" for split in splits}
     for split, bugs in splits.items():
-        rows = _rows(made, bugs, statement, folder)
+        rows = _rows(made, bugs, statement, folder, sums)
         if parquet:
             write_parquet(folder / names[split], rows, made.columns)
         else:
@@ -76,14 +77,16 @@ def write(
     sizes = {split: len(bugs) for split, bugs in splits.items()}
     notes = [note.replace("train.jsonl", names["train"]) for note in made.notes]
     text = card(form, names, made.columns, found, sizes, notes)
-    write_files(folder, {"README.md": text.encode(), **made.shared()})
+    return sums | write_files(folder, {"README.md": text.encode(), **made.shared()})
 
 
-def _rows(made: Format, bugs: Iterable[PoolBug], statement: str, folder: Path) -> Iterator[Row]:
+def _rows(made: Format, bugs: Iterable[PoolBug], statement: str, folder: Path, sums: dict[str, str]) -> Iterator[Row]:
+    """The rows of these bugs; what lies beside them is written at the same time, and its sums go into `sums`."""
     for one in bugs:
         ssr, plain = ssr_statement(one), plain_statement(one)
         given = ssr if statement == "ssr" else plain
-        write_files(folder, made.files(one, given))
+        if files := made.files(one, given):
+            sums.update(write_files(folder, files))
         yield made.row(one, given, ssr, plain)
 
 

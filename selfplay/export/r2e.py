@@ -5,7 +5,8 @@ whole id behind a `::`, and no two tests of different files share a name.
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from selfplay import patches
 from selfplay.export import inside
@@ -53,6 +54,7 @@ NOTES = (
     " grade_logs.py predictions/gold.jsonl logs` rewards by R2E-Gym's rule.",
 )
 _TYPES = {" ": "context", "+": "added", "-": "deleted", "\\": "note"}
+SUMMARY = "=== short test summary info ===\n"
 RUN_TESTS = """#!/bin/bash
 # Prints one line per test, in the form that R2E-Gym's parser reads.
 for tests in /root/r2e_tests /r2e_tests /testbed/r2e_tests; do [ -e "$tests/bundle" ] && break; done
@@ -84,7 +86,7 @@ def row(one: PoolBug, statement: str, ssr: str, plain: str) -> Row:
         "num_non_test_lines": lines,
         "prompt": statement,
         "problem_statement": f"[ISSUE]\n{statement}\n[/ISSUE]",
-        "expected_output_json": json.dumps({name.replace("::", "."): "PASSED" for name in wanted(one)}),
+        "expected_output_json": expected(wanted(one)),
         "ssr_gold_patch": one.patch,
         **extra(one, ssr, plain),
     }
@@ -143,7 +145,10 @@ def _hunk(hunk: Hunk) -> Row:
 
 
 def execution(one: PoolBug) -> Row:
-    """What the tests said with the bug, and without it: R2E's `ExecutionResult`, and our two lists."""
+    """R2E's `ExecutionResult`: what the tests said with the bug, and without it. Their texts are in the image, at their
+    places in the tree, and not here."""
+    fails, passes = test_names(one.bug.fail_to_pass), test_names(one.bug.pass_to_pass)
+    passed = _lines("PASSED", passes)
     return {
         "repo_name": repository(one).partition("/")[2],
         "new_commit_hash": one.bug.commit,
@@ -152,9 +157,25 @@ def execution(one: PoolBug) -> Row:
         "setup_res_code": 0,
         "setup_res_stdout": "",
         "setup_res_stderr": "",
-        "FAIL_TO_PASS": test_names(one.bug.fail_to_pass),
-        "PASS_TO_PASS": test_names(one.bug.pass_to_pass),
+        "new_commit_res_code": 0,
+        "new_commit_res_stdout": SUMMARY + _lines("PASSED", fails) + passed,
+        "old_commit_res_code": 1,
+        "old_commit_res_stdout": SUMMARY + _lines("FAILED", fails) + passed,
     }
+
+
+def _lines(outcome: str, names: Sequence[str]) -> str:
+    return f"{outcome} ::" + f"\n{outcome} ::".join(names) + "\n" if names else ""
+
+
+def expected(names: Sequence[str]) -> str:
+    """R2E's names of tests with their outcome, as JSON; two tests may have one name there."""
+    return "{" + ", ".join(dict.fromkeys(map(_expected, names))) + "}"
+
+
+@lru_cache(maxsize=200_000)  # bugs of one repository share their tests
+def _expected(name: str) -> str:
+    return json.dumps(name.replace("::", ".")) + ': "PASSED"'
 
 
 def evaluation(one: PoolBug) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from selfplay.curriculum import CurriculumError
@@ -43,12 +43,31 @@ def new_folder(out: Path) -> Iterator[Path]:
         raise CurriculumError(f"{out} cannot be written: {error.strerror}; nothing was left there", hint) from error
 
 
-def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Path in the folder -> content."""
-    for parent in {(folder / name).parent for name in files}:
-        parent.mkdir(parents=True, exist_ok=True)
+def write_files(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
+    """Path in the folder -> content, which overwrites. Returns the sum of each, so that nobody reads it again."""
+    place = os.fspath(folder)
+    parents = {parent for name in files for parent in _parents(name)}
+    os.makedirs(place, exist_ok=True)  # noqa: PTH103 - ten thousand bugs have eighty thousand files: paths as texts
+    for parent in sorted(parents):
+        with suppress(FileExistsError):
+            os.mkdir(f"{place}/{parent}")  # noqa: PTH102
     for name, data in files.items():
-        (folder / name).write_bytes(data)
+        number = os.open(f"{place}/{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(number, rest) :]
+        finally:
+            os.close(number)
+    return {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+
+
+def _parents(name: str) -> Iterator[str]:
+    """The folders that a file lies in."""
+    at = name.find("/")
+    while at >= 0:
+        yield name[:at]
+        at = name.find("/", at + 1)
 
 
 def write_lines(path: Path, rows: Iterable[Row]) -> int:
@@ -95,10 +114,12 @@ def _batches(rows: Iterable[Row], size: int = 500) -> Iterator[list[Row]]:
         yield batch
 
 
-def write_manifest(folder: Path) -> None:
-    """The sum of every file, as `sha256sum --check` reads it."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    lines = [f"{_sum(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths]
+def write_manifest(folder: Path, known: Mapping[str, str]) -> None:
+    """The sum of every file, as `sha256sum --check` reads it. `known`: sums of files that were just written."""
+    place = os.fspath(folder)
+    found = [f"{above}/{name}"[len(place) + 1 :] for above, _, names in os.walk(place) for name in names]
+    found.sort(key=lambda name: name.split("/"))
+    lines = [f"{known.get(name) or _sum(folder / name)}  {name}\n" for name in found]
     (folder / MANIFEST).write_text("".join(lines))
 
 

@@ -12,6 +12,8 @@ from selfplay.artifact.files import parse_test_files
 from selfplay.curriculum.stored import is_tree
 from selfplay.export.environments import ARCHIVE, ENVIRONMENTS
 from selfplay.export.names import bug_id_of
+from selfplay.imports.r2e import Runs
+from selfplay.imports.r2e_runs import summary
 from selfplay.imports.rows import ImportRefused, Row
 from selfplay.imports.tasks import Task, Tests, artifact_of, as_list, checked_environment, decoded, in_words, unique
 from selfplay.plain import encode
@@ -84,10 +86,22 @@ def _tests(columns: OwnColumns) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return unique(columns.fail_to_pass), unique(columns.pass_to_pass)
     fails, passes = columns.upper_fail_to_pass, columns.upper_pass_to_pass
     if not fails:
-        said = parse_json(encode(columns.execution_result_content), "execution_result_content")
-        lists = [said.get(name) if isinstance(said, dict) else None for name in ("FAIL_TO_PASS", "PASS_TO_PASS")]
-        fails, passes = (tuple(map(str, one)) if isinstance(one, list) else () for one in lists)
+        fails, passes = _said(columns.execution_result_content)
     return unique(tuple(map(decoded, fails))), unique(tuple(map(decoded, passes)))
+
+
+def _said(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The two lists of a row in R2E's form; from its runs, where there are none: older exports have lists."""
+    value = parse_json(encode(text), "execution_result_content")
+    if isinstance(value, dict) and isinstance(value.get("FAIL_TO_PASS"), list):
+        lists = (value[name] if isinstance(value.get(name), list) else () for name in ("FAIL_TO_PASS", "PASS_TO_PASS"))
+        fails, passes = (tuple(map(str, one)) for one in lists)
+        return fails, passes
+    runs = typed(Runs, value, "execution_result_content")
+    before, after = summary(runs.old_commit_res_stdout, "before"), summary(runs.new_commit_res_stdout, "after")
+    well = frozenset(before.passed)
+    found = [(test.removeprefix("::"), test in well) for test in after.passed]
+    return tuple(test for test, passed in found if not passed), tuple(test for test, passed in found if passed)
 
 
 def _statement(text: str) -> str:

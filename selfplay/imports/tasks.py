@@ -3,7 +3,7 @@
 A task of ours is an original, a diff that breaks it, and perhaps one that hides tests. A row of SWE-bench has the
 broken commit, the repair and the tests: its original is that commit with both applied, the bug is the reversed repair,
 and the hidden tests are the reversed `test_patch`. A row of SWE-smith has the working commit and the bug; it hides
-nothing. A row that was exported here carries the artifact itself.
+nothing. Rows of R2E-Gym's form are read in `r2e.py`. A row that was exported here carries the artifact itself.
 """
 
 import re
@@ -27,7 +27,7 @@ from selfplay.plain import encode
 from selfplay.repository.pytest_suite import PARSER, render_script
 
 MOST_TESTS = 50_000
-_TEST = re.compile(r"[^\s:][^:]*\.py::.+")
+TEST = re.compile(r"[^\s:][^:]*\.py::.+")
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 
@@ -83,6 +83,16 @@ class Task:
     attempt: str | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def diff_names(self) -> tuple[str, ...]:
+        """What `diffs` are called, in order."""
+        return ("r2e_tests",) if self.form == "r2e" else ("patch", "test_patch")
+
+    @property
+    def untried(self) -> tuple[str, ...]:
+        """The diffs that must apply to the original, where nothing else shows that they do."""
+        return self.artifact.diffs if self.form == "r2e" else ()
+
 
 def task_of(row: Row, form: str = "") -> Task:
     """The task of a row; `form`: swebench or swesmith where the row does not tell. Raises `ImportRefused`."""
@@ -93,6 +103,10 @@ def task_of(row: Row, form: str = "") -> Task:
             from selfplay.imports.own import own_task
 
             return own_task(row)
+        if "parsed_commit_content" in row.values:
+            from selfplay.imports.r2e import r2e_task
+
+            return r2e_task(row)
         columns = typed(Columns, row.values, "the row")
         return _foreign(row, columns, form or _form(row.values))
     except (ForeignError, ArtifactError, PatchError) as error:
@@ -102,8 +116,6 @@ def task_of(row: Row, form: str = "") -> Task:
 
 
 def _form(values: Mapping[str, Any]) -> str:
-    if "parsed_commit_content" in values:
-        raise ImportRefused("the tests of an R2E row are in its image, not in the row")
     return "swebench" if "test_patch" in values or "base_commit" in values else "swesmith"
 
 
@@ -112,11 +124,9 @@ def _foreign(row: Row, columns: Columns, form: str) -> Task:
     tests = (*columns.fail_to_pass, *columns.pass_to_pass)
     if not columns.fail_to_pass:
         raise ImportRefused("it names no test that fails")
-    if odd := next((test for test in tests if not _TEST.fullmatch(test)), None):
+    if odd := next((test for test in tests if not TEST.fullmatch(test)), None):
         raise ImportRefused(f"{odd[:100]!r} is not the id of a pytest test")
-    commit = columns.base_commit or columns.commit or _smith_commit(columns)
-    if not _COMMIT.fullmatch(commit):
-        raise ImportRefused(f"{commit[:80]!r} is no commit")
+    commit = checked_commit(columns.base_commit or columns.commit or _smith_commit(columns))
     if not columns.patch.strip():
         raise ImportRefused("its patch is empty")
     fixed = form == "swebench"
@@ -139,6 +149,13 @@ def _foreign(row: Row, columns: Columns, form: str) -> Task:
         repo=columns.repo, commit=commit,
         diffs=tuple(diff for diff in (columns.patch, columns.test_patch) if diff.strip()) if fixed else (),
     )  # fmt: skip
+
+
+def checked_commit(said: str) -> str:
+    """The commit, which is a hash. Raises `ImportRefused`."""
+    if not _COMMIT.fullmatch(said):
+        raise ImportRefused(f"{said[:80]!r} is no commit")
+    return said
 
 
 def _smith_commit(columns: Columns) -> str:

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from selfplay.patches.levels import common_level
+from selfplay.patches.lines import Lines
 from selfplay.patches.model import FilePatch, PatchError
 from selfplay.patches.outside import Outside
-from selfplay.patches.parse import ANY_INDEX, INDEX, Lines, content, extended_header, parse
+from selfplay.patches.parse import ANY_INDEX, INDEX, content, extended_header, parse
 from selfplay.patches.quoting import name_line, quote
 from selfplay.patches.sides import Sides, git_sides, plain_sides, stripped
 

@@ -6,8 +6,9 @@ off or lost its header, and the diff would mean less than its author thought.
 
 import re
 
+from selfplay.patches.lines import Lines
 from selfplay.patches.model import PatchError
-from selfplay.patches.parse import INDEX, Lines
+from selfplay.patches.parse import INDEX
 
 _STRUCTURE = ("diff ", "--- ", "+++ ", "@@", "*** ")
 _LOST = re.compile(

@@ -6,7 +6,9 @@ it drops the content of binary patches, leaves quoted names quoted, skips garbag
 """
 
 import re
+from functools import lru_cache
 
+from selfplay.patches.lines import Lines
 from selfplay.patches.model import FilePatch, Hunk, Kind, PatchError
 from selfplay.patches.quoting import pairs, unquote
 from selfplay.plain import MAX_PATH, safe_relative
@@ -30,33 +32,8 @@ _FIELDS = (
 _MODES = ("100644", "100755", "120000")
 
 
-class Lines:
-    """A cursor over the lines of a diff; it knows its position when something is wrong."""
-
-    def __init__(self, text: str) -> None:
-        if text and not text.endswith("\n"):
-            raise PatchError("the diff does not end with a line end", "It was cut off, or an editor stripped it.")
-        self.lines = text.split("\n")[:-1]
-        self.at = 0
-
-    def peek(self) -> str | None:
-        return self.lines[self.at] if self.at < len(self.lines) else None
-
-    def take(self) -> str:
-        self.at += 1
-        return self.lines[self.at - 1]
-
-    def starts(self, prefix: str | tuple[str, ...], after: int = 0) -> bool:
-        """Does the next line, or the one `after` it, start so?"""
-        at = self.at + after
-        return at < len(self.lines) and self.lines[at].startswith(prefix)
-
-    def text(self, start: int) -> str:
-        """What was taken since the line `start`."""
-        return "".join(f"{line}\n" for line in self.lines[start : self.at])
-
-    def error(self, what: str, hint: str = "") -> PatchError:
-        return PatchError(f"line {self.at} of the diff: {what}", hint)
+REMEMBERED = 1 << 20
+"""Characters of a diff that is remembered when it was read; larger ones would keep much memory."""
 
 
 def parse(text: str) -> tuple[FilePatch, ...]:
@@ -65,6 +42,10 @@ def parse(text: str) -> tuple[FilePatch, ...]:
     Raises `PatchError` for anything malformed, for paths that are absolute, leave the tree or enter `.git`, for
     submodules, for binary changes without content, and for a path that two sections read or two sections write.
     """
+    return _remembered(text) if len(text) <= REMEMBERED else _parsed(text)
+
+
+def _parsed(text: str) -> tuple[FilePatch, ...]:
     lines, patches = Lines(text), []
     while lines.peek() is not None:
         patches.append(_file(lines))
@@ -77,6 +58,9 @@ def parse(text: str) -> tuple[FilePatch, ...]:
             if path is not None and not (side == "old_path" and patch.kind == "copied"):
                 seen.add(path)
     return tuple(patches)
+
+
+_remembered = lru_cache(maxsize=8)(_parsed)  # what handles a bug reads its few diffs again and again
 
 
 def _file(lines: Lines) -> FilePatch:
@@ -236,13 +220,21 @@ def _hunk(lines: Lines) -> Hunk:
     old_start, new_start = int(head[1]), int(head[3])
     old_count, new_count = (int(count) if count else 1 for count in (head[2], head[4]))
     old, new, body = old_count, new_count, list[str]()
-    while old > 0 or new > 0 or lines.starts("\\ "):
-        line = lines.peek()
-        if line is None or (line[:1] not in ("", " ", "-", "+") and not line.startswith("\\ ")):
-            raise lines.error("a hunk is shorter than its header says")
-        body.append(lines.take())
-        old -= line[:1] in ("", " ", "-")  # git reads an empty line as an empty context line
-        new -= line[:1] in ("", " ", "+")
+    text, at = lines.lines, lines.at
+    while at < len(text):  # most of the time that a diff takes to be read
+        line = text[at]
+        sign = line[:1]
+        if old <= 0 and new <= 0 and not line.startswith("\\ "):
+            break
+        if sign not in ("", " ", "-", "+") and not line.startswith("\\ "):
+            break
+        body.append(line)
+        at += 1
+        old -= sign in ("", " ", "-")  # git reads an empty line as an empty context line
+        new -= sign in ("", " ", "+")
+    lines.at = at
+    if old > 0 or new > 0:
+        raise lines.error("a hunk is shorter than its header says")
     if old or new or all(line[:1] in ("", " ", "\\") for line in body):
         raise lines.error("a hunk does not hold what its header says")
     return Hunk(old_start, old_count, new_start, new_count, head[5] or "", tuple(body))

@@ -9,15 +9,15 @@ _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34,
 _LETTERS = {code: letter for letter, code in _ESCAPES.items()}
 _ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-3][0-7]{2})')
 QUOTED = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:[abtnvfr"\\]|[0-3][0-7]{2})[^"\\\x00-\x1f]*)*"')
+_HARMLESS = re.compile(r"[ !#-\[\]-~]*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def quote(path: str) -> str:
     """`path` as git prints it: unchanged when harmless, otherwise in double quotes with octal escapes."""
-    data = encode(path)
-    if all(32 <= byte < 127 and byte not in b'"\\' for byte in data):
+    if _HARMLESS.fullmatch(path):
         return path
-    return '"' + "".join(_quoted_byte(byte) for byte in data) + '"'
+    return '"' + "".join(map(_quoted_byte, encode(path))) + '"'
 
 
 def _quoted_byte(byte: int) -> str:

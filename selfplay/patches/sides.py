@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from selfplay.patches.parse import Lines
+from selfplay.patches.lines import Lines
 from selfplay.patches.quoting import QUOTED, unquote
 
 NOWHERE = "/dev/null"

@@ -1,6 +1,7 @@
 """Files of a run's folder are read only as what they must be: regular, inside, and no larger than what is taken."""
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,24 @@ def test_a_file_is_read_whole(run: Path) -> None:
         read_below(run, "bugs/file", 3)
     with pytest.raises(MissingError, match="nothing is missing"):
         read_below(run, "bugs/nothing", 3)
+
+
+def test_a_file_whose_size_nobody_knows_is_read_whole() -> None:
+    """The kernel's own files say that they are empty."""
+    known = Path("/proc/version").read_bytes()
+    assert Path("/proc/version").stat().st_size == 0 < len(known)
+    assert read_named(Path("/proc/version"), 1 << 20) == known == read_named(Path("/proc/version"), len(known))
+    with pytest.raises(ForeignError, match=f"is larger than {len(known) - 1} bytes"):
+        read_named(Path("/proc/version"), len(known) - 1)
+
+
+def test_a_small_file_takes_no_room_for_a_large_one(run: Path) -> None:
+    tracemalloc.start()
+    try:
+        assert read_below(run, "bugs/file", 1 << 28) == b"data"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_claims_a_size_is_never_read(run: Path) -> None:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,16 @@ def test_a_dataset_is_whole(run: Path, tmp_path: Path, form: Form) -> None:
     files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     assert {line.split("  ")[1] for line in listed} == files - {writing.MANIFEST}
     assert all(hashlib.sha256((out / name).read_bytes()).hexdigest() == sum for sum, name in map(str.split, listed))
+
+
+@pytest.mark.parametrize("form", ["r2e", "harbor"])
+def test_no_file_of_a_bug_is_read_again(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Form) -> None:
+    """Eight a bug would be, of ten thousand bugs."""
+    read: list[str] = []
+    taken = writing._sum
+    monkeypatch.setattr(writing, "_sum", lambda path: read.append(path.as_posix()) or taken(path))
+    exported(run, tmp_path / "out", form)
+    assert read and not [name for name in read if "/instances/" in name or "/tasks/" in name]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -173,7 +184,7 @@ def test_an_empty_folder_is_taken(run: Path, tmp_path: Path) -> None:
 
 
 def test_a_full_disk_leaves_nothing(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(folder: Path) -> None:
+    def full(folder: Path, known: Mapping[str, str]) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("selfplay.commands.export.write_manifest", full)

@@ -62,7 +62,7 @@ def test_a_row_that_says_nothing_is_told_by_its_tests() -> None:
         ({"test_patch": TESTS.replace("tests/", "/")}, "test_shop.py"),
         ({"base_commit": "--upload-pack=x"}, "is no commit"),
         ({"base_commit": "main"}, "is no commit"),
-        ({"parsed_commit_content": "{}"}, "R2E"),
+        ({"parsed_commit_content": "{}"}, "repo_name"),
         ({"ssr_bug_inject": PATCH}, "ssr_"),
         ({"problem_statement": "x" * 1_000_000}, "problem_statement"),
     ],

@@ -6,6 +6,7 @@ import pytest
 
 from selfplay.errors import SelfplayError
 from selfplay.patches import PatchError, changed_lines, join, parse, reverse, touched_paths, units, without
+from selfplay.patches.parse import REMEMBERED
 from selfplay.patches.quoting import quote, unquote
 
 MODIFIED = """\
@@ -205,3 +206,13 @@ def test_names_of_other_settings_of_git_are_refused_with_what_writes_them(names:
 def test_a_rename_without_its_first_name_is_an_error_of_the_diff():
     with pytest.raises(PatchError, match="does not say which file"):
         parse("diff --git a/a b/b\nsimilarity index 100%\nrename to b\n")
+
+
+def test_a_diff_that_was_just_read_is_not_read_again() -> None:
+    text = "diff --git a/x b/x\nnew file mode 100644\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+x\n"
+    assert parse(text) is parse(text)
+    large = text.replace("+x\n", f"+{'x' * REMEMBERED}\n")
+    assert parse(large) == parse(large) and parse(large) is not parse(large)
+    for _ in range(2):
+        with pytest.raises(PatchError):
+            parse(text + "more\n")

@@ -1,0 +1,32 @@
+"""The lines of a diff, as its readers take them."""
+
+from selfplay.patches.model import PatchError
+
+
+class Lines:
+    """A cursor over the lines of a diff; it knows its position when something is wrong."""
+
+    def __init__(self, text: str) -> None:
+        if text and not text.endswith("\n"):
+            raise PatchError("the diff does not end with a line end", "It was cut off, or an editor stripped it.")
+        self.lines = text.split("\n")[:-1]
+        self.at = 0
+
+    def peek(self) -> str | None:
+        return self.lines[self.at] if self.at < len(self.lines) else None
+
+    def take(self) -> str:
+        self.at += 1
+        return self.lines[self.at - 1]
+
+    def starts(self, prefix: str | tuple[str, ...], after: int = 0) -> bool:
+        """Does the next line, or the one `after` it, start so?"""
+        at = self.at + after
+        return at < len(self.lines) and self.lines[at].startswith(prefix)
+
+    def text(self, start: int) -> str:
+        """What was taken since the line `start`."""
+        return "".join(f"{line}\n" for line in self.lines[start : self.at])
+
+    def error(self, what: str, hint: str = "") -> PatchError:
+        return PatchError(f"line {self.at} of the diff: {what}", hint)
