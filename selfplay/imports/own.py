@@ -91,13 +91,8 @@ def _tests(columns: OwnColumns) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _said(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The two lists of a row in R2E's form; from its runs, where there are none: older exports have lists."""
-    value = parse_json(encode(text), "execution_result_content")
-    if isinstance(value, dict) and isinstance(value.get("FAIL_TO_PASS"), list):
-        lists = (value[name] if isinstance(value.get(name), list) else () for name in ("FAIL_TO_PASS", "PASS_TO_PASS"))
-        fails, passes = (tuple(map(str, one)) for one in lists)
-        return fails, passes
-    runs = typed(Runs, value, "execution_result_content")
+    """The two lists of a row in R2E's form, from its runs."""
+    runs = typed(Runs, parse_json(encode(text), "execution_result_content"), "execution_result_content")
     before, after = summary(runs.old_commit_res_stdout, "before"), summary(runs.new_commit_res_stdout, "after")
     well = frozenset(before.passed)
     found = [(test.removeprefix("::"), test in well) for test in after.passed]
