@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.export import harbor, hf, r2e, swebench, swesmith
+from selfplay.export.beside import Files, written
 from selfplay.export.card import card
 from selfplay.export.columns import Kind, Row
 from selfplay.export.evaluation import eval_script
@@ -26,7 +28,7 @@ class Format:
     columns: Mapping[str, Kind]
     row: Callable[[PoolBug, str, str, str], Row]
     notes: Sequence[str]
-    files: Callable[[PoolBug, str], Mapping[str, bytes]] = lambda one, statement: {}
+    files: Files | None = None
     shared: Callable[[], Mapping[str, bytes]] = dict
     name: Callable[[PoolBug], str] = lambda one: one.id
     script: Callable[[PoolBug], str] | None = None
@@ -65,13 +67,14 @@ def write(
     if parquet is None:
         parquet = _size(made, found.bugs, statement) > LARGE
     names = {split: f"{split}.{'parquet' if parquet else 'jsonl'}" for split in splits}
-    for split, bugs in splits.items():
-        rows = _rows(made, bugs, statement, folder, sums)
-        if parquet:
-            write_parquet(folder / names[split], rows, made.columns)
-        else:
-            write_lines(folder / names[split], rows)
     every = [one for bugs in splits.values() for one in bugs]
+    with written(made.files, every, statement, folder) if made.files else nullcontext(sums) as sums:
+        for split, bugs in splits.items():
+            rows = _rows(made, bugs, statement)
+            if parquet:
+                write_parquet(folder / names[split], rows, made.columns)
+            else:
+                write_lines(folder / names[split], rows)
     for name, answer in (("gold", _gold), ("empty", _empty)):
         write_lines(folder / "predictions" / f"{name}.jsonl", _predictions(made, every, name, answer))
     sizes = {split: len(bugs) for split, bugs in splits.items()}
@@ -80,22 +83,16 @@ def write(
     return sums | write_files(folder, {"README.md": text.encode(), **made.shared()})
 
 
-def _rows(made: Format, bugs: Iterable[PoolBug], statement: str, folder: Path, sums: dict[str, str]) -> Iterator[Row]:
-    """The rows of these bugs; what lies beside them is written at the same time, and its sums go into `sums`."""
+def _rows(made: Format, bugs: Iterable[PoolBug], statement: str) -> Iterator[Row]:
     for one in bugs:
         ssr, plain = ssr_statement(one), plain_statement(one)
-        given = ssr if statement == "ssr" else plain
-        if files := made.files(one, given):
-            sums.update(write_files(folder, files))
-        yield made.row(one, given, ssr, plain)
+        yield made.row(one, ssr if statement == "ssr" else plain, ssr, plain)
 
 
 def _size(made: Format, bugs: Sequence[PoolBug], statement: str) -> float:
     """Bytes of the rows as JSON lines, reckoned from some of them."""
     some = bugs[:: max(1, len(bugs) // SAMPLED)]
-    told = [(one, ssr_statement(one), plain_statement(one)) for one in some]
-    rows = (made.row(one, ssr if statement == "ssr" else plain, ssr, plain) for one, ssr, plain in told)
-    return sum(len(json.dumps(row)) for row in rows) / len(some) * len(bugs)
+    return sum(len(json.dumps(row)) for row in _rows(made, some, statement)) / len(some) * len(bugs)
 
 
 def _gold(one: PoolBug) -> str:
