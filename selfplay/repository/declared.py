@@ -22,6 +22,7 @@ HOME = re.compile(
     rf"https://({'|'.join(map(re.escape, HOSTS))})/(\w[\w.-]{{0,99}})/(\w[\w.-]{{0,99}}?)(?:\.git)?(?:/.{{0,200}})?"
 )
 """A repository on a well-known host, as metadata name it."""
+URLS = ("Home-page: https://", "Project-URL: ", "Download-URL: https://")
 NOT_A_REPOSITORY = {"sponsors", "orgs", "users", "settings", "features"}
 
 
@@ -84,7 +85,7 @@ def _literals(path: Path) -> Iterator[str]:
 def home_of(tree: Path) -> str:
     """The URL of the project's repository, if its metadata name one on a well-known host; else empty."""
     headers = (read_text(tree / "PKG-INFO") or "").partition("\n\n")[0].splitlines()
-    urls = [line.rpartition(" ")[2] for line in headers if "https://" in line]
+    urls = [line.rpartition(" ")[2] for line in headers if line.startswith(URLS)]  # old descriptions are headers, too
     return next((home for url in urls if (home := repository_url(url))), "")
 
 

@@ -51,3 +51,13 @@ def test_the_header_names_the_repository_and_the_text_below_does_not(tmp_path: P
     assert home_of(write(tmp_path, {"PKG-INFO": head + below})) == ""
     named = "Project-URL: Source, https://github.com/own/x\n"
     assert home_of(write(tmp_path, {"PKG-INFO": head + named + below})) == "https://github.com/own/x"
+
+
+def test_a_repository_that_an_old_description_names_is_not_the_projects(tmp_path: Path) -> None:
+    """Metadata before 2.1 hold the description among the headers, its lines indented."""
+    head = "Metadata-Version: 1.1\nName: x\nHome-page: http://example.org/x\nDescription: used by\n"
+    other = "        .. _Zipline: https://github.com/quantopian/zipline\nPlatform: UNKNOWN\n"
+    assert home_of(write(tmp_path, {"PKG-INFO": head + other})) == ""
+    assert home_of(write(tmp_path, {"PKG-INFO": f"{head}{other}Project-URL: Code, https://github.com/own/x\n"})) == (
+        "https://github.com/own/x"
+    )
