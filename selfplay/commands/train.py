@@ -19,7 +19,7 @@ from selfplay.commands import leftovers, watching
 from selfplay.commands.curriculum import Watcher as CurriculumWatcher
 from selfplay.commands.learn import vocabulary_of
 from selfplay.commands.order import Order, refuse_out_in_source, repository_settings, shared_settings
-from selfplay.commands.solve import settle_attempts
+from selfplay.commands.solve import chosen, settle_attempts
 from selfplay.commands.train_loop import TRAINING, Training
 from selfplay.commands.train_opponents import opposed
 from selfplay.commands.train_order import Known, TrainOrder, curriculum_order, repository_runs
@@ -73,6 +73,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
         leftovers.sweep(order.out)
         ledger.settle(config.binding())
         _settle(pool, wanted, player)
+        chosen(pool, config.solver.only)  # refused before anything is prepared
         settle_attempts(pool, TRAINING, player, config.solver.attempts)
         pool.settle_attempts(TRAINING, {ROLES: config.roles})
         measured = prepared_sources(wanted, pool, ledger, backend, watcher)

@@ -15,6 +15,7 @@ from selfplay.commands.attempts import lost_attempt, play_attempts
 from selfplay.commands.injections import Injector, stored_injections
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ready import ready_bugs
+from selfplay.commands.solve import chosen
 from selfplay.commands.storing import store_attempt
 from selfplay.commands.train_opponents import Opponent
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
@@ -144,10 +145,10 @@ class Training:
 
     async def _chosen(self, step: int, played: Injected) -> Attempted:
         """The attempts of a step: at the bugs that its injections made, and at old ones."""
-        await self._make_ready(frozenset(bug.id for bug in self.pool.bugs()))
-        new = self._made(played)
+        new, only = self._made(played), chosen(self.pool, self.config.solver.only)
+        await self._make_ready(frozenset(bug.id for bug in self.pool.bugs()) if only is None else only | new.keys())
         fresh = [bug for bug in new if bug in self.ready]
-        old = [bug for bug in self.ready if bug not in new]
+        old = [bug for bug in self.ready if bug not in new and (only is None or bug in only)]
         wanted, planned = attempted(fresh, old, self.config.solver, self.config.seed, step), self.ledger.attempts()
         return [(bug, number) for bug in wanted for number in self._numbers(bug, planned)]
 

@@ -47,7 +47,8 @@ def _names(value: object) -> object:
 
 @dataclass(frozen=True)
 class Recipe:
-    """`*_advantages`: each role's estimator. `valid` to `cheated`: rewards (`docs/credit.md`). `malformed`: whether
+    """`*_advantages`: each role's estimator. `valid` to `cheated`: rewards (`docs/credit.md`). `shuffled`:
+    within each group by lot, so that nothing can be learned: an experiment's control. `malformed`: whether
     malformed answers are trained on: as all that was sampled (`train`), only where the episode was worse than its group
     (`punish`), or never (`mask`). `filters`: names; `stale_after`: versions; `rare`: of gibberish, the least rare id.
 
@@ -68,6 +69,7 @@ class Recipe:
     duplicate: float = -0.8
     failed: float = -1.0
     cheated: float = -1.0
+    shuffled: bool = False
     malformed: Literal["train", "punish", "mask"] = "train"
     filters: Annotated[tuple[str, ...], BeforeValidator(_names)] = ("stale", GIBBERISH)
     stale_after: int = 8
@@ -152,6 +154,7 @@ class Recipe:
             duplicate=self.duplicate,
             failed=self.failed,
             cheated=self.cheated,
+            shuffled=self.shuffled,
             injector_advantages=ESTIMATORS[self.injector_advantages],
             solver_advantages=ESTIMATORS[self.solver_advantages],
         )

@@ -6,6 +6,7 @@ The caller hands over the episodes of a batch whose solver groups are done. An i
 at its bug are: its reward depends on them.
 """
 
+import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -66,7 +67,8 @@ class Rules:
     """What a recipe may choose. `attempts`: how many are planned for each bug; 0: as many as are handed over.
 
     `valid`: the reward of a valid bug from (solved, attempts); `needs_attempts` False: it depends on neither, as in the
-    consistency-only ablation. `length_penalty`: added to every reward, from the sampled tokens.
+    consistency-only ablation. `length_penalty`: added to every reward, from the sampled tokens. `shuffled`: the members
+    of a group change rewards among themselves by lot, the control of an experiment: nothing can be learned from them.
     """
 
     attempts: int = 0
@@ -78,6 +80,7 @@ class Rules:
     failed: float = -1.0
     cheated: float = -1.0
     length_penalty: Callable[[int], float] | None = None
+    shuffled: bool = False
     injector_advantages: Estimator = length_weighted
     solver_advantages: Estimator = length_weighted
 
@@ -133,6 +136,8 @@ def credit(episodes: Sequence[Episode], rules: Rules = Rules()) -> list[Credit]:
     for (role, _), places in groups.items():
         estimator = rules.injector_advantages if role == "injector" else rules.solver_advantages
         members = [found[place] for place in places]
+        if rules.shuffled:
+            members = _shuffled(members)
         for place, earned in zip(places, _compared(members, estimator), strict=True):
             found[place] = earned
     return found
@@ -186,6 +191,13 @@ def _untrained(episode: Episode) -> Reason | None:
     if episode.damaged:
         return Reason.DAMAGED_TAPE
     return None if episode.tokens else Reason.NO_TOKENS
+
+
+def _shuffled(members: Sequence[Credit]) -> list[Credit]:
+    """The members with each other's rewards, by a lot that their names draw: the same again when a run is resumed."""
+    earned = [member.reward for member in members]
+    random.Random("\n".join(member.episode.name for member in members)).shuffle(earned)
+    return [replace(member, reward=reward) for member, reward in zip(members, earned, strict=True)]
 
 
 def _compared(members: Sequence[Credit], estimator: Estimator) -> list[Credit]:

@@ -48,10 +48,12 @@ class Injecting(Part):
 
 class Solving(Part):
     """The solver's part of a step: a group of `attempts` at each new bug, and at old ones until there are `bugs`.
+    `only`: old bugs are drawn from these alone, each named by its id or a beginning that no other has; none: from all.
     `second_order`: how many second-order bugs are made of each bug's failed attempts, for later steps."""
 
     bugs: Number = 2
     attempts: Some = 4
+    only: tuple[str, ...] = ()
     second_order: Number = 0
 
 

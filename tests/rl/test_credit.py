@@ -231,6 +231,20 @@ def test_a_length_penalty_makes_the_shorter_of_two_better() -> None:
     assert [earned.advantage for earned in found] == [0.25, -0.25]
 
 
+def test_shuffled_rewards_stay_in_their_group_and_follow_no_outcome() -> None:
+    """200 groups, two of four resolved. In a group 4, 2 or 0 rewards agree with the outcomes, with 1/6, 4/6 and 1/6:
+    2 on average, variance 4/3. So 400 of 800 agree, with a deviation of (200 * 4/3) ** 0.5 = 16.3; five are allowed."""
+    agree = 0
+    for number in range(200):
+        group = [replace(one, name=f"{number}/{place}") for place, one in enumerate(attempts(2, 2))]
+        found = credit(group, Rules(shuffled=True))
+        assert sorted(earned.reward or 0 for earned in found) == [-1, -1, 1, 1]
+        assert found == credit(group, Rules(shuffled=True))
+        assert all(earned.advantage == earned.reward for earned in found)  # the baseline of equal lengths is 0
+        agree += sum((earned.reward == 1) == (earned.episode.outcome == "resolved") for earned in found)
+    assert agree == pytest.approx(400, abs=82)
+
+
 def test_maximum_likelihood_for_the_solver() -> None:
     rules = Rules(failed=0.0, cheated=0.0, solver_advantages=advantages.unweighted(advantages.maximum_likelihood))
     assert [earned.advantage for earned in credit(attempts(1, 3), rules)] == [3.0, -1.0, -1.0, -1.0]

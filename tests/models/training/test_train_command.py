@@ -19,6 +19,7 @@ from benchmarks.steps_trained import account
 from selfplay.commands import train_here, train_opponents
 from selfplay.commands.train import run_training
 from selfplay.commands.train_order import TrainOrder
+from selfplay.curriculum import CurriculumError
 from selfplay.curriculum.opening import read_pool
 from selfplay.rollout import players
 from selfplay.rollout.solver import solver_rollout
@@ -210,3 +211,33 @@ def test_a_failed_attempt_becomes_a_bug_of_later_steps(
     first, after = steps_of(out)
     assert first["rollouts"]["injector"]["reward"]["max"] == pytest.approx(0.1)
     assert after["rollouts"]["solver"]["episodes"] == 4
+
+
+@pytest.mark.slow
+def test_old_bugs_are_drawn_from_those_that_are_named(
+    shop: Path, tiny: Path, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that leaves two bugs behind, then another one on its folder that names one of them: its two attempts are
+    at that one. A name that no bug has is refused before anything is played."""
+    plans = {"plant a realistic bug": [None, PLANTED], "is broken": [WRONG, MENDED, None, None]}
+    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, plans)})
+    out = tmp_path / "run"
+    both = config(shop, tiny, steps=1, solver={"bugs": 2, "attempts": 2, "second_order": 1})
+    run_training(TrainOrder(both, out), backend, SILENT)
+    for ledger in out.glob("train.sqlite*"):
+        ledger.unlink()
+    with read_pool(out) as pool:
+        (wanted,) = [bug.id for bug in pool.bugs() if bug.order == 2]
+        before = Counter(one.bug for one in pool.attempts.all())
+
+    def on(name: str) -> TrainOrder:
+        solver = {"bugs": 2, "attempts": 2, "only": [name]}
+        return TrainOrder(config(shop, tiny, steps=1, injector={"groups": 0}, solver=solver), out)
+
+    with pytest.raises(CurriculumError, match="the run has no bug 'elsewhere'"):
+        run_training(on("elsewhere"), backend, SILENT)
+    for ledger in out.glob("train.sqlite*"):
+        ledger.unlink()
+    run_training(on(wanted), backend, SILENT)
+    with read_pool(out) as pool:
+        assert Counter(one.bug for one in pool.attempts.all()) - before == {wanted: 2}
