@@ -20,17 +20,18 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.ours import SELFPLAY, selfplay, small_model
 from benchmarks.steps_trained import Account, account, played_of_open_step
 from selfplay.report.training import steps_table
 from selfplay.training.config import load_config
 from selfplay.training.figures import read_history
 from selfplay.words import count, spoken
 
-SELFPLAY = str(Path(sys.executable).with_name("selfplay"))
 RUN, COLD, TAUGHT = (Path("runs", name) for name in ("train-demo", "train-demo-cold", "train-demo-taught"))
 """`TAUGHT`: the bugs by script. They are lessons, and lie outside of the run: there a bug planted as in a lesson is new
 once, and a duplicate afterwards."""
 LESSONS, NOTE = RUN.with_name("train-demo-lessons.jsonl.zst"), RUN.with_name("train-demo-killed.json")
+AGAIN = "make train-demo"
 UPDATES = 6
 MOST_STEPS = 12
 """A step whose rewards are all alike takes no update. So many are played at most until there were enough updates."""
@@ -58,31 +59,21 @@ class Phases:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - began
 
 
-def selfplay(*arguments: object) -> None:
-    """Run a command of selfplay. Ends the program with its exit code when it fails."""
-    command = [SELFPLAY, *map(str, arguments)]
-    print(f"$ selfplay {' '.join(command[1:])}", flush=True)
-    code = subprocess.run(command).returncode
-    if code:
-        sys.exit(f"`selfplay {arguments[0]}` ended with {code}; `make train-demo` goes on where it stopped")
-
-
 def main() -> None:
     phases = Phases()
     with phases.of("model"):
-        model = subprocess.run([SELFPLAY, "model", "fetch", "smollm2"], stdout=subprocess.PIPE, text=True, check=True)
-        print(folder := model.stdout.strip())
+        print(folder := small_model())
     source = load_config("tiny_cpu", [f"model={folder}"]).source
     with phases.of("bugs"):
         if not LESSONS.exists():
-            selfplay("curriculum", source, "--out", TAUGHT, *BUGS)
+            selfplay("curriculum", source, "--out", TAUGHT, *BUGS, again=AGAIN)
     with phases.of("lessons"):
         if not LESSONS.exists():
-            selfplay("trajectories", "demonstrate", TAUGHT, "--short")
-            selfplay("trajectories", "export", TAUGHT, "--out", LESSONS, "--tokenizer", folder)
+            selfplay("trajectories", "demonstrate", TAUGHT, "--short", again=AGAIN)
+            selfplay("trajectories", "export", TAUGHT, "--out", LESSONS, "--tokenizer", folder, again=AGAIN)
     with phases.of("cold start"):
         if not (COLD / "sft.json").exists():
-            selfplay("sft", TAUGHT, "--model", folder, "--out", COLD, *COLD_START)
+            selfplay("sft", TAUGHT, "--model", folder, "--out", COLD, *COLD_START, again=AGAIN)
     with phases.of("training until it is killed"):
         if not NOTE.exists():
             NOTE.write_text(json.dumps(killed(training(KILLED_IN + 1))))
@@ -122,7 +113,7 @@ def trained() -> None:
         steps = max(steps, len(read_history(RUN)) + missing)
         if steps > MOST_STEPS:
             return
-        selfplay(*training(steps)[1:])
+        selfplay(*training(steps)[1:], again=AGAIN)
 
 
 def shown(phases: Phases) -> None:

@@ -1,0 +1,120 @@
+"""A first sign of learning, on two CPU cores: a solver of 135M on eight bugs of a small repository, after a cold start,
+and the same run with the rewards of each group dealt out by lot, which must not learn.
+
+Bugs by script -> those that are graded at full assurance -> short lessons -> cold start -> `learn_small`, twice.
+`.venv-models/bin/python -m benchmarks.bench_learning [--json|--markdown]`; the same command goes on where it was
+stopped. `--markdown`: the curves as docs/learning.md shows them, from what is stored.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.figures import Sheet, at_least, at_most, report
+from benchmarks.ours import selfplay, small_model
+from selfplay.curriculum.opening import read_pool
+from selfplay.training.config import load_config
+from selfplay.training.figures import Figures, counts, read_history
+
+TAUGHT, COLD, LEARNS, CONTROL = (
+    Path("runs", f"learning-{name}") for name in ("bugs", "cold", "rewards", "shuffled")
+)  # fmt: skip
+BUGS, WANTED = 10, 8
+"""Two of ten are graded weakly: an attempt at them earns nothing."""
+COLD_START = (
+    "--role", "solver", "--epochs", "12", "--batch", "1", "--lr", "4e-4", "--warmup", "5", "--schedule", "cosine",
+    "--held-out", "0", "--budget", "3072", "--too-long", "leave-out", "--precision", "fp32", "--keep-activations",
+)  # fmt: skip
+WINDOW = 5
+"""Steps whose attempts are counted together."""
+AGAIN = "python -m benchmarks.bench_learning"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--markdown", action="store_true")
+    wanted = parser.parse_args()
+    if not wanted.markdown:
+        trained(taught())
+    curves = {name: solved(read_history(out)) for name, out in (("rewards", LEARNS), ("shuffled", CONTROL))}
+    if wanted.markdown:
+        print(markdown(curves))
+    else:
+        report([sheet(curves)], wanted.json)
+
+
+def taught() -> list[str]:
+    """The bugs and their lessons, and the model after the cold start. Returns the bugs that are graded fully."""
+    source = load_config("learn_small").source
+    selfplay("curriculum", source, "--out", TAUGHT, "--strategy", "direct", "--seed", 1, "--bugs", BUGS, again=AGAIN)
+    selfplay("solve", TAUGHT, "--policy", "gold", "--attempts", 1, again=AGAIN)
+    selfplay("trajectories", "demonstrate", TAUGHT, "--short", again=AGAIN)
+    if not (COLD / "sft.json").exists():
+        selfplay("sft", TAUGHT, "--model", small_model(), "--out", COLD, *COLD_START, again=AGAIN)
+    return fully_assured(TAUGHT)[:WANTED]
+
+
+def fully_assured(run: Path) -> list[str]:
+    """The bugs of a run whose gold patch is graded at full assurance."""
+    with read_pool(run) as pool:
+        gold = [one for one in pool.attempts.all() if one.policy == "gold" and one.resolved]
+    return [one.bug for one in gold if one.figures.assurance == "full"]
+
+
+def trained(bugs: Sequence[str]) -> None:
+    """The run and its control, each on bugs of its own."""
+    only = f"solver.only=[{','.join(bugs)}]"
+    for out, lot in ((LEARNS, "false"), (CONTROL, "true")):
+        source = load_config("learn_small").source
+        selfplay(
+            "curriculum", source, "--out", out, "--strategy", "direct", "--seed", 1, "--bugs", BUGS, again=AGAIN
+        )  # fmt: skip
+        selfplay("train", "learn_small", f"model={COLD}", only, f"recipe.shuffled={lot}", "--out", out, again=AGAIN)
+
+
+def solved(history: Sequence[Figures]) -> list[tuple[int, int]]:
+    """(attempts that resolved their bug, attempts that count) of each step."""
+    outcomes = [counts(step, "rollouts", "solver", "outcomes") for step in history]
+    return [(one.get("resolved", 0), sum(one.values())) for one in outcomes]
+
+
+def shares(curve: Sequence[tuple[int, int]], window: int = WINDOW) -> list[float]:
+    """The share resolved in each window of steps."""
+    parts = [curve[at : at + window] for at in range(0, len(curve), window)]
+    return [sum(good for good, _ in part) / max(1, sum(all for _, all in part)) for part in parts]
+
+
+def sheet(curves: dict[str, list[tuple[int, int]]]) -> Sheet:
+    rewards, shuffled = shares(curves["rewards"]), shares(curves["shuffled"])
+    return Sheet(
+        f"A solver of 135M on {WANTED} bugs, share of attempts that resolve theirs",
+        (
+            at_most(f"first {WINDOW} steps", rewards[0], 0.25, ""),
+            at_least(f"last {WINDOW} steps", rewards[-1], 0.5, ""),
+            at_most(f"rewards by lot, last {WINDOW} steps", shuffled[-1], 0.25, ""),
+        ),
+    )
+
+
+def markdown(curves: dict[str, list[tuple[int, int]]]) -> str:
+    """Both curves as a picture and a table."""
+    lines = ["```mermaid", "xychart-beta", f'    title "attempts that resolve their bug, mean of {WINDOW} steps"']
+    windows = {name: shares(curve) for name, curve in curves.items()}
+    ends = [str(WINDOW * (at + 1)) for at in range(max(map(len, windows.values())))]
+    lines += [f'    x-axis "steps" [{", ".join(ends)}]', '    y-axis "share" 0 --> 1']
+    lines += [f"    line [{', '.join(f'{share:.2f}' for share in found)}]" for found in windows.values()]
+    lines += ["```", "", "| steps | by rewards | by lot |", "|---|---|---|"]
+    for at in range(0, max(map(len, curves.values())), WINDOW):
+        cells = [_cell(curve[at : at + WINDOW]) for curve in curves.values()]
+        lines.append(f"| {at + 1} to {at + WINDOW} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(part: Sequence[tuple[int, int]]) -> str:
+    each = ", ".join(str(good) for good, _ in part)
+    return f"{sum(good for good, _ in part)} of {sum(all for _, all in part)} ({each})" if part else ""
+
+
+if __name__ == "__main__":
+    main()
