@@ -18,6 +18,7 @@ from typing import Any, Self
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
 from selfplay.policies.adapted import Adapted
 from selfplay.policies.bounds import Count, Share
+from selfplay.policies.leash import Leash, children
 from selfplay.policies.meeting import TRAINER, Fact, Meeting, shapes_of
 from selfplay.policies.tokenizer import imported
 from selfplay.policies.vllm_adapters import Rank, VllmAdapters, lora_arguments
@@ -74,6 +75,7 @@ class VllmModel:
         self._engine = engine
         self._names = (f"{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
         self._adapters = VllmAdapters(engine) if apart else None
+        self._leash: Leash | None = None
 
     @classmethod
     async def open(cls, path: str, options: VllmOptions = VllmOptions()) -> Self:
@@ -105,12 +107,14 @@ class VllmModel:
             **({} if on_cpu else {"gpu_memory_utilization": options.memory}),
             **lora_arguments(options.lora_rank),
         )
+        before = children()
         try:
             engine = AsyncLLM.from_engine_args(arguments)
         except Exception as error:  # pydantic's, transformers', the engine process's
             raise ModelError(f"vLLM cannot load {path}: {str(error)[:400]}", "Is it a model's folder?") from error
         wanted = shapes(_folder(engine.model_config.model))
         model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len, wanted, no_seeds, options.lora_rank > 0)
+        model._leash = Leash(children() - before)
         await engine.update_weight_version("0")
         return model
 
@@ -223,6 +227,8 @@ class VllmModel:
 
     async def close(self) -> None:
         """End the engine and its processes."""
+        if self._leash:
+            self._leash.release()
         self._engine.shutdown()
         self._engine.shutdown = lambda: None  # at exit it would shut down again and print an error
 
