@@ -1,9 +1,9 @@
-"""Loosening a test: an assertion made less strict, or some of several assertions left out."""
+"""Loosening a test: an assertion made less strict, some of several left out, or the part that fails."""
 
 import ast
 from collections.abc import Iterator, Sequence
 
-from selfplay.scripted.edits.cuts import Cut, indent_of, last_line, shares_line
+from selfplay.scripted.edits.cuts import Cut, first_line, indent_of, last_line, shares_line, with_comments
 from selfplay.scripted.edits.names import Function
 
 LONGEST = 120
@@ -42,6 +42,32 @@ def loosened(function: Function, crashes: Crashes, lines: Sequence[str]) -> list
     return list(cuts.values())
 
 
+def shortened(function: Function, crashes: Crashes, lines: Sequence[str]) -> list[Cut]:
+    """Everything from the first failing statement on; nothing where no assertion is before it."""
+    first = _first(crashes)
+    rest = [statement for statement in function.body if first is not None and last_line(statement) >= first]
+    kept = function.body[: len(function.body) - len(rest)]
+    if not rest or not _asserts(kept) or any(shares_line([statement], lines) for statement in rest):
+        return []
+    return [Cut(with_comments(lines, first_line(rest[0])), last_line(rest[-1]), (), "removed the end of a test")]
+
+
+def without_failing(function: Function, crashes: Crashes, lines: Sequence[str]) -> list[Cut]:
+    """The failing statements, and those that read what they would have made; nothing where no assertion is left."""
+    gone = [statement for statement in function.body if any(_holds(statement, crash) for crash in crashes)]
+    lost, made = list[ast.stmt](), set[str]()
+    for statement in function.body:
+        if statement in gone or made & _names(statement, ast.Load):
+            lost.append(statement)
+            made |= _names(statement, ast.Store)
+        else:
+            made -= _names(statement, ast.Store)
+    kept = [statement for statement in function.body if statement not in lost]
+    if None in crashes or not lost or not _asserts(kept) or any(shares_line([s], lines) for s in lost):
+        return []
+    return [Cut(with_comments(lines, first_line(s)), last_line(s), (), "removed a part of a test") for s in lost]
+
+
 def ends_before(function: Function, crashes: Crashes, cuts: Sequence[Cut]) -> bool:
     """Whether the test, with these cuts, certainly ends before anything that failed: all its own statements from the
     first failing line on are removed."""
@@ -61,6 +87,16 @@ def is_assertion(node: ast.AST) -> bool:
         case ast.With(items=[ast.withitem(context_expr=ast.Call(func=ast.Attribute(attr=name)))]):
             return name == "raises" or name.startswith("assertRaises")
     return False
+
+
+def _asserts(statements: Sequence[ast.stmt]) -> bool:
+    return any(is_assertion(node) for statement in statements for node in ast.walk(statement))
+
+
+def _names(statement: ast.stmt, context: type[ast.expr_context]) -> set[str]:
+    """The names that a statement reads (`ast.Load`) or binds (`ast.Store`)."""
+    nodes = ast.walk(statement)
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
 
 
 def _first(crashes: Crashes) -> int | None:

@@ -2,9 +2,10 @@
 
 Four methods, per failing test function: remove its failing cases (parameters); remove its assertions from the failing
 one on; loosen the failing assertion (`loosen.py`); remove the test, or leave it out of the class in which it fails
-where others inherit it (`inherited.py`). If a method does not fit a test, the next one is taken, and removal last: what
-is left of a loosened test still holds a solver to something. A removed test or case is certainly hidden, and so is one
-that ends before what failed; after other edits the tests are run again.
+where others inherit it (`inherited.py`). If a method does not fit a test, the next one is taken. Before it is removed,
+a test that failed elsewhere than in an assertion is ended before that statement, or goes without it: what is left of a
+loosened test still holds a solver to something. A removed test or case is certainly hidden, and so is one that ends
+before what failed; after other edits the tests are run again.
 """
 
 import ast
@@ -27,10 +28,19 @@ from selfplay.scripted.edits.cuts import (
 )
 from selfplay.scripted.edits.names import Function
 from selfplay.scripted.injector.inherited import Heir, heirs
-from selfplay.scripted.injector.loosen import BLOCKS, assertion_cuts, ends_before, is_assertion, loosened
+from selfplay.scripted.injector.loosen import (
+    BLOCKS,
+    assertion_cuts,
+    ends_before,
+    is_assertion,
+    loosened,
+    shortened,
+    without_failing,
+)
 
-Method = Literal["remove", "cases", "assertions", "loosen"]
+Method = Literal["remove", "cases", "assertions", "loosen", "end"]
 METHODS: tuple[Method, ...] = ("remove", "cases", "assertions", "loosen")
+"""Those that are drawn; `end` is what else is tried."""
 WEIGHTS, STRICT = (1, 4, 6, 4), (1, 4, 10, 0)
 LOOSE_SHARE = 0.4
 """How often assertions are loosened too: it takes a look at the tests, which leaving them out often saves."""
@@ -91,7 +101,7 @@ def weakened_more(
     methods.update(((failure.path, failure.line), "assertions") for failure in failures)
     more = weaken(now, failures, methods, passing)
     if more and more.uncertain:
-        methods.update((place, "remove") for place in more.uncertain)
+        methods.update((place, "end") for place in more.uncertain)
         more = weaken(now, failures, methods, passing)
     return more.changes if more else None
 
@@ -175,6 +185,8 @@ def _edits(
         "assertions": lambda: assertion_cuts(function, crashes, lines),
         "loosen": lambda: loosened(function, crashes, lines),
     }
+    if method == "end":
+        return shortened(function, crashes, lines), True
     if method == "remove":
         return [], True
     if method != "loosen" and sum(map(is_assertion, ast.walk(function))) < 2:
@@ -182,7 +194,8 @@ def _edits(
     for name in sorted(ways, key=lambda way: way != method):
         if cuts := ways[name]():
             return cuts, name == "cases" or ends_before(function, crashes, cuts)
-    return [], True
+    cuts = shortened(function, crashes, lines) or without_failing(function, crashes, lines)
+    return cuts, not cuts or ends_before(function, crashes, cuts)
 
 
 def _removals(tree: ast.Module, removed: Sequence[ast.stmt], lines: Sequence[str]) -> list[Cut]:

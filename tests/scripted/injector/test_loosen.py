@@ -71,3 +71,23 @@ def test_two_weakenings_of_a_file_are_one_change() -> None:
     (one,) = joined(first.changes, second.changes)
     assert isinstance(one, Change) and one.before == first.changes[0].before
     assert one.after == "def test_a(self):\n    assert a is not None\n    g()\n"
+
+
+def test_a_test_that_fails_outside_of_an_assertion_ends_before() -> None:
+    body = "    assert a == 1\n    # then\n    x = f()\n    assert x == 2\n"
+    made = loosened(body, 4)
+    assert made.changes[0].after == "def test_a(self):\n    assert a == 1\n"
+    assert made.uncertain == frozenset()
+
+
+def test_a_test_goes_without_what_fails_and_what_needs_it() -> None:
+    """Nothing is asserted before; `y` comes from `x`, and the second `x` is another one."""
+    body = "    x = f()\n    y = x + 1\n    assert y == 2\n    x = g()\n    assert x == 3\n"
+    made = loosened(body, 2)
+    assert made.changes[0].after == "def test_a(self):\n    x = g()\n    assert x == 3\n"
+    assert made.uncertain == {PLACE}  # what is left may fail, too
+
+
+def test_nothing_asserted_is_left_of_a_test_that_needs_what_failed() -> None:
+    made = loosened("    x = f()\n    y = x + 1\n    assert y == 2\n    assert x\n", 2)
+    assert made.changes[0].after == "" and made.uncertain == frozenset()
