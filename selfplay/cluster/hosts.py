@@ -46,6 +46,7 @@ class Hosts:
     lost: int = 0
     _homes: dict[str, int] = field(default_factory=dict)
     _files: OrderedDict[str, Any] = field(default_factory=OrderedDict)
+    _sent: dict[str, tuple[frozenset[str], Any]] = field(default_factory=dict)
     _reopening: dict[int, asyncio.Task[None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -91,10 +92,17 @@ class Hosts:
     async def inject(self, repository: str, number: int, step: int) -> InjectorRollout:
         """Play an injector episode."""
         async with self._seats.taken(step, lambda: self._homes.get(repository)) as host:
-            call = self.actors[host].inject.remote(repository, number, self.known(repository), self.least())
+            call = self.actors[host].inject.remote(repository, number, self._known_to(repository), self.least())
             found = await self._answer(host, call)
         assert isinstance(found, Rollout)
         return found
+
+    def _known_to(self, repository: str) -> Any:
+        """The keys, where every host can get them: sent again only when there are others."""
+        now = self.known(repository)
+        if self._sent.get(repository, (None,))[0] is not now:
+            self._sent[repository] = (now, ray.put(now))
+        return self._sent[repository][1]
 
     async def solve(self, repository: str, ready: ReadyBug, number: int, step: int) -> SolverRollout:
         """Make an attempt at a bug."""

@@ -21,9 +21,7 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
     be audited is reported and left out."""
     found = []
     few = Few(say, "bugs")
-    for bug in pool.bugs():
-        if wanted is not None and bug.id not in wanted:
-            continue
+    for bug in pool.bugs() if wanted is None else pool.some_bugs(wanted):
         if bug.tree_hash != run.prepared.tree_hash:
             few(f"{bug.id} is left out: it was planted in {bug.source}, another repository of this pool")
             continue

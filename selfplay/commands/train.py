@@ -6,7 +6,6 @@ once. Killed at any moment, the same command goes on: what was played is kept, a
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
@@ -122,8 +121,7 @@ async def _trained(
     """Play and learn until the last step."""
     config = order.config
 
-    def known(repository: str) -> frozenset[str]:
-        return frozenset(pool.episodes.keys(repository))
+    known = pool.episodes.keys
 
     def store() -> None:
         _write_metrics(order.out, ledger)
@@ -191,5 +189,4 @@ def _knowing(runs: RepositoryRuns, known: Known) -> RepositoryRuns:
 
 def _write_metrics(out: Path, ledger: Ledger) -> None:
     """A line of JSON for every finished step, as the ledger has it."""
-    lines = "".join(f"{json.dumps(one)}\n" for one in ledger.finished())
-    write_atomically(out / "metrics.jsonl", lines.encode())
+    write_atomically(out / "metrics.jsonl", ledger.lines().encode())

@@ -13,18 +13,17 @@ from functools import partial
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.attempts import lost_attempt, play_attempts
 from selfplay.commands.injections import Injector, stored_injections
-from selfplay.commands.promoting import promoted
-from selfplay.commands.ready import ready_bugs
 from selfplay.commands.solve import chosen
 from selfplay.commands.storing import store_attempt
 from selfplay.commands.train_opponents import Opponent
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
+from selfplay.commands.train_ready import ReadyBugs
 from selfplay.commands.train_repositories import Repositories
 from selfplay.commands.train_told import told
 from selfplay.curriculum import Attempt, Curriculum, crediting
 from selfplay.curriculum.lost import attempt_name
 from selfplay.learning.crediting import Credited, credited
-from selfplay.learning.stored import played_in
+from selfplay.learning.stored import taped
 from selfplay.rollout.injector import injector_key
 from selfplay.rollout.losses import Control, control_in
 from selfplay.rollout.many import each_of
@@ -35,7 +34,7 @@ from selfplay.training.config import TrainConfig
 from selfplay.training.errors import TrainingError
 from selfplay.training.ledger import Attempted, Ledger, Planned
 from selfplay.training.pipeline import pipelined
-from selfplay.training.schedule import Injected, attempted, next_attempts
+from selfplay.training.schedule import Injected, by_lot, next_attempts
 
 TRAINING = "training"
 """The name under which the attempts of the policy in training are filed, whatever its version."""
@@ -64,9 +63,11 @@ class Training:
     watcher: Watcher
     store: Callable[[], None] = lambda: None
     opponent: Opponent | None = None
-    ready: dict[str, ReadyBug] = field(default_factory=dict)
     _idle_since: float = field(default_factory=time.monotonic)
-    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _bugs: ReadyBugs = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._bugs = ReadyBugs(self.pool, self.runs, self.watcher.say)
 
     async def run(self) -> None:
         """Play and learn until the last step is finished."""
@@ -87,7 +88,7 @@ class Training:
         others = self.opponent
         opposed = others.attempted(self._made(plan.injections)) if others is not None else frozenset()
         await self._attempt(step, attempts, opposed)
-        await self._promote({bug for bug, _ in attempts})
+        await self._bugs.promote({bug for bug, _ in attempts}, self.config.solver.second_order)
         return replace(plan, attempts=attempts)
 
     async def _learned(self, plan: Planned) -> None:
@@ -108,7 +109,8 @@ class Training:
 
     async def _inject(self, step: int, wanted: Injected) -> None:
         """Play these injector episodes, as far as they are not stored, and take their bugs as they come."""
-        pool, stored = self.pool, {name: self.pool.episodes.finished(name) for name in self.runs}
+        pool, numbers = self.pool, {name: [number for own, number in wanted if own == name] for name in self.runs}
+        stored = {name: pool.episodes.stored(name, of) for name, of in numbers.items()}
         injectors = {name: self._injector(name, step) for name in self.runs}
         jobs = [(injectors[name], number) for name, number in wanted if name in stored and number not in stored[name]]
         async with aclosing(stored_injections(pool, each_of(jobs), self.plays.places, self._control())) as records:
@@ -139,35 +141,42 @@ class Training:
         return next(iter(self.runs.values()))
 
     def _take(self) -> None:
-        everything = 1 << 62
         for name in self.runs:
-            self.pool.episodes.take(everything, repository=name, in_order=False)
+            self.pool.episodes.take(None, repository=name, in_order=False)
 
     async def _chosen(self, step: int, played: Injected) -> Attempted:
         """The attempts of a step: at the bugs that its injections made, and at old ones."""
-        new, only = self._made(played), chosen(self.pool, self.config.solver.only)
-        await self._make_ready(frozenset(bug.id for bug in self.pool.bugs()) if only is None else only | new.keys())
-        fresh = [bug for bug in new if bug in self.ready]
-        old = [bug for bug in self.ready if bug not in new and (only is None or bug in only)]
-        wanted, planned = attempted(fresh, old, self.config.solver, self.config.seed, step), self.ledger.attempts()
-        return [(bug, number) for bug in wanted for number in self._numbers(bug, planned)]
+        new, planned = self._made(played), self.ledger.open_attempts()
+        await self._bugs.read(new.keys())
+        fresh = [bug for bug in new if bug in self._bugs.ready]
+        old = await self._old(step, new.keys(), self.config.solver.bugs - len(fresh))
+        return [(bug, number) for bug in [*fresh, *old] for number in self._numbers(bug, planned)]
+
+    async def _old(self, step: int, new: Set[str], room: int) -> list[str]:
+        """So many old bugs as there is room for, by the lot of the step. One that cannot be attempted is passed over;
+        those that are not drawn are not read."""
+        only, found = chosen(self.pool, self.config.solver.only), list[str]()
+        order = by_lot((only or self.pool.orders().keys()) - new, self.config.seed, step)
+        while order and len(found) < room:
+            some, order = order[: room - len(found)], order[room - len(found) :]
+            await self._bugs.read(set(some))
+            found += [bug for bug in some if bug in self._bugs.ready]
+        return found
 
     def _made(self, injections: Injected) -> dict[str, tuple[str, int]]:
         """The bugs that these injections made -> which of them."""
-        wanted, found = set(injections), self.pool.episodes.with_bugs()
-        mine = [(one.bug, (one.repository, one.number)) for one in found if one.bug]
-        return {bug.id: episode for bug, episode in mine if episode in wanted}
+        wanted, gave = set(injections), self.pool.episodes.gave()
+        return {bug: episode for episode, bug in gave.items() if episode in wanted}
 
     def _numbers(self, bug: str, planned: Attempted) -> range:
         """The numbers of the next attempts: above those that are stored, and those that other steps will make."""
-        taken = [attempt.number for attempt in self.pool.attempts.group(bug, TRAINING)]
-        taken += [number for other, number in planned if other == bug]
+        taken = [self.pool.attempts.newest(bug, TRAINING), *(number for other, number in planned if other == bug)]
         return next_attempts(taken, self.config.solver.attempts)
 
     async def _attempt(self, step: int, attempts: Attempted, opposed: Set[str]) -> None:
         """Play those of the attempts that are not stored, the opponent those at `opposed` bugs; one that fails by an
         error of ours, once more. What could not be played is stored as lost, so that it is counted."""
-        await self._make_ready(frozenset(bug for bug, _ in attempts))
+        await self._bugs.read({bug for bug, _ in attempts})
 
         def tell(attempt: Attempt) -> None:
             self.watcher.say(f"solver {attempt.bug} {attempt.number}: {attempt.reason}")
@@ -183,48 +192,29 @@ class Training:
             jobs = self._playable(attempts)
             why |= await play_attempts(solving, None, self.pool, jobs, plays.places, tell, say, solve, plays.elsewhere)
         aside = self.pool.lost.unplayed()
-        for bug, number in sorted(set(attempts) - self.pool.attempts.finished(TRAINING)):
+        for bug, number in sorted(set(attempts) - self.pool.attempts.stored(TRAINING, attempts)):
             known = aside.get(attempt_name(bug, TRAINING, number), "its bug could not be attempted")
             store_attempt(self.pool, lost_attempt(solving, bug, number, why.get((bug, number), known)))
 
     def _playable(self, attempts: Attempted) -> list[tuple[ReadyBug, int]]:
         """Those of the attempts that are neither stored nor set aside, at bugs that can be attempted."""
-        done, aside = self.pool.attempts.finished(TRAINING), self.pool.lost.unplayed()
+        done, aside = self.pool.attempts.stored(TRAINING, attempts), self.pool.lost.unplayed()
+        ready = self._bugs.ready
         return [
-            (self.ready[bug], number)
+            (ready[bug], number)
             for bug, number in attempts
-            if bug in self.ready and (bug, number) not in done and attempt_name(bug, TRAINING, number) not in aside
+            if bug in ready and (bug, number) not in done and attempt_name(bug, TRAINING, number) not in aside
         ]
-
-    async def _promote(self, bugs: Set[str]) -> None:
-        """Make second-order bugs of the failed attempts at these, for later steps. They train the solver, and leave the
-        reward of the injector that made the bug alone."""
-        most = self.config.solver.second_order
-        if most:
-            async with self._reading:
-                homes = self.pool.homes()
-                for name, runs in self.runs.items():
-                    ready = [self.ready[bug] for bug in sorted(bugs) if bug in self.ready and homes[bug] == name]
-                    await promoted(runs.solving, self.pool, ready, most, self.watcher.say)
-
-    async def _make_ready(self, bugs: frozenset[str]) -> None:
-        """Read and audit those of the bugs that are not ready yet."""
-        async with self._reading:  # steps that are played at once ask for the same ones
-            missing, homes = bugs - self.ready.keys(), self.pool.homes()
-            for name, runs in self.runs.items():
-                own = frozenset(bug for bug in missing if homes.get(bug) == name)
-                found = await ready_bugs(runs.solving, self.pool, own, self.watcher.say) if own else []
-                self.ready |= {one.bug.id: one for one in found}
 
     async def _credited(self, plan: Planned) -> list[Credited]:
         """The credit of the step's episodes, for the present weights."""
-        suffix = self.pool.episodes.suffix
+        suffix = {name: self.pool.episodes.suffix(name) for name, _ in plan.injections}
         injections = {
-            crediting.injection_name(number, suffix(name)): (name, number) for name, number in plan.injections
+            crediting.injection_name(number, suffix[name]): (name, number) for name, number in plan.injections
         }
         attempts = {crediting.attempt_name(bug, number): bug for bug, number in plan.attempts or ()}
-        names = injections.keys() | attempts.keys()
-        played = await asyncio.to_thread(played_in, self.pool.folder, TRAINING, "refuse", lambda: self.chat, names)
+        stored = crediting.some_episodes(self.pool, TRAINING, plan.injections, plan.attempts or ())
+        played = await asyncio.to_thread(taped, self.pool.folder, stored, lambda: self.chat)
         played.sort(key=lambda one: (one.episode.role, one.episode.name))  # not as they came: one batch, one gradient
         if self.opponent is not None:
             played = self.opponent.marked(played, injections, attempts, self._made(plan.injections))
@@ -233,7 +223,7 @@ class Training:
 
     def _refuse_vain(self) -> None:
         """Raises `TrainingError` when the last steps taught nothing: the next would not either."""
-        last = self.ledger.finished()[-IN_VAIN:]
+        last = self.ledger.newest(IN_VAIN)
         if len(last) == IN_VAIN and all("nothing" in one for one in last):
             raise TrainingError(
                 f"the last {IN_VAIN} steps taught nothing: {last[-1]['nothing']}",

@@ -80,7 +80,9 @@ class Repositories:
         if not weights:
             raise _all_benched(out)
         names = drawn(weights, how.groups, self.config.seed, step)
-        return injections(names, self.first, self.ledger.injections(), how)
+        stored = {name: [self.pool.episodes.newest(name)] for name in self.first}
+        first = {name: max(own, first_injection(stored[name], how.members)) for name, own in self.first.items()}
+        return injections(names, first, self.ledger.open_injections(), how)
 
     def _bench(self, step: int) -> None:
         """Bench those whose last groups gave nothing."""

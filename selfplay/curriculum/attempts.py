@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,6 +68,22 @@ class Attempts:
         """(bug, number) of the attempts of `policy` that are stored."""
         return set(self._db.execute("SELECT bug, number FROM attempts WHERE policy = ?", (policy,)))
 
+    def stored(self, policy: str, wanted: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Those of these (bug, number) that are stored."""
+        found = "SELECT 1 FROM attempts WHERE (bug, policy, number) = (?, ?, ?)"
+        return {(bug, number) for bug, number in wanted if self._db.execute(found, (bug, policy, number)).fetchone()}
+
+    def newest(self, bug: str, policy: str) -> int:
+        """The largest number of a stored attempt at a bug; -1 where there is none."""
+        last = "SELECT MAX(number) FROM attempts WHERE (bug, policy) = (?, ?)"
+        found = self._db.execute(last, (bug, policy)).fetchone()[0]
+        return -1 if found is None else int(found)
+
+    def some(self, policy: str, wanted: Iterable[tuple[str, int]]) -> list[Attempt]:
+        """Those of these (bug, number) that are stored, without their diffs."""
+        one = "(bug, policy, number) = (?, ?, ?)"
+        return [found for bug, number in wanted for found in self._select(one, (bug, policy, number), diffs=False)]
+
     def all(self, *, diffs: bool = True) -> Iterator[Attempt]:
         """Every attempt, by bug, policy and number. A diff whose file is gone reads as empty, and so does every diff
         where `diffs` is False, which reads no file."""
@@ -77,7 +93,7 @@ class Attempts:
         """The attempts of one policy at one bug, by number: training compares them with each other."""
         return tuple(self._select("bug = ? AND policy = ?", (bug, policy)))
 
-    def _select(self, where: str, values: tuple[str, ...], diffs: bool = True) -> Iterator[Attempt]:
+    def _select(self, where: str, values: tuple[str | int, ...], diffs: bool = True) -> Iterator[Attempt]:
         order = "ORDER BY bug, policy, number"
         for row in self._db.execute(f"SELECT {_COLUMNS} FROM attempts WHERE {where} {order}", values).fetchall():
             bug, policy, number, resolved, reason, detail, figures, first, last, trajectory = row
@@ -144,6 +160,13 @@ class Attempts:
             Promotion(parent, policy, number, status, tree_hash, bug_of_row(text) if text else None)
             for parent, policy, number, status, tree_hash, text in rows
         ]
+
+    def roots(self) -> dict[str, str]:
+        """Second-order bug -> the bug that was planted."""
+        named = "json_extract(bug, '$.id'), json_extract(bug, '$.root')"
+        valid = "bug IS NOT NULL AND json_valid(bug) ORDER BY parent, policy, number"
+        rows = self._db.execute(f"SELECT {named} FROM promotions WHERE {valid}")
+        return {str(bug): str(root or "") for bug, root in rows}
 
     def bugs(self) -> list[Bug]:
         """The second-order bugs."""

@@ -95,7 +95,7 @@ def episodes_of(
     with read_pool(run) as pool:
         records = pool.episodes.records()
         attempts = list(pool.attempts.all(diffs=False))
-        orders = {bug.id: bug.order for bug in pool.bugs()}
+        orders = pool.orders()
         solver = policy or _same_policy(pool)
     known = sorted({attempt.policy for attempt in attempts})
     if known and solver not in known:
@@ -103,6 +103,17 @@ def episodes_of(
     injections = sorted(_injections(records), key=lambda one: (one.episode.group, one.episode.name))
     wanted = (one for one in attempts if one.policy == solver and (below is None or one.number < below))
     return [*injections, *_attempts(wanted, orders, weak)]
+
+
+def some_episodes(
+    pool: Curriculum, policy: str, injections: Iterable[tuple[str, int]], attempts: Iterable[tuple[str, int]]
+) -> list[StoredEpisode]:
+    """Those of these (repository, number) and (bug, number) that are stored, as `episodes_of` gives them: however much
+    a run holds, they cost the same."""
+    made = pool.attempts.some(policy, attempts)
+    planted = all(pool.episodes.planted(bug) for bug in {one.bug for one in made})
+    orders = {} if planted else pool.orders()
+    return [*_injections(pool.episodes.some(injections)), *_attempts(made, orders, "refuse")]
 
 
 def _same_policy(pool: Curriculum) -> str:

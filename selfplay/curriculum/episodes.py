@@ -6,28 +6,16 @@ workers, or as they come, so that training never waits for a straggler.
 """
 
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from selfplay.artifact import Bug, save, save_bug
 from selfplay.artifact.reading import ensured_folder, existing_folder
-from selfplay.curriculum.records import (
-    DAMAGED,
-    DUPLICATE,
-    CurriculumError,
-    EpisodeFigures,
-    EpisodeRecord,
-    bug_of_row,
-    plain_row,
-    read_row,
-)
+from selfplay.curriculum.episode_rows import COLUMNS, record_of
+from selfplay.curriculum.records import DAMAGED, DUPLICATE, CurriculumError, EpisodeRecord, bug_of_row, plain_row
 from selfplay.sandbox.owners import remove
 
 _TASK = "CASE WHEN json_valid(e.figures) THEN json_extract(e.figures, '$.task') END"
-_COLUMNS = (
-    "repository, number, strategy, status, reason, failed_check, tree_key, bug, figures, grp, policy,"
-    " version_first, version_last, trajectory"
-)
 _NEXT = {
     True: "number = (SELECT MIN(number) FROM episodes WHERE taken = 0 AND repository = ?1)"
     " AND number = (SELECT COUNT(*) FROM episodes e WHERE e.repository = ?1 AND e.number < episodes.number)",
@@ -42,6 +30,7 @@ class Episodes:
     def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
         self._folder = folder
         self._db = database
+        self._keys: dict[str, frozenset[str]] = {}
 
     def stage(self, episode: EpisodeRecord) -> None:
         """Store an episode's result; a valid bug's five files and `bug.json` go to the staging folder first."""
@@ -63,18 +52,20 @@ class Episodes:
         marks = ", ".join("?" * len(row))
         with self._db:
             self._db.execute("INSERT OR IGNORE INTO repositories VALUES (?, '{}')", (episode.repository,))
-            self._db.execute(f"INSERT OR REPLACE INTO episodes ({_COLUMNS}) VALUES ({marks})", plain_row(row))
+            self._db.execute(f"INSERT OR REPLACE INTO episodes ({COLUMNS}) VALUES ({marks})", plain_row(row))
 
     def take(
-        self, wanted: int, patience: int | None = None, *, repository: str = "", in_order: bool = True
+        self, wanted: int | None, patience: int | None = None, *, repository: str = "", in_order: bool = True
     ) -> list[Bug]:
-        """Turn staged results into bugs until the pool holds `wanted` of the repository. Returns the bugs taken now.
+        """Turn staged results into bugs until the pool holds `wanted` of the repository, or, if that is None, until
+        none is left. Returns the bugs taken now.
 
         `in_order`: by episode number without gaps, otherwise as they came. It also stops when `patience` episodes in a
         row gave no new bug. An episode whose buggy tree or task is already in the pool becomes a duplicate.
         """
         taken: list[Bug] = []
-        while self.count(repository) < wanted and (patience is None or self.fruitless(repository) < patience):
+        missing = float("inf") if wanted is None else wanted - self.count(repository)
+        while len(taken) < missing and (patience is None or self.fruitless(repository) < patience):
             row = self._db.execute(
                 "SELECT number, status, tree_key, bug FROM episodes WHERE taken = 0 AND repository = ?1"
                 f" AND {_NEXT[in_order]} ORDER BY rowid LIMIT 1",
@@ -98,7 +89,8 @@ class Episodes:
         known = "SELECT 1 FROM bugs WHERE (repository = ? AND tree_key = ?) OR id = ?"
         staging = self._staging(repository, number)
         repeated = self._db.execute(known, (repository, tree_key, bug.id)).fetchone()
-        if repeated or self._task(repository, number) in self._tasks(repository):
+        keys, task = self.keys(repository), self._task(repository, number)
+        if repeated or task in keys:
             self._db.execute(
                 "UPDATE episodes SET status = 'duplicate', reason = ? WHERE repository = ? AND number = ?",
                 (DUPLICATE, repository, number),
@@ -113,6 +105,7 @@ class Episodes:
             "INSERT INTO bugs (id, repository, episode, tree_key) VALUES (?, ?, ?, ?)",
             (bug.id, repository, number, tree_key),
         )
+        self._keys[repository] = keys | {tree_key, *([task] if task else [])}
         return bug
 
     def _task(self, repository: str, number: int) -> str | None:
@@ -120,17 +113,21 @@ class Episodes:
         of = f"SELECT {_TASK} FROM episodes e WHERE repository = ? AND number = ?"
         return self._db.execute(of, (repository, number)).fetchone()[0] or None
 
-    def _tasks(self, repository: str) -> set[str]:
-        """The keys of the tasks that the bugs in the pool set to a solver."""
-        joined = "bugs b JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode)"
-        rows = self._db.execute(f"SELECT {_TASK} FROM {joined} WHERE b.repository = ?", (repository,))
-        return {row[0] for row in rows if row[0]}
-
     # -- reading -----------------------------------------------------------------------------------------------
 
     def finished(self, repository: str = "") -> set[int]:
         """Numbers of the episodes whose results are stored."""
         return {row[0] for row in self._db.execute("SELECT number FROM episodes WHERE repository = ?", (repository,))}
+
+    def stored(self, repository: str, numbers: Iterable[int]) -> set[int]:
+        """Those of these episodes whose results are stored."""
+        found = "SELECT 1 FROM episodes WHERE (repository, number) = (?, ?)"
+        return {number for number in numbers if self._db.execute(found, (repository, number)).fetchone()}
+
+    def newest(self, repository: str) -> int:
+        """The largest number of a stored episode; -1 where there is none."""
+        found = self._db.execute("SELECT MAX(number) FROM episodes WHERE repository = ?", (repository,)).fetchone()[0]
+        return -1 if found is None else int(found)
 
     def any_stored(self) -> bool:
         """Whether the result of any episode is stored."""
@@ -159,23 +156,43 @@ class Episodes:
     def records(self, repository: str | None = None) -> list[EpisodeRecord]:
         """The episodes taken so far, by repository and number, without their artifacts."""
         rows = self._db.execute(
-            f"SELECT {_COLUMNS} FROM episodes WHERE taken > 0 AND (? OR repository = ?) ORDER BY repository, number",
+            f"SELECT {COLUMNS} FROM episodes WHERE taken > 0 AND (? OR repository = ?) ORDER BY repository, number",
             (repository is None, repository),
         )
-        return [_record(row) for row in rows.fetchall()]
+        return [record_of(row) for row in rows.fetchall()]
 
-    def keys(self, repository: str = "") -> set[str]:
-        """The keys of the buggy trees in the pool, and of the tasks they set."""
-        trees = self._db.execute("SELECT tree_key FROM bugs WHERE repository = ?", (repository,))
-        return {row[0] for row in trees} | self._tasks(repository)
+    def some(self, wanted: Iterable[tuple[str, int]]) -> list[EpisodeRecord]:
+        """Those of these (repository, number) that are taken, in this order, as `records` gives them."""
+        chosen = f"SELECT {COLUMNS} FROM episodes WHERE taken > 0 AND (repository, number) = (?, ?)"
+        rows = (self._db.execute(chosen, one).fetchone() for one in wanted)
+        return [record_of(row) for row in rows if row is not None]
+
+    def keys(self, repository: str = "") -> frozenset[str]:
+        """The keys of the buggy trees in the pool, and of the tasks they set. Read once: who writes adds to them."""
+        if repository not in self._keys:
+            joined = "bugs b JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode)"
+            rows = self._db.execute(f"SELECT b.tree_key, {_TASK} FROM {joined} WHERE b.repository = ?", (repository,))
+            self._keys[repository] = frozenset(key for row in rows for key in row if key)
+        return self._keys[repository]
 
     def homes(self) -> dict[str, str]:
         """Bug -> its repository."""
         return dict(self._db.execute("SELECT id, repository FROM bugs").fetchall())
 
-    def gave(self) -> set[tuple[str, int]]:
-        """(repository, number) of the episodes that produced the bugs of the pool."""
-        return set(self._db.execute("SELECT repository, episode FROM bugs"))
+    def gave(self) -> dict[tuple[str, int], str]:
+        """(repository, number) of the episodes that produced the bugs of the pool -> the bug."""
+        rows = self._db.execute("SELECT repository, episode, id FROM bugs ORDER BY place")
+        return {(repository, number): bug for repository, number, bug in rows}
+
+    def planted(self, name: str) -> bool:
+        """Whether it is one of the first-order bugs."""
+        return self._db.execute("SELECT 1 FROM bugs WHERE id = ?", (name,)).fetchone() is not None
+
+    def bug(self, name: str) -> Bug | None:
+        """One of the first-order bugs; None where it is none of them."""
+        joined = "bugs b JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode)"
+        row = self._db.execute(f"SELECT e.bug FROM {joined} WHERE b.id = ?", (name,)).fetchone()
+        return None if row is None else bug_of_row(row[0])
 
     def bugs(self) -> list[Bug]:
         """The first-order bugs of the pool, in the order in which they were taken."""
@@ -183,12 +200,12 @@ class Episodes:
 
     def with_bugs(self) -> list[EpisodeRecord]:
         """The episodes that produced the first-order bugs of the pool, in the order in which the bugs were taken."""
-        columns = ", ".join(f"e.{name.strip()}" for name in _COLUMNS.split(","))
+        columns = ", ".join(f"e.{name.strip()}" for name in COLUMNS.split(","))
         rows = self._db.execute(
             f"SELECT b.id, {columns} FROM bugs b"
             " JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode) ORDER BY b.place"
         )
-        records = {row[0]: _record(row[1:]) for row in rows.fetchall()}
+        records = {row[0]: record_of(row[1:]) for row in rows.fetchall()}
         for name, record in records.items():
             if record.bug is None or record.bug.id != name:
                 raise CurriculumError(f"a row of the pool is damaged: the bug {name} has not its own record", DAMAGED)
@@ -222,22 +239,3 @@ class Episodes:
         for folder in sorted(parent.iterdir()) if parent else ():
             if folder not in staged and folder.is_dir() and not folder.is_symlink():
                 remove(folder)
-
-
-def _record(row: tuple[Any, ...]) -> EpisodeRecord:
-    found = dict(zip((name.strip() for name in _COLUMNS.split(",")), row, strict=True))
-    return EpisodeRecord(
-        repository=found["repository"],
-        number=found["number"],
-        strategy=found["strategy"],
-        status=found["status"],
-        reason=found["reason"],
-        figures=read_row(EpisodeFigures, found["figures"]),
-        failed_check=found["failed_check"],
-        tree_key=found["tree_key"],
-        bug=bug_of_row(found["bug"]) if found["bug"] else None,
-        group=found["grp"],
-        policy=found["policy"],
-        versions=(found["version_first"], found["version_last"]),
-        trajectory=found["trajectory"],
-    )

@@ -38,6 +38,12 @@ class Imports:
         with self._db:
             self._db.execute("INSERT INTO imported VALUES (?, ?)", plain_row((bug.id, bug.model_dump_json())))
 
+    def orders(self) -> dict[str, int]:
+        """Imported task -> its order."""
+        order = "CAST(json_extract(bug, '$.order') AS INTEGER)"
+        rows = self._db.execute(f"SELECT id, {order} FROM imported WHERE json_valid(bug) ORDER BY rowid")
+        return {str(bug): order or 1 for bug, order in rows}
+
     def bugs(self) -> list[Bug]:
         """The imported tasks, in the order in which they came."""
         rows = self._db.execute("SELECT bug FROM imported ORDER BY rowid").fetchall()

@@ -8,9 +8,9 @@ import sqlite3
 from selfplay.artifact.decoding import parse_json
 from selfplay.curriculum.records import CurriculumError
 
-VERSION = 3
-MIGRATED = (2,)
-"""Earlier versions whose tables are the same, of which there were fewer."""
+VERSION = 4
+MIGRATED = (2, 3)
+"""Earlier versions whose tables are the same, of which, or of whose indexes, there were fewer."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS repositories (
@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS episodes (          -- an injector's, finished and ch
     taken INTEGER NOT NULL DEFAULT 0,          -- its place among those taken, from 1; 0 before
     PRIMARY KEY (repository, number)
 );
+CREATE INDEX IF NOT EXISTS taken_episodes ON episodes (taken);
 CREATE TABLE IF NOT EXISTS bugs (
     place INTEGER PRIMARY KEY AUTOINCREMENT,   -- the order in which they came into the pool
     id TEXT NOT NULL UNIQUE,

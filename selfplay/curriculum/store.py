@@ -6,7 +6,7 @@ policy versions, and the cost of the run. One process writes; any number read me
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,6 +46,18 @@ class Curriculum:
         """All bugs: first those of first order, in the order in which they were taken, then those of second order.
         Imported tasks of either stand between them."""
         return [*self.episodes.bugs(), *self.imports.bugs(), *self.attempts.bugs()]
+
+    def orders(self) -> dict[str, int]:
+        """Bug -> its order, in the order of `bugs`. Reads no bug."""
+        first = dict.fromkeys(self.episodes.gave().values(), 1)
+        return {**first, **self.imports.orders(), **dict.fromkeys(self.attempts.roots(), 2)}
+
+    def some_bugs(self, names: Collection[str]) -> list[Bug]:
+        """Those of these bugs that are in the pool, of which no other is read where they are of first order."""
+        found = {name: bug for name in names if (bug := self.episodes.bug(name))}
+        if len(found) < len(names):
+            found |= {bug.id: bug for bug in (*self.imports.bugs(), *self.attempts.bugs()) if bug.id in names}
+        return [found[name] for name in sorted(found)]
 
     # -- the run's settings ------------------------------------------------------------------------------------
 
@@ -131,7 +143,7 @@ class Curriculum:
     def homes(self) -> dict[str, str]:
         """Bug -> the repository that it was planted in."""
         first = self.episodes.homes()
-        return {**first, **{bug.id: first.get(bug.root or "", "") for bug in self.attempts.bugs()}}
+        return {**first, **{bug: first.get(root, "") for bug, root in self.attempts.roots().items()}}
 
     def repositories(self) -> dict[str, dict[str, Any]]:
         """Name -> its facts, in the order in which the repositories were added."""

@@ -1,6 +1,6 @@
 """The played episodes of a run's folder: the pool's rows with the tapes of their trajectories."""
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,16 +18,18 @@ def played_in(
     policy: str | None = None,
     weak: Weak = "refuse",
     chat: Callable[[], ChatFormat] | None = None,
-    only: Container[str] | None = None,
 ) -> list[Played]:
     """The injections of a run and the attempts of `policy` at its bugs, with their tapes. `policy` and `weak`: see
     `episodes_of`. `chat` gives that of the model that is to be trained, once there is a tape; every tape must be its
-    own. `only`: the names of the episodes that are wanted; all if None.
+    own.
 
     Raises `CurriculumError`, and `ForeignTape` for a tape of another tokenizer or chat template."""
-    found = episodes_of(run, policy, weak)
-    wanted = [one for one in found if only is None or one.episode.name in only]
-    return [replace(_played(run, one, chat), check=one.check, alike=one.alike) for one in wanted]
+    return taped(run, episodes_of(run, policy, weak), chat)
+
+
+def taped(run: Path, episodes: Iterable[StoredEpisode], chat: Callable[[], ChatFormat] | None = None) -> list[Played]:
+    """These episodes of a run with their tapes. `chat` as for `played_in`. Raises `ForeignTape`."""
+    return [replace(_played(run, one, chat), check=one.check, alike=one.alike) for one in episodes]
 
 
 def refuse_other_sampling(episodes: Iterable[Played], how: Recorded, run: Path) -> None:

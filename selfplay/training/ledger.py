@@ -79,6 +79,16 @@ class Ledger:
         rows = self._db.execute("SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step")
         return [dict(_read(text)) for (text,) in rows]
 
+    def newest(self, count: int) -> list[dict[str, Any]]:
+        """The figures of the last `count` finished steps, in order."""
+        last = "SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step DESC LIMIT ?"
+        return [dict(_read(text)) for (text,) in self._db.execute(last, (count,))][::-1]
+
+    def lines(self) -> str:
+        """The figures of the finished steps, a line of JSON each."""
+        rows = self._db.execute("SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step")
+        return "".join(f"{text}\n" for (text,) in rows)
+
     def begin(self, step: int, version: int, injections: Injected) -> Planned:
         """The plan of a step: the one that was begun, or a new one."""
         with self._db:
@@ -97,10 +107,14 @@ class Ledger:
     def injections(self, since: int = 0, played: bool = False) -> Injected:
         """The injector episodes of the steps from `since` on, in order; with `played` of those that have them played
         already."""
-        rows = self._db.execute(
-            "SELECT injections FROM steps WHERE step >= ? AND (NOT ? OR attempts IS NOT NULL) ORDER BY step",
-            (since, played),
-        )
+        return self._injections("step >= ? AND (NOT ? OR attempts IS NOT NULL)", since, played)
+
+    def open_injections(self) -> Injected:
+        """The injector episodes of the steps that are begun and not finished."""
+        return self._injections("figures IS NULL")
+
+    def _injections(self, where: str, *values: int) -> Injected:
+        rows = self._db.execute(f"SELECT injections FROM steps WHERE {where} ORDER BY step", values)
         return [one for (text,) in rows.fetchall() for one in answer(Injected, text.encode())]
 
     def choose(self, step: int, attempts: Attempted) -> None:
@@ -108,9 +122,9 @@ class Ledger:
         with self._db:
             self._db.execute("UPDATE steps SET attempts = ? WHERE step = ?", (json.dumps(attempts), step))
 
-    def attempts(self) -> Attempted:
-        """Every attempt that a step has chosen, made or not."""
-        rows = self._db.execute("SELECT attempts FROM steps WHERE attempts IS NOT NULL")
+    def open_attempts(self) -> Attempted:
+        """The attempts of the steps that are begun and not finished, made or not."""
+        rows = self._db.execute("SELECT attempts FROM steps WHERE attempts IS NOT NULL AND figures IS NULL")
         return [(bug, number) for (text,) in rows for bug, number in _read(text)]
 
     def bench(self, repository: str, step: int, until: int | None, reason: str) -> None:

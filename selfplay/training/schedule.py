@@ -8,7 +8,7 @@ are drawn without replacement, likewise.
 import random
 from collections.abc import Collection, Mapping, Sequence
 
-from selfplay.training.config import Injecting, Solving
+from selfplay.training.config import Injecting
 
 Injected = list[tuple[str, int]]
 """Injector episodes: their repository, and their number there."""
@@ -55,11 +55,10 @@ def groups_of(name: str, planned: Injected, gave: Collection[tuple[str, int]], m
     return list(found.values())
 
 
-def attempted(new: Sequence[str], old: Sequence[str], how: Solving, seed: int, step: int) -> list[str]:
-    """The bugs that are attempted in a step: all new ones, whose injector waits for its reward, then some old ones."""
-    room = max(0, how.bugs - len(new))
-    draw = random.Random(f"old bugs:{seed}:{step}")
-    return [*new, *draw.sample(sorted(old), min(room, len(old)))]
+def by_lot(bugs: Collection[str], seed: int, step: int) -> list[str]:
+    """The order in which old bugs are attempted in a step, of which the first are."""
+    draw, found = random.Random(f"old bugs:{seed}:{step}"), sorted(bugs)
+    return draw.sample(found, len(found))
 
 
 def next_attempts(stored: Sequence[int], count: int) -> range:

@@ -38,6 +38,18 @@ def test_a_step_keeps_its_plan_over_a_kill(tmp_path: Path) -> None:
         assert ledger.finished() == [{"loss": 0.5}]
 
 
+def test_what_is_open_is_of_steps_that_are_not_finished(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        for step in range(3):
+            ledger.begin(step, step, [("r", step)])
+            ledger.choose(step, [("b", step)])
+            assert ledger.open_injections() == [("r", step)] and ledger.open_attempts() == [("b", step)]
+            ledger.finish(step, {"loss": step})
+        assert ledger.open_injections() == [] == ledger.open_attempts()
+        assert ledger.newest(2) == [{"loss": 1}, {"loss": 2}] and ledger.newest(9) == ledger.finished()
+        assert ledger.lines() == '{"loss": 0}\n{"loss": 1}\n{"loss": 2}\n'
+
+
 def test_settings_bind(tmp_path: Path) -> None:
     with open_ledger(tmp_path) as ledger:
         ledger.settle({"model": "a", "recipe": {"lr": 0.5}})

@@ -5,9 +5,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfplay.training.config import Injecting, Solving
+from selfplay.training.config import Injecting
 from selfplay.training.schedule import (
-    attempted,
+    by_lot,
     drawn,
     first_injection,
     groups_of,
@@ -55,19 +55,15 @@ def test_groups_in_vain_are_the_last_ones_without_a_bug() -> None:
     assert in_vain(groups_of("b", planned, {("a", 3), ("b", 7)}, 2)) == 0 and in_vain([]) == 0
 
 
-def test_every_new_bug_is_attempted_and_old_ones_fill_up() -> None:
-    how = Solving(bugs=3, attempts=4)
-    assert attempted(["n1", "n2", "n3", "n4"], ["o"], how, 0, 0) == ["n1", "n2", "n3", "n4"]
-    found = attempted(["n"], ["c", "a", "b"], how, 0, 5)
-    assert found[0] == "n" and len(set(found)) == 3
-    assert found == attempted(["n"], ["b", "c", "a"], how, 0, 5), "whatever the order in which they were read"
-    assert attempted([], ["a"], how, 0, 0) == ["a"] and attempted([], [], how, 0, 0) == []
+def test_the_lot_of_a_step_is_the_same_whatever_the_order_in_which_bugs_were_read() -> None:
+    found = by_lot(["c", "a", "b"], 0, 5)
+    assert found == by_lot(["b", "c", "a"], 0, 5) and sorted(found) == ["a", "b", "c"] and by_lot([], 0, 0) == []
 
 
 def test_over_many_steps_every_old_bug_has_its_turn() -> None:
-    old, how = [f"b{number}" for number in range(8)], Solving(bugs=2, attempts=4)
-    seen = {bug for step in range(30) for bug in attempted([], old, how, 3, step)}
-    assert seen == set(old)
+    """Two of eight a step: one that is not drawn in 30 of them is there with 8 * 0.75 ** 30 = 0.0014."""
+    old = [f"b{number}" for number in range(8)]
+    assert {bug for step in range(30) for bug in by_lot(old, 3, step)[:2]} == set(old)
 
 
 def test_numbers_of_attempts_go_on() -> None:

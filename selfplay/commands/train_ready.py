@@ -1,0 +1,45 @@
+"""The bugs of a training run that can be attempted: read and audited when they are first drawn, since a run's folder
+may hold many more than it draws."""
+
+import asyncio
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+
+from selfplay.commands.promoting import promoted
+from selfplay.commands.ready import Say, ready_bugs
+from selfplay.curriculum import Curriculum
+from selfplay.rollout.runs import RepositoryRuns
+from selfplay.rollout.solver import ReadyBug
+
+
+@dataclass
+class ReadyBugs:
+    """`runs`: by repository. `ready`: those that can be attempted, of all that were asked for."""
+
+    pool: Curriculum
+    runs: Mapping[str, RepositoryRuns]
+    say: Say
+    ready: dict[str, ReadyBug] = field(default_factory=dict)
+    _refused: set[str] = field(default_factory=set)
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def read(self, bugs: Set[str]) -> None:
+        """Read and audit those that are not ready yet. One that cannot be attempted is told of once."""
+        async with self._reading:  # steps that are played at once ask for the same ones
+            missing, homes = bugs - self.ready.keys() - self._refused, self.pool.homes() if bugs else {}
+            for name, runs in self.runs.items():
+                own = frozenset(bug for bug in missing if homes.get(bug) == name)
+                found = await ready_bugs(runs.solving, self.pool, own, self.say) if own else []
+                self.ready |= {one.bug.id: one for one in found}
+            self._refused |= missing - self.ready.keys()
+
+    async def promote(self, bugs: Set[str], most: int) -> None:
+        """Make up to `most` second-order bugs of each of these, of their failed attempts, for later steps. They train
+        the solver, and leave the reward of the injector that made the bug alone."""
+        if not most:
+            return
+        async with self._reading:
+            homes = self.pool.homes()
+            for name, runs in self.runs.items():
+                own = [self.ready[bug] for bug in sorted(bugs) if bug in self.ready and homes[bug] == name]
+                await promoted(runs.solving, self.pool, own, most, self.say)
