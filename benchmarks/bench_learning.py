@@ -87,7 +87,7 @@ def resolves(model: Path, bugs: Sequence[str]) -> float:
     selfplay("solve", TAUGHT, "--policy", f"vllm:{model}", "--attempts", TRIES, *options, *named, again=AGAIN)
     with read_pool(TAUGHT) as pool:
         found = [one.resolved for one in pool.attempts.all() if one.policy == f"vllm:{model}"]
-    return sum(found) / len(found)
+    return sum(found) / max(1, len(found))
 
 
 def trained(bugs: Sequence[str], model: Path) -> None:

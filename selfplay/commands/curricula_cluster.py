@@ -66,11 +66,7 @@ async def _made(base: Order, orders: Sequence[Order], isolation: Isolation, pool
     async with AsyncExitStack() as stack:
         watcher.say(f"opening hosts: {wanted.hosts}, of {wanted.host_cpus} cores each")
         opening = partial(_opened, base, {order.source: order for order in orders}, isolation, wanted.host_cpus)
-
-        def known(name: str) -> frozenset[str]:
-            return frozenset(pool.episodes.keys(name))
-
-        hosts = Hosts(host_actors(wanted), opening, wanted.host_episodes, known, SECONDS)
+        hosts = Hosts(host_actors(wanted), opening, wanted.host_episodes, pool.episodes.keys, SECONDS)
         stack.push_async_callback(hosts.close)
         await hosts.open()
         lines = asyncio.Semaphore(wanted.hosts)

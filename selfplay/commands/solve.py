@@ -118,8 +118,10 @@ def chosen(pool: Curriculum, named: Sequence[str]) -> frozenset[str] | None:
     """The ids of the named bugs, each named by its id or a unique prefix of it; None for all bugs.
 
     Raises `CurriculumError` for a name that matches no bug or several."""
-    ids = [bug.id for bug in pool.bugs()]
-    return frozenset(_one_bug(name, ids) for name in named) if named else None
+    if not named:
+        return None
+    ids = list(pool.orders())
+    return frozenset(_one_bug(name, ids) for name in named)
 
 
 def _one_bug(name: str, ids: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ once. Killed at any moment, the same command goes on: what was played is kept, a
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
@@ -19,7 +20,7 @@ from selfplay.commands.curriculum import Watcher as CurriculumWatcher
 from selfplay.commands.learn import vocabulary_of
 from selfplay.commands.order import Order, refuse_out_in_source, repository_settings, shared_settings
 from selfplay.commands.solve import chosen, settle_attempts
-from selfplay.commands.train_loop import TRAINING, Training
+from selfplay.commands.train_loop import ONLY, TRAINING, Training
 from selfplay.commands.train_opponents import opposed
 from selfplay.commands.train_order import Known, TrainOrder, curriculum_order, repository_runs
 from selfplay.commands.train_parts import Learns, Plays, Samples
@@ -36,6 +37,7 @@ from selfplay.rollout.runs import RepositoryRuns
 from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
+from selfplay.training.config import TrainConfig
 from selfplay.training.ledger import Ledger, open_ledger
 from selfplay.words import listed
 
@@ -70,9 +72,10 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
         pool = stack.enter_context(open_curriculum(order.out))
         ledger = stack.enter_context(open_ledger(order.out))
         leftovers.sweep(order.out)
-        ledger.settle(config.binding())
+        ledger.settle(config.binding(), unrecorded=TrainConfig(source="none", model="none").binding())
         _settle(pool, wanted, player)
-        chosen(pool, config.solver.only)  # refused before anything is prepared
+        if ledger.recorded(ONLY) is None and (only := chosen(pool, config.solver.only)):
+            ledger.settle({ONLY: sorted(only)})  # what a name is the beginning of may change as bugs are made
         settle_attempts(pool, TRAINING, player, config.solver.attempts)
         pool.settle_attempts(TRAINING, {ROLES: config.roles})
         measured = prepared_sources(wanted, pool, ledger, backend, watcher)
@@ -189,4 +192,5 @@ def _knowing(runs: RepositoryRuns, known: Known) -> RepositoryRuns:
 
 def _write_metrics(out: Path, ledger: Ledger) -> None:
     """A line of JSON for every finished step, as the ledger has it."""
-    write_atomically(out / "metrics.jsonl", ledger.lines().encode())
+    lines = "".join(f"{json.dumps(one)}\n" for one in ledger.finished())
+    write_atomically(out / "metrics.jsonl", lines.encode())

@@ -13,7 +13,6 @@ from functools import partial
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.attempts import lost_attempt, play_attempts
 from selfplay.commands.injections import Injector, stored_injections
-from selfplay.commands.solve import chosen
 from selfplay.commands.storing import store_attempt
 from selfplay.commands.train_opponents import Opponent
 from selfplay.commands.train_parts import Learns, Plays, Samples, Watcher
@@ -38,6 +37,8 @@ from selfplay.training.schedule import Injected, by_lot, next_attempts
 
 TRAINING = "training"
 """The name under which the attempts of the policy in training are filed, whatever its version."""
+ONLY = "only"
+"""The ledger's setting of the bugs that old ones are drawn from, by their ids; None: all."""
 TRIES = 2
 """How often an attempt is played that fails by an error of ours."""
 IN_VAIN = 8
@@ -47,7 +48,7 @@ IN_VAIN = 8
 @dataclass
 class Training:
     """A run. `repositories`: which is drawn; `runs`: of each that can be used, what its episodes share, whoever plays
-    them. `vocabulary`: the model's size of it. `ready`: the bugs that may be attempted, read once. `store`: called when
+    them. `vocabulary`: the model's size of it. `store`: called when
     a step is finished. `opponent`: what plays some groups instead."""
 
     config: TrainConfig
@@ -146,22 +147,30 @@ class Training:
 
     async def _chosen(self, step: int, played: Injected) -> Attempted:
         """The attempts of a step: at the bugs that its injections made, and at old ones."""
-        new, planned = self._made(played), self.ledger.open_attempts()
+        new = self._made(played)
         await self._bugs.read(new.keys())
         fresh = [bug for bug in new if bug in self._bugs.ready]
         old = await self._old(step, new.keys(), self.config.solver.bugs - len(fresh))
+        planned = self.ledger.open_attempts()  # from here on nothing is awaited: other steps choose meanwhile
         return [(bug, number) for bug in [*fresh, *old] for number in self._numbers(bug, planned)]
 
     async def _old(self, step: int, new: Set[str], room: int) -> list[str]:
         """So many old bugs as there is room for, by the lot of the step. One that cannot be attempted is passed over;
         those that are not drawn are not read."""
-        only, found = chosen(self.pool, self.config.solver.only), list[str]()
-        order = by_lot((only or self.pool.orders().keys()) - new, self.config.seed, step)
+        found = list[str]()
+        order = by_lot(self._olds() - new, self.config.seed, step) if room > 0 else []
         while order and len(found) < room:
             some, order = order[: room - len(found)], order[room - len(found) :]
             await self._bugs.read(set(some))
             found += [bug for bug in some if bug in self._bugs.ready]
         return found
+
+    def _olds(self) -> Set[str]:
+        """The bugs that may be drawn: all, or those that the run names and what is made of their failed attempts."""
+        named: list[str] | None = self.ledger.recorded(ONLY)
+        if named is None:
+            return self.pool.orders().keys()
+        return {*named, *(bug for bug, root in self.pool.attempts.roots().items() if root in named)}
 
     def _made(self, injections: Injected) -> dict[str, tuple[str, int]]:
         """The bugs that these injections made -> which of them."""

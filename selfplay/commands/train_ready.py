@@ -20,18 +20,18 @@ class ReadyBugs:
     runs: Mapping[str, RepositoryRuns]
     say: Say
     ready: dict[str, ReadyBug] = field(default_factory=dict)
-    _refused: set[str] = field(default_factory=set)
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def read(self, bugs: Set[str]) -> None:
-        """Read and audit those that are not ready yet. One that cannot be attempted is told of once."""
+        """Read and audit those that are not ready yet. One that cannot be attempted is told of, and tried again when it
+        is drawn again: it may be the machine that failed."""
         async with self._reading:  # steps that are played at once ask for the same ones
-            missing, homes = bugs - self.ready.keys() - self._refused, self.pool.homes() if bugs else {}
+            missing = bugs - self.ready.keys()
+            homes = self.pool.homes() if missing else {}
             for name, runs in self.runs.items():
                 own = frozenset(bug for bug in missing if homes.get(bug) == name)
                 found = await ready_bugs(runs.solving, self.pool, own, self.say) if own else []
                 self.ready |= {one.bug.id: one for one in found}
-            self._refused |= missing - self.ready.keys()
 
     async def promote(self, bugs: Set[str], most: int) -> None:
         """Make up to `most` second-order bugs of each of these, of their failed attempts, for later steps. They train

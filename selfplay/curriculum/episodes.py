@@ -83,14 +83,14 @@ class Episodes:
                 )
             if bug is not None:
                 taken.append(bug)
+                self._keys[repository] |= {key for key in (tree_key, self._task(repository, number)) if key}
         return taken
 
     def _take(self, repository: str, number: int, tree_key: str, bug: Bug) -> Bug | None:
         known = "SELECT 1 FROM bugs WHERE (repository = ? AND tree_key = ?) OR id = ?"
         staging = self._staging(repository, number)
         repeated = self._db.execute(known, (repository, tree_key, bug.id)).fetchone()
-        keys, task = self.keys(repository), self._task(repository, number)
-        if repeated or task in keys:
+        if repeated or self._task(repository, number) in self.keys(repository):
             self._db.execute(
                 "UPDATE episodes SET status = 'duplicate', reason = ? WHERE repository = ? AND number = ?",
                 (DUPLICATE, repository, number),
@@ -105,7 +105,6 @@ class Episodes:
             "INSERT INTO bugs (id, repository, episode, tree_key) VALUES (?, ?, ?, ?)",
             (bug.id, repository, number, tree_key),
         )
-        self._keys[repository] = keys | {tree_key, *([task] if task else [])}
         return bug
 
     def _task(self, repository: str, number: int) -> str | None:
@@ -192,7 +191,7 @@ class Episodes:
         """One of the first-order bugs; None where it is none of them."""
         joined = "bugs b JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode)"
         row = self._db.execute(f"SELECT e.bug FROM {joined} WHERE b.id = ?", (name,)).fetchone()
-        return None if row is None else bug_of_row(row[0])
+        return None if row is None else _own(name, bug_of_row(row[0]))
 
     def bugs(self) -> list[Bug]:
         """The first-order bugs of the pool, in the order in which they were taken."""
@@ -207,8 +206,7 @@ class Episodes:
         )
         records = {row[0]: record_of(row[1:]) for row in rows.fetchall()}
         for name, record in records.items():
-            if record.bug is None or record.bug.id != name:
-                raise CurriculumError(f"a row of the pool is damaged: the bug {name} has not its own record", DAMAGED)
+            _own(name, record.bug)
         return list(records.values())
 
     # -- folders -----------------------------------------------------------------------------------------------
@@ -239,3 +237,10 @@ class Episodes:
         for folder in sorted(parent.iterdir()) if parent else ():
             if folder not in staged and folder.is_dir() and not folder.is_symlink():
                 remove(folder)
+
+
+def _own(name: str, bug: Bug | None) -> Bug:
+    """The bug of that name. Raises `CurriculumError` where its row holds another one, or none."""
+    if bug is None or bug.id != name:
+        raise CurriculumError(f"a row of the pool is damaged: the bug {name} has not its own record", DAMAGED)
+    return bug

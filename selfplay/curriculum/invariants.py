@@ -15,7 +15,8 @@ from selfplay.curriculum.records import MOST_COUNT, MOST_SECONDS, CurriculumErro
 
 AHEAD = 10_000
 """How far an episode's number may be beyond the count of its repository's episodes: those in between are running, or
-were when the run was killed, so there are at most as many as workers."""
+were when the run was killed, so there are at most as many as workers. Episodes that are played from outside
+(`serve-env`) are numbered by their prompt."""
 _BUG = "({0} GLOB '*[^a-z0-9_.-]*' OR {0} GLOB '[_.-]*' OR {0} = '' OR length({0}) > 128)"
 _FILE = "({0} GLOB '*[^A-Za-z0-9_.-]*' OR {0} GLOB '[.-]*' OR length({0}) > 250)"
 _TRUTH = "({0} NOT IN (0, 1))"
@@ -42,6 +43,7 @@ ACROSS: Mapping[str, str] = {
     ),
     f"an episode's number is less than {AHEAD} beyond the count of its repository's episodes": (
         f"episodes GROUP BY repository HAVING MAX(number) >= COUNT(*) + {AHEAD}"
+        " AND NOT EXISTS (SELECT 1 FROM run WHERE key = 'policy' AND value = '\"outside\"')"
     ),
     "an episode's repository is one of the pool's": (
         "episodes WHERE repository NOT IN (SELECT name FROM repositories)"

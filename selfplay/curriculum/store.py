@@ -53,11 +53,12 @@ class Curriculum:
         return {**first, **self.imports.orders(), **dict.fromkeys(self.attempts.roots(), 2)}
 
     def some_bugs(self, names: Collection[str]) -> list[Bug]:
-        """Those of these bugs that are in the pool, of which no other is read where they are of first order."""
+        """Those of these bugs that are in the pool, in the order of `bugs`; where they are of first order, no other one
+        is read."""
         found = {name: bug for name in names if (bug := self.episodes.bug(name))}
         if len(found) < len(names):
             found |= {bug.id: bug for bug in (*self.imports.bugs(), *self.attempts.bugs()) if bug.id in names}
-        return [found[name] for name in sorted(found)]
+        return [found[name] for name in self.orders() if name in found]
 
     # -- the run's settings ------------------------------------------------------------------------------------
 

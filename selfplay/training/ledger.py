@@ -56,13 +56,14 @@ class Ledger:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._db = database
 
-    def settle(self, settings: Mapping[str, Any]) -> None:
-        """Record the settings of the run, or check that they are as recorded. Raises `TrainingError`."""
+    def settle(self, settings: Mapping[str, Any], unrecorded: Mapping[str, Any] | None = None) -> None:
+        """Record the settings of the run, or check that they are as recorded. `unrecorded`: what those parts of a
+        setting were that an earlier version did not know. Raises `TrainingError`."""
         known = {name: _read(value) for name, value in self._db.execute("SELECT name, value FROM settings")}
         for name, value in settings.items():
-            if name in known and known[name] != value:
+            if name in known and (was := _whole(known[name], (unrecorded or {}).get(name))) != value:
                 raise TrainingError(
-                    f"this run was begun with {name} = {known[name]}, not {value}",
+                    f"this run was begun with {name} = {was}, not {value}",
                     "Resume with the same settings, or give another --out.",
                 )
         with self._db:
@@ -83,11 +84,6 @@ class Ledger:
         """The figures of the last `count` finished steps, in order."""
         last = "SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step DESC LIMIT ?"
         return [dict(_read(text)) for (text,) in self._db.execute(last, (count,))][::-1]
-
-    def lines(self) -> str:
-        """The figures of the finished steps, a line of JSON each."""
-        rows = self._db.execute("SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step")
-        return "".join(f"{text}\n" for (text,) in rows)
 
     def begin(self, step: int, version: int, injections: Injected) -> Planned:
         """The plan of a step: the one that was begun, or a new one."""
@@ -154,6 +150,12 @@ class Ledger:
         """What came of a step."""
         with self._db:
             self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json.dumps(figures), step))
+
+
+def _whole(recorded: Any, unrecorded: Any) -> Any:
+    """A setting as recorded, with the parts that it lacks."""
+    both = isinstance(recorded, dict) and isinstance(unrecorded, dict)
+    return {**unrecorded, **recorded} if both else recorded
 
 
 def _read(text: str) -> Any:

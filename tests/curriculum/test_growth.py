@@ -1,5 +1,5 @@
-"""What a training run asks of its pool in each step: the same episodes as a reading of all of it gives, and at a cost
-that does not grow with what the pool holds."""
+"""What a training run asks of its pool for each of its episodes: the same as a reading of all of it gives, and at a
+cost that does not grow with what the pool holds. (Once a step it reads more: the names of all bugs, and the ledger.)"""
 
 import sqlite3
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ def test_keys_that_were_read_hold_what_is_taken_later(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_step_costs_no_more_where_a_run_holds_more(tmp_path: Path) -> None:
+def test_an_episode_costs_no_more_where_a_run_holds_more(tmp_path: Path) -> None:
     """Counted in instructions of SQLite, which no other work on the machine changes: a hundred times the rows may cost
     a tenth more (trees are deeper)."""
     few, many = step_in(tmp_path / "few", FEW), step_in(tmp_path / "many", MANY)

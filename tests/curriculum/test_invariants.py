@@ -4,6 +4,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,20 @@ def test_a_pool_as_it_is_written_is_opened(tmp_path: Path) -> None:
     for opened in (open_curriculum, read_pool):
         with opened(tmp_path) as pool:
             assert [bug.id for bug in pool.bugs()] == ["b.0", "b.2"] and pool.episodes.fruitless() == 0
+
+
+def test_episodes_played_from_outside_are_numbered_by_their_prompt(tmp_path: Path) -> None:
+    """The first of prompt 3 (`serve-env`), in a pool that holds no other; as a run of ours it would be broken."""
+    for policy, broken in (("outside", False), ("scripted", True)):
+        with open_curriculum(tmp_path / policy) as pool:
+            pool.settle({"policy": policy})
+            pool.episodes.stage(result(300_000))
+            pool.episodes.take(None, in_order=False)
+        with (
+            pytest.raises(CurriculumError, match=NUMBER) if broken else nullcontext(),
+            read_pool(tmp_path / policy) as pool,
+        ):
+            assert [bug.id for bug in pool.bugs()] == ["b.300000"]
 
 
 PLACES = "the episodes taken have the places 1 to n"

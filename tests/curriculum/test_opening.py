@@ -6,13 +6,14 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from curriculum.test_store import result
 
 from selfplay.curriculum import Attempt, CurriculumError, open_curriculum, read_pool
-from selfplay.curriculum.schema import VERSION
+from selfplay.curriculum.schema import MIGRATED, VERSION
 from selfplay.sandbox import owners
 
 FIRST_VERSION = """
@@ -126,6 +127,22 @@ def test_a_pool_of_the_first_version_is_read_and_goes_on(tmp_path: Path) -> None
         assert pool.episodes.take(9, repository="pypi:x") == [] and pool.episodes.fruitless("pypi:x") == 1
     with open_curriculum(tmp_path) as pool:  # once
         assert len(pool.episodes.records()) == 3
+
+
+@pytest.mark.parametrize("version", MIGRATED)
+def test_a_pool_without_the_newest_index_is_read_and_goes_on(tmp_path: Path, version: int) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.episodes.stage(result(0))
+        pool.episodes.take(9)
+    with closing(sqlite3.connect(tmp_path / "curriculum.sqlite")) as database:
+        database.execute("DROP INDEX taken_episodes")
+        database.execute(f"PRAGMA user_version = {version}")
+        database.commit()
+    for opened in (read_pool, open_curriculum, read_pool):
+        with opened(tmp_path) as pool:
+            assert [bug.id for bug in pool.bugs()] == ["b.0"]
+    with closing(sqlite3.connect(tmp_path / "curriculum.sqlite")) as database:
+        assert database.execute("SELECT 1 FROM sqlite_master WHERE name = 'taken_episodes'").fetchone()
 
 
 def test_a_pool_of_a_later_version_is_refused(tmp_path: Path) -> None:

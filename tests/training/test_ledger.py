@@ -47,7 +47,6 @@ def test_what_is_open_is_of_steps_that_are_not_finished(tmp_path: Path) -> None:
             ledger.finish(step, {"loss": step})
         assert ledger.open_injections() == [] == ledger.open_attempts()
         assert ledger.newest(2) == [{"loss": 1}, {"loss": 2}] and ledger.newest(9) == ledger.finished()
-        assert ledger.lines() == '{"loss": 0}\n{"loss": 1}\n{"loss": 2}\n'
 
 
 def test_settings_bind(tmp_path: Path) -> None:
@@ -58,6 +57,18 @@ def test_settings_bind(tmp_path: Path) -> None:
         assert ledger.recorded("recipe") == {"lr": 0.5} and ledger.recorded("other") is None
         with pytest.raises(TrainingError, match="begun with model = a, not b"):
             ledger.settle({"model": "b"})
+
+
+def test_what_an_earlier_version_did_not_know_was_as_it_is_by_default(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.settle({"solver": {"bugs": 2}})
+    with open_ledger(tmp_path) as ledger:
+        default = {"solver": {"bugs": 1, "only": []}}
+        with pytest.raises(TrainingError, match=r"begun with solver = .*'only': \[\].* not .*'only': \['b'\]"):
+            ledger.settle({"solver": {"bugs": 2, "only": ["b"]}}, unrecorded=default)
+        ledger.settle({"solver": {"bugs": 2, "only": []}}, unrecorded=default)
+    with open_ledger(tmp_path) as ledger:
+        assert ledger.recorded("solver") == {"bugs": 2, "only": []}
 
 
 def test_a_strangers_ledger(tmp_path: Path) -> None:

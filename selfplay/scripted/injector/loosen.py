@@ -95,8 +95,10 @@ def _asserts(statements: Sequence[ast.stmt]) -> bool:
 
 def _names(statement: ast.stmt, context: type[ast.expr_context]) -> set[str]:
     """The names that a statement reads (`ast.Load`) or binds (`ast.Store`)."""
-    nodes = ast.walk(statement)
-    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
+    nodes = list(ast.walk(statement))
+    found = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
+    both = [node.target for node in nodes if isinstance(node, ast.AugAssign)]  # `x += 1` reads and binds
+    return found | {target.id for target in both if isinstance(target, ast.Name)}
 
 
 def _first(crashes: Crashes) -> int | None:

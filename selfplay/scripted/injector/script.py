@@ -149,7 +149,7 @@ class _Episode:
 
     def _weaken(self, failures: Sequence[Failure]) -> Script[tuple[Change, ...] | None]:
         """Hide the failures. Tests that are not certain to be hidden are run again: those that fail now lose their
-        assertions from the one that fails on, and what then is not certain is removed whole."""
+        assertions from the one that fails on, and what then is not certain is ended before it, or removed whole."""
         tests = {path: text for path, text in self.survey.texts.items() if is_test_file(path)}
         passing = self.usable - {failure.id for failure in failures}
         weakened = weaken(tests, failures, choose_methods(failures, self.rng), passing)

@@ -94,8 +94,8 @@ def weaken(
 def weakened_more(
     texts: Mapping[str, str], changes: Sequence[Change], failures: Sequence[Failure], passing: Collection[str]
 ) -> tuple[Change, ...] | None:
-    """What hides the `failures` that are left, or new, after these changes: assertions are left out, or else the tests.
-    None where that cannot be done without one of the `passing` tests."""
+    """What hides the `failures` that are left, or new, after these changes: assertions are left out, or tests are
+    ended before it, or go. None where that cannot be done without one of the `passing` tests."""
     now = {**texts, **{change.path: change.after or "" for change in changes}}
     methods = dict[Place, Method]()
     methods.update(((failure.path, failure.line), "assertions") for failure in failures)

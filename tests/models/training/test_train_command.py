@@ -217,8 +217,9 @@ def test_a_failed_attempt_becomes_a_bug_of_later_steps(
 def test_old_bugs_are_drawn_from_those_that_are_named(
     shop: Path, tiny: Path, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that leaves two bugs behind, then another one on its folder that names one of them: its two attempts are
-    at that one. A name that no bug has is refused before anything is played."""
+    """A run that leaves two bugs behind, the second made of an attempt at the first, then another one on its folder: it
+    names the second alone, and its two attempts are at that one. A name that no bug has is refused before anything is
+    played."""
     plans = {"plant a realistic bug": [None, PLANTED], "is broken": [WRONG, MENDED, None, None]}
     monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, plans)})
     out = tmp_path / "run"

@@ -1,0 +1,95 @@
+"""Which bugs a step of a training run attempts, and under which numbers; steps may choose at once."""
+
+import asyncio
+from collections.abc import Set
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from curriculum.test_crediting import attempt, injection
+
+from selfplay.commands.train_loop import ONLY, TRAINING, Training
+from selfplay.curriculum import Curriculum, open_curriculum
+from selfplay.training.config import TrainConfig
+from selfplay.training.ledger import Attempted, Ledger, open_ledger
+
+BUGS = ("b.0", "b.1", "b.2")
+
+
+class SlowBugs:
+    """Reads bugs as slowly as audits are; those of `bad` cannot be attempted."""
+
+    def __init__(self, bad: Set[str] = frozenset()) -> None:
+        self.ready: dict[str, Any] = {}
+        self.asked: list[str] = []
+        self._bad = bad
+
+    async def read(self, bugs: Set[str]) -> None:
+        await asyncio.sleep(0.01)
+        self.asked += sorted(bugs)
+        self.ready |= {bug: bug for bug in bugs - self._bad}
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Any:
+    with open_curriculum(tmp_path) as found:
+        for number in range(len(BUGS)):
+            found.episodes.stage(injection(number, "valid"))
+        found.episodes.take(None, repository="s")
+        found.attempts.add(attempt(4, "resolved", bug="b.1", policy=TRAINING))
+        yield found
+
+
+def training(pool: Curriculum, ledger: Ledger, slow: SlowBugs, **solver: Any) -> Training:
+    config = TrainConfig.model_validate({
+        "source": "s", "model": "none", "play": {"context": 64}, "injector": {"groups": 0},
+        "solver": {"attempts": 2, **solver}, "recipe": {"budget": 64},
+    })  # fmt: skip
+    nothing: Any = SimpleNamespace(say=lambda line: None)
+    found = Training(config, pool, ledger, nothing, {}, nothing, nothing, nothing, nothing, None, nothing)
+    found._bugs = slow  # type: ignore[assignment]
+    return found
+
+
+async def begun(run: Training, step: int, injections: list[tuple[str, int]]) -> Attempted:
+    """As a step begins: planned, chosen, and written down."""
+    plan = run.ledger.begin(step, 0, injections)
+    found = await run._chosen(step, plan.injections)
+    run.ledger.choose(step, found)
+    return found
+
+
+def test_steps_that_choose_at_once_never_share_an_attempt(pool: Curriculum, tmp_path: Path) -> None:
+    """Three bugs, all of them in each step, four steps at once: 24 attempts, and those at b.1 begin above number 4."""
+    with open_ledger(tmp_path) as ledger:
+        run = training(pool, ledger, SlowBugs(), bugs=3)
+
+        async def at_once() -> list[Attempted]:
+            return list(await asyncio.gather(*(begun(run, step, []) for step in range(4))))
+
+        found = [one for step in asyncio.run(at_once()) for one in step]
+    assert len(found) == 24 == len(set(found))
+    assert sorted(number for bug, number in found if bug == "b.1") == list(range(5, 13))
+
+
+def test_new_bugs_come_first_and_old_ones_fill_up(pool: Curriculum, tmp_path: Path) -> None:
+    """One that cannot be attempted is passed over for the next of the lot; no more are read than are wanted."""
+    with open_ledger(tmp_path) as ledger:
+        run = training(pool, ledger, SlowBugs(), bugs=2)
+        assert [bug for bug, _ in asyncio.run(begun(run, 0, [("s", 2)]))][:2] == ["b.2", "b.2"]
+        assert len(run._bugs.ready) == 2
+        every = training(pool, ledger, SlowBugs(), bugs=1)
+        three = asyncio.run(begun(every, 1, [("s", 0), ("s", 1), ("s", 2)]))
+        assert {bug for bug, _ in three} == set(BUGS)
+        for bad in BUGS:
+            left = training(pool, ledger, SlowBugs({bad}), bugs=2)
+            assert {bug for bug, _ in asyncio.run(left._chosen(7, []))} == set(BUGS) - {bad}
+
+
+def test_old_bugs_that_are_not_named_are_not_read(pool: Curriculum, tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.settle({ONLY: ["b.1"]})
+        bugs = SlowBugs()
+        run = training(pool, ledger, bugs, bugs=3)
+        assert asyncio.run(begun(run, 0, [])) == [("b.1", 5), ("b.1", 6)] and bugs.asked == ["b.1"]
