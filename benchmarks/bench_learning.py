@@ -3,7 +3,7 @@ and the same run with the rewards of each group dealt out by lot, which must not
 
 Bugs by script -> those that are graded at full assurance -> short lessons -> cold start -> `learn_small`, twice.
 `.venv-models/bin/python -m benchmarks.bench_learning [--json|--markdown]`; the same command goes on where it was
-stopped. `--markdown`: the curves as docs/learning.md shows them, from what is stored.
+stopped. `--markdown`: the curves as a page shows them, from what is stored. Two cores take some four hours.
 """
 
 import argparse
