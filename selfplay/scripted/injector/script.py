@@ -26,7 +26,7 @@ from selfplay.scripted.injector.steps import TestRun
 from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.injector.trial import trial_episode
 from selfplay.scripted.injector.tries import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
-from selfplay.scripted.injector.weaken import Failure, choose_methods, joined, weaken, weakened_more
+from selfplay.scripted.injector.weaken import Failure, choose_methods, ends, joined, weaken, weakened_more
 from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 
 UNRELATED = 12
@@ -167,16 +167,17 @@ class _Episode:
         more = weakened_more(tests, weakened.changes, found.failures, passing) if found.ran else None
         if more is None:
             yield from steps.undo(weakened.changes)
-            return (yield from self._removed(tests, failures, passing))
+            return (yield from self._ended(tests, failures, passing))
         for change in more:
             yield from tools.make_change(change)
         return joined(weakened.changes, more)
 
-    def _removed(
+    def _ended(
         self, tests: dict[str, str], failures: Sequence[Failure], passing: Collection[str]
     ) -> Script[tuple[Change, ...] | None]:
-        """Remove every failing test whole."""
-        weakened = weaken(tests, failures, {}, passing)
+        """End every failing test before what fails in it, or remove it whole, where that leaves nothing: no run is
+        needed to know that it is hidden."""
+        weakened = weaken(tests, failures, ends(failures), passing) or weaken(tests, failures, {}, passing)
         for change in weakened.changes if weakened else ():
             yield from tools.make_change(change)
         return weakened.changes if weakened else None

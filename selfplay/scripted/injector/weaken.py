@@ -27,6 +27,7 @@ from selfplay.scripted.edits.cuts import (
     with_comments,
 )
 from selfplay.scripted.edits.names import Function
+from selfplay.scripted.injector.cases import case_cuts
 from selfplay.scripted.injector.inherited import Heir, heirs
 from selfplay.scripted.injector.loosen import (
     BLOCKS,
@@ -76,6 +77,11 @@ def choose_methods(failures: Sequence[Failure], rng: random.Random) -> dict[Plac
     return {place: rng.choices(METHODS, weights=weights)[0] for place in places}
 
 
+def ends(failures: Sequence[Failure]) -> dict[Place, Method]:
+    """The method that certainly hides each."""
+    return {(failure.path, failure.line): "end" for failure in failures}
+
+
 def weaken(
     texts: Mapping[str, str],
     failures: Sequence[Failure],
@@ -97,12 +103,10 @@ def weakened_more(
     """What hides the `failures` that are left, or new, after these changes: assertions are left out, or tests are
     ended before it, or go. None where that cannot be done without one of the `passing` tests."""
     now = {**texts, **{change.path: change.after or "" for change in changes}}
-    methods = dict[Place, Method]()
-    methods.update(((failure.path, failure.line), "assertions") for failure in failures)
+    methods: dict[Place, Method] = dict.fromkeys(ends(failures), "assertions")
     more = weaken(now, failures, methods, passing)
     if more and more.uncertain:
-        methods.update((place, "end") for place in more.uncertain)
-        more = weaken(now, failures, methods, passing)
+        more = weaken(now, failures, {**methods, **dict.fromkeys(more.uncertain, "end")}, passing)
     return more.changes if more else None
 
 
@@ -179,9 +183,9 @@ def _edits(
 ) -> tuple[list[Cut], bool]:
     """Cuts inside the function, by the method or the next that fits, and whether they certainly hide the failures;
     without any the function is to be removed."""
-    crashes = [failure.crash for failure in failing]
+    crashes = [one.crash for one in failing]
     ways: dict[Method, Callable[[], list[Cut]]] = {
-        "cases": lambda: _case_cuts(function, failing, lines),
+        "cases": lambda: case_cuts(function, [one.indices for one in failing], lines),
         "assertions": lambda: assertion_cuts(function, crashes, lines),
         "loosen": lambda: loosened(function, crashes, lines),
     }
@@ -214,37 +218,3 @@ def _removals(tree: ast.Module, removed: Sequence[ast.stmt], lines: Sequence[str
             rest = (indent_of(lines[first_line(statement) - 1]) + "pass",) if emptied else ()
             cuts.append(Cut(start, end, rest, "removed a test"))
     return cuts
-
-
-def _case_cuts(function: Function, failing: Sequence[Failure], lines: Sequence[str]) -> list[Cut]:
-    """The failing cases of the one literal `parametrize` list, when each has lines of its own."""
-    lists = [
-        call.args[:2]
-        for call in function.decorator_list
-        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("parametrize") and len(call.args) >= 2
-    ]
-    if len(lists) != 1 or not isinstance(lists[0][1], ast.List | ast.Tuple):
-        return []
-    names, cases = _argument_names(lists[0][0]), lists[0][1].elts
-    if any(set(failure.indices) != names for failure in failing):
-        return []  # there are other parameters too: one case of this list is several tests
-    wanted = sorted({index for failure in failing for index in failure.indices.values()})
-    if not wanted or len(wanted) == len(cases) or wanted[-1] >= len(cases):
-        return []
-    cuts = [Cut(cases[i].lineno, cases[i].end_lineno or 0, (), "removed a case") for i in wanted]
-    return cuts if all(_stands_alone(cases[i], lines) for i in wanted) else []
-
-
-def _argument_names(names: ast.expr) -> set[str]:
-    """The parameter names given to `parametrize`: `"a, b"`, `["a", "b"]` or `("a", "b")`."""
-    try:
-        value = ast.literal_eval(names)
-    except ValueError:
-        return set()
-    return {name.strip() for name in (value.split(",") if isinstance(value, str) else value)}
-
-
-def _stands_alone(node: ast.expr, lines: Sequence[str]) -> bool:
-    before = lines[node.lineno - 1].encode()[: node.col_offset].strip()
-    after = lines[(node.end_lineno or 0) - 1].encode()[node.end_col_offset or 0 :].strip()
-    return not before and after == b","

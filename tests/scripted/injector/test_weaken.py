@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from selfplay.scripted.injector.weaken import METHODS, Failure, Method, choose_methods, weaken
+from selfplay.scripted.injector.weaken import METHODS, Failure, Method, choose_methods, ends, weaken
 
 PLAIN = '''
 import pytest
@@ -236,3 +236,12 @@ def test_ways_vary_and_the_seed_fixes_them() -> None:
 def test_one_function_has_one_way_whatever_its_cases() -> None:
     failures = [Failure(f"t::f[{n}]", "t.py", 7, "f", None, {"n": n}) for n in range(9)]
     assert list(choose_methods(failures, random.Random(0))) == [("t.py", 7)]
+
+
+def test_what_must_be_hidden_for_certain_is_ended_before_it_fails() -> None:
+    """`test_free` has nothing before its only assertion, and goes whole."""
+    failures = [failing(PLAIN, "test_paid", "total > 0"), failing(PLAIN, "test_free", "price(0) == 0")]
+    found = weaken({"tests/test_a.py": PLAIN}, failures, ends(failures))
+    gone = PLAIN.replace('    assert total > 0\n    assert str(total) == "3", "über"\n', "")
+    gone = gone.replace("# About free things.\ndef test_free():\n    assert price(0) == 0\n\n\n", "")
+    assert found is not None and found.changes[0].after == gone and not found.uncertain
