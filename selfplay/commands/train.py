@@ -37,7 +37,7 @@ from selfplay.rollout.runs import RepositoryRuns
 from selfplay.sandbox import Backend
 from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.training.config import TrainConfig
+from selfplay.training.config import by_default
 from selfplay.training.ledger import Ledger, open_ledger
 from selfplay.words import listed
 
@@ -72,7 +72,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
         pool = stack.enter_context(open_curriculum(order.out))
         ledger = stack.enter_context(open_ledger(order.out))
         leftovers.sweep(order.out)
-        ledger.settle(config.binding(), unrecorded=TrainConfig(source="none", model="none").binding())
+        ledger.settle(config.binding(), unrecorded=by_default())
         _settle(pool, wanted, player)
         if ledger.recorded(ONLY) is None and (only := chosen(pool, config.solver.only)):
             ledger.settle({ONLY: sorted(only)})  # what a name is the beginning of may change as bugs are made

@@ -122,6 +122,11 @@ class TrainConfig(Part):
         return {name: value for name, value in plain.items() if name not in FREE}
 
 
+def by_default() -> dict[str, Any]:
+    """What binds a run whose configuration says nothing: what settings were that an earlier version did not record."""
+    return TrainConfig(source="none", model="none", play={"context": 1}).binding()
+
+
 def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
     """(whether it is so, why it cannot work) for each combination that cannot."""
     play, recipe, context = config.play, config.recipe, config.play.get("context")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.configs import shipped
-from selfplay.training.config import TrainConfig, load_config
+from selfplay.training.config import TrainConfig, by_default, load_config
 from selfplay.training.errors import TrainingError
 
 LEAST = "source: pypi:toolz\nmodel: a/b\nplay: {context: 2048}\n"
@@ -133,3 +133,9 @@ def test_a_source_or_a_list_of_them(tmp_path: Path) -> None:
 def test_a_list_that_cannot_be_used(tmp_path: Path, overrides: list[str], said: str) -> None:
     with pytest.raises(TrainingError, match=said):
         loaded(tmp_path, LEAST, *overrides)
+
+
+def test_what_is_taken_for_settings_that_were_not_recorded_is_what_a_plain_configuration_has() -> None:
+    found = by_default()
+    assert found["solver"] == {"bugs": 2, "attempts": 4, "only": [], "second_order": 0}
+    assert found["recipe"]["shuffled"] is False and "steps" not in found
