@@ -17,7 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from benchmarks.bench_episodes import CHAT
-from benchmarks.bench_loop import LearnsNothing, asked, trajectory
+from benchmarks.bench_loop import SILENT, LearnsNothing, asked, trajectory
 from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay.agent import Trajectory
 from selfplay.commands.storing import store_episode
@@ -32,7 +32,6 @@ from selfplay.training.ledger import Ledger, open_ledger
 STORED = (64, 20_000)
 EACH, STEPS = 64, 2
 """Episodes of a step, and how many steps are timed."""
-SILENT: Any = SimpleNamespace(say=lambda line: None, done=lambda line: None)
 
 
 class Ready:

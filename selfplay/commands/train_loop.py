@@ -48,8 +48,8 @@ IN_VAIN = 8
 @dataclass
 class Training:
     """A run. `repositories`: which is drawn; `runs`: of each that can be used, what its episodes share, whoever plays
-    them. `vocabulary`: the model's size of it. `store`: called when
-    a step is finished. `opponent`: what plays some groups instead."""
+    them. `vocabulary`: the model's size of it. `store`: called when a step is finished. `opponent`: what plays some
+    groups instead."""
 
     config: TrainConfig
     pool: Curriculum
@@ -110,10 +110,11 @@ class Training:
 
     async def _inject(self, step: int, wanted: Injected) -> None:
         """Play these injector episodes, as far as they are not stored, and take their bugs as they come."""
-        pool, numbers = self.pool, {name: [number for own, number in wanted if own == name] for name in self.runs}
-        stored = {name: pool.episodes.stored(name, of) for name, of in numbers.items()}
+        pool, stored = self.pool, self.pool.episodes.stored(wanted)
         injectors = {name: self._injector(name, step) for name in self.runs}
-        jobs = [(injectors[name], number) for name, number in wanted if name in stored and number not in stored[name]]
+        jobs = [
+            (injectors[name], number) for name, number in wanted if name in injectors and (name, number) not in stored
+        ]
         async with aclosing(stored_injections(pool, each_of(jobs), self.plays.places, self._control())) as records:
             async for record in records:
                 self._take()

@@ -108,8 +108,8 @@ def episodes_of(
 def some_episodes(
     pool: Curriculum, policy: str, injections: Iterable[tuple[str, int]], attempts: Iterable[tuple[str, int]]
 ) -> list[StoredEpisode]:
-    """Those of these (repository, number) and (bug, number) that are stored, as `episodes_of` gives them: however much
-    a run holds, they cost the same."""
+    """Those of these (repository, number) and (bug, number) that are stored, as `episodes_of` gives them. Where the bugs
+    are of first order, the cost does not grow with what the run holds."""
     made = pool.attempts.some(policy, attempts)
     planted = all(pool.episodes.planted(bug) for bug in {one.bug for one in made})
     orders = {} if planted else pool.orders()

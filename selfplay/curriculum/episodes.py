@@ -16,6 +16,8 @@ from selfplay.curriculum.records import DAMAGED, DUPLICATE, CurriculumError, Epi
 from selfplay.sandbox.owners import remove
 
 _TASK = "CASE WHEN json_valid(e.figures) THEN json_extract(e.figures, '$.task') END"
+_PLANTED = "bugs b JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode)"
+"""First-order bugs with the episodes that produced them."""
 _NEXT = {
     True: "number = (SELECT MIN(number) FROM episodes WHERE taken = 0 AND repository = ?1)"
     " AND number = (SELECT COUNT(*) FROM episodes e WHERE e.repository = ?1 AND e.number < episodes.number)",
@@ -57,8 +59,8 @@ class Episodes:
     def take(
         self, wanted: int | None, patience: int | None = None, *, repository: str = "", in_order: bool = True
     ) -> list[Bug]:
-        """Turn staged results into bugs until the pool holds `wanted` of the repository, or, if that is None, until
-        none is left. Returns the bugs taken now.
+        """Turn staged results into bugs until the pool holds `wanted` of the repository (all of them if None). Returns
+        the bugs taken now.
 
         `in_order`: by episode number without gaps, otherwise as they came. It also stops when `patience` episodes in a
         row gave no new bug. An episode whose buggy tree or task is already in the pool becomes a duplicate.
@@ -118,10 +120,10 @@ class Episodes:
         """Numbers of the episodes whose results are stored."""
         return {row[0] for row in self._db.execute("SELECT number FROM episodes WHERE repository = ?", (repository,))}
 
-    def stored(self, repository: str, numbers: Iterable[int]) -> set[int]:
-        """Those of these episodes whose results are stored."""
+    def stored(self, wanted: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Those of these (repository, number) whose results are stored."""
         found = "SELECT 1 FROM episodes WHERE (repository, number) = (?, ?)"
-        return {number for number in numbers if self._db.execute(found, (repository, number)).fetchone()}
+        return {one for one in wanted if self._db.execute(found, one).fetchone()}
 
     def newest(self, repository: str) -> int:
         """The largest number of a stored episode; -1 where there is none."""
@@ -169,8 +171,7 @@ class Episodes:
     def keys(self, repository: str = "") -> frozenset[str]:
         """The keys of the buggy trees in the pool, and of the tasks they set. Read once: who writes adds to them."""
         if repository not in self._keys:
-            joined = "bugs b JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode)"
-            rows = self._db.execute(f"SELECT b.tree_key, {_TASK} FROM {joined} WHERE b.repository = ?", (repository,))
+            rows = self._db.execute(f"SELECT b.tree_key, {_TASK} FROM {_PLANTED} WHERE b.repository = ?", (repository,))
             self._keys[repository] = frozenset(key for row in rows for key in row if key)
         return self._keys[repository]
 
@@ -189,8 +190,7 @@ class Episodes:
 
     def bug(self, name: str) -> Bug | None:
         """One of the first-order bugs; None where it is none of them."""
-        joined = "bugs b JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode)"
-        row = self._db.execute(f"SELECT e.bug FROM {joined} WHERE b.id = ?", (name,)).fetchone()
+        row = self._db.execute(f"SELECT e.bug FROM {_PLANTED} WHERE b.id = ?", (name,)).fetchone()
         return None if row is None else _own(name, bug_of_row(row[0]))
 
     def bugs(self) -> list[Bug]:
@@ -200,10 +200,7 @@ class Episodes:
     def with_bugs(self) -> list[EpisodeRecord]:
         """The episodes that produced the first-order bugs of the pool, in the order in which the bugs were taken."""
         columns = ", ".join(f"e.{name.strip()}" for name in COLUMNS.split(","))
-        rows = self._db.execute(
-            f"SELECT b.id, {columns} FROM bugs b"
-            " JOIN episodes e ON (e.repository, e.number) = (b.repository, b.episode) ORDER BY b.place"
-        )
+        rows = self._db.execute(f"SELECT b.id, {columns} FROM {_PLANTED} ORDER BY b.place")
         records = {row[0]: record_of(row[1:]) for row in rows.fetchall()}
         for name, record in records.items():
             _own(name, record.bug)

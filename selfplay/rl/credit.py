@@ -68,7 +68,7 @@ class Rules:
 
     `valid`: the reward of a valid bug from (solved, attempts); `needs_attempts` False: it depends on neither, as in the
     consistency-only ablation. `length_penalty`: added to every reward, from the sampled tokens. `shuffled`: the members
-    of a group change rewards among themselves by lot, the control of an experiment: nothing can be learned from them.
+    of a group exchange rewards by lot, the control of an experiment: nothing can be learned from them.
     """
 
     attempts: int = 0

@@ -35,7 +35,8 @@ def test_some_episodes_are_as_all_of_them_are(tmp_path: Path) -> None:
 def test_what_is_stored_and_which_number_is_next(tmp_path: Path) -> None:
     run = stored(tmp_path, [injection(0, "valid"), injection(3, "invalid")], [attempt(2, "resolved")])
     with open_curriculum(run) as pool:
-        assert pool.episodes.stored("s", range(9)) == {0, 3} and pool.episodes.stored("elsewhere", range(9)) == set()
+        assert pool.episodes.stored(("s", number) for number in range(9)) == {("s", 0), ("s", 3)}
+        assert pool.episodes.stored(("elsewhere", number) for number in range(9)) == set()
         assert (pool.episodes.newest("s"), pool.episodes.newest("elsewhere")) == (3, -1)
         wanted = [("b.0", 2), ("b.0", 1), ("b.9", 2)]
         assert pool.attempts.stored("scripted", wanted) == {("b.0", 2)} == pool.attempts.stored("scripted", wanted[:1])
@@ -76,7 +77,7 @@ def step_in(folder: Path, rows: int) -> int:
 
 def step(pool: Curriculum, rows: int) -> None:
     """One injection and one attempt: planned, stored, taken, credited."""
-    assert pool.episodes.newest("s") == rows - 1 and pool.episodes.stored("s", [rows]) == set()
+    assert pool.episodes.newest("s") == rows - 1 and pool.episodes.stored([("s", rows)]) == set()
     pool.episodes.stage(of("s", rows, "invalid"))
     pool.episodes.take(None, repository="s", in_order=False)
     number = pool.attempts.newest("s.0", "scripted") + 1

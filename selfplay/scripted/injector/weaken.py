@@ -183,7 +183,7 @@ def _edits(
 ) -> tuple[list[Cut], bool]:
     """Cuts inside the function, by the method or the next that fits, and whether they certainly hide the failures;
     without any the function is to be removed."""
-    crashes = [one.crash for one in failing]
+    crashes = [failure.crash for failure in failing]
     ways: dict[Method, Callable[[], list[Cut]]] = {
         "cases": lambda: case_cuts(function, [one.indices for one in failing], lines),
         "assertions": lambda: assertion_cuts(function, crashes, lines),
