@@ -28,7 +28,7 @@ from selfplay.commands.curriculum import run_campaign
 from selfplay.commands.order import Order
 from selfplay.repository import measure_suite, prepare
 from selfplay.sandbox import Backend, open_backend
-from selfplay.scripted.injector.keeping import place_of
+from selfplay.scripted.injector.survey_cache import place_of
 from selfplay.validators import Thresholds
 
 PROJECTS = ("pypi:sqlparse==0.5.3", "pypi:jinja2==3.1.6", "pypi:boltons==25.0.0")

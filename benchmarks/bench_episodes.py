@@ -24,9 +24,9 @@ from selfplay.agent.conversation import TokenConversation
 from selfplay.agent.model import Message, Sample, Sampling
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.commands.cost import cpu_seconds
-from selfplay.rollout.many import rare_collections
+from selfplay.rollout.scheduler import rare_collections
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, World, open_backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import Pool
 from selfplay.sandbox.workers import Workers
 
 EPISODES, TURNS, PLACES = 1000, 20, 256

@@ -23,7 +23,7 @@ from selfplay.commands.curriculum import run_campaign
 from selfplay.commands.grade import gradable, grader_of
 from selfplay.commands.order import Order
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
-from selfplay.curriculum.stored import MOST_SECONDS, read_bug, task_of
+from selfplay.curriculum.stored_bugs import MOST_SECONDS, read_bug, task_of
 from selfplay.oracle.trial import Order as TrialOrder
 from selfplay.oracle.trial import run_trial
 from selfplay.patches import reverse

@@ -29,18 +29,18 @@ from selfplay.agent.conversation import TokenConversation
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.cluster.engines import Engines
 from selfplay.cluster.hosts import Hosts
-from selfplay.cluster.joining import joined
-from selfplay.commands.train_loop import Training
-from selfplay.commands.train_repositories import Repositories
+from selfplay.cluster.ray_session import joined
+from selfplay.commands.training.loop import Training
+from selfplay.commands.training.repositories import Repositories
 from selfplay.curriculum import open_curriculum
-from selfplay.learning.crediting import Credited
-from selfplay.rollout.many import rare_collections
+from selfplay.loop.config import TrainConfig
+from selfplay.loop.ledger import open_ledger
+from selfplay.loop.machine import Cluster
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.rollout.runs import RepositoryRuns
+from selfplay.rollout.scheduler import rare_collections
 from selfplay.sandbox.workers import Workers
-from selfplay.training.config import TrainConfig
-from selfplay.training.ledger import open_ledger
-from selfplay.training.machine import Cluster
+from selfplay.update.crediting import Credited
 
 AT_ONCE, ENGINES, HOSTS = (512, 4096), 64, 4
 SECONDS, MINUTES, STEPS = 20.0, 10.0, 2

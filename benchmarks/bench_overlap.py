@@ -20,7 +20,7 @@ from selfplay.agent.conversation import TokenConversation
 from selfplay.agent.model import Sample, Sampling
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.sandbox import World, open_backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import Pool
 from selfplay.sandbox.workers import Workers
 
 EPISODES, TURNS = 48, 10

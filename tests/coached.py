@@ -20,7 +20,7 @@ from transformers import AutoModelForCausalLM, DynamicCache
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import ModelError, Sample, Sampling
 from selfplay.policies.broadcast import WeightGroup, joined
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Meeting
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TokenSide
 

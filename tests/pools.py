@@ -13,7 +13,7 @@ import hand_made
 
 from selfplay.artifact import Artifact, Bug
 from selfplay.curriculum import Attempt, EpisodeFigures, EpisodeRecord, Promotion, open_curriculum
-from selfplay.curriculum.stored import read_bug
+from selfplay.curriculum.stored_bugs import read_bug
 from selfplay.validators import Validation
 
 TREE = "5" * 40

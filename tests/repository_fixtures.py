@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.repository.fetch import reading
-from selfplay.repository.reading import Found
-from selfplay.repository.source import parse_source
+from selfplay.repository.fetching.fetch import reading
+from selfplay.repository.fetching.reading import Found
+from selfplay.repository.fetching.source import parse_source
 from selfplay.sandbox import Backend, open_backend
 
 GIT = {

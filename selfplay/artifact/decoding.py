@@ -1,12 +1,12 @@
-"""JSON of a run's folder, which a stranger may have written, as values (`answers.py`), with errors in words."""
+"""JSON of a run's folder, which a stranger may have written, as values (`untrusted_json.py`), with errors in words."""
 
 import re
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from selfplay.answers import MOST_DEPTH, MOST_VALUES, AnswerError, count_values, json_value
 from selfplay.artifact.reading import ForeignError
+from selfplay.untrusted_json import MOST_DEPTH, MOST_VALUES, AnswerError, count_values, json_value
 
 __all__ = ["MOST_DEPTH", "MOST_VALUES", "count_values", "first_fault", "parse_json", "text_memory", "typed"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from selfplay.artifact.reading import ForeignError, MissingError, read_below
 from selfplay.errors import SelfplayError
-from selfplay.plain import MAX_PATH, decode, encode, safe_relative
+from selfplay.plain_text import MAX_PATH, decode, encode, safe_relative
 
 FILE_NAMES = {
     "test_script": "test_script.sh",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from selfplay.errors import SelfplayError
-from selfplay.plain import safe_relative
+from selfplay.plain_text import safe_relative
 
 MIB = 1024 * 1024
 MOST_ENTRIES = 20_000

@@ -72,9 +72,9 @@ def curriculum(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Make a curriculum of verified bugs from a repository, or from every one in a list of them."""
-    from selfplay.commands.naming import default_out
+    from selfplay.commands.default_out import default_out
     from selfplay.commands.order import Order
-    from selfplay.repository.source import is_list
+    from selfplay.repository.fetching.source import is_list
     from selfplay.rollout.injector import mix_named
     from selfplay.validators import Thresholds
 

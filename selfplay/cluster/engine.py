@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from selfplay.agent.model import ModelError, Sample, Sampling
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Meeting
 from selfplay.rollout.model_player import Opened, Receiving, Reloadable, TokenEngine, TokenSide
 
 

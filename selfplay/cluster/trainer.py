@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import ray
 
-from selfplay.cluster.answers import ActorLost, all_of, answered
+from selfplay.cluster.actor_calls import ActorLost, all_of, answered
 from selfplay.cluster.errors import ClusterError
 from selfplay.errors import SelfplayError
-from selfplay.learning.crediting import Credited
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Meeting
+from selfplay.update.crediting import Credited
 
 log = logging.getLogger(__name__)
 OPEN_SECONDS, LEARN_SECONDS, SEND_SECONDS = 3600.0, 6 * 3600.0, 600.0

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from selfplay.agent.model import ModelError
-from selfplay.cluster.answers import ActorLost, answered
+from selfplay.cluster.actor_calls import ActorLost, answered
 from selfplay.cluster.trainer import RemoteLearner
-from selfplay.policies.meeting import Meeting
+from selfplay.policies.rendezvous import Meeting
 
 SYNC_SECONDS = 600.0
 """How long an engine may take to take new weights."""

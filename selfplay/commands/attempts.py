@@ -14,9 +14,9 @@ from selfplay.curriculum import Attempt, Curriculum
 from selfplay.curriculum.lost import attempt_name
 from selfplay.errors import SelfplayError
 from selfplay.rollout.controls import Control, play_control
-from selfplay.rollout.losses import Losses, control_in
-from selfplay.rollout.many import ModelDown, RolloutError, many
+from selfplay.rollout.retries import Losses, control_in
 from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
+from selfplay.rollout.scheduler import ModelDown, RolloutError, many
 from selfplay.rollout.solver import ReadyBug, SolverRun, calibrated, grader_of, solver_outcome, solver_rollout
 from selfplay.sandbox import Cause, SandboxError
 

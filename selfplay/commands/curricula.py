@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selfplay.commands import leftovers
+from selfplay.commands import cleanup
 from selfplay.commands.cost import Meter, phases
 from selfplay.commands.curriculum import Watcher, played, player_for, prepared_source
 from selfplay.commands.order import Order, repository_settings, shared_settings
@@ -23,10 +23,10 @@ from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings, open
 from selfplay.curriculum.repositories import facts_of
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 from selfplay.repository.errors import RepositoryError
 from selfplay.rollout.players import Player, player_named
 from selfplay.sandbox import Backend
-from selfplay.words import count
 
 log = logging.getLogger(__name__)
 IN_A_ROW = 3
@@ -49,7 +49,7 @@ def run_list(base: Order, orders: Sequence[Order], make: Make) -> dict[str, Any]
     Raises `SelfplayError` for what ails the run as a whole; what was stored is kept, and the same command resumes."""
     player = player_named(base.policy, base.options)
     with open_curriculum(base.out) as pool:
-        leftovers.sweep(base.out)
+        cleanup.sweep(base.out)
         pool.settle({**shared_settings(base), "source": Path(base.source).name, **player.settings})
         if base.order == 2:
             settle_attempts(pool, player.name, player, base.attempts)

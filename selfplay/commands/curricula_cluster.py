@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from selfplay.cluster.answers import all_of
+from selfplay.cluster.actor_calls import all_of
+from selfplay.cluster.actors import host_actors
 from selfplay.cluster.errors import ClusterError
 from selfplay.cluster.host import Runs, once_each
 from selfplay.cluster.hosts import Hosts
-from selfplay.cluster.joining import every_core, joined
-from selfplay.cluster.starting import host_actors
+from selfplay.cluster.ray_session import every_core, joined
 from selfplay.commands.cost import Meter
 from selfplay.commands.curricula import Ends, Make
 from selfplay.commands.curriculum import Watcher, allow_typed, measured_here, player_for, prepared_here
@@ -28,19 +28,19 @@ from selfplay.commands.injections import Injector, play_injection
 from selfplay.commands.make_bugs import Wanted, make_bugs
 from selfplay.commands.order import Order, repository_settings
 from selfplay.commands.storing import keep_original
-from selfplay.commands.train_order import repository_runs
+from selfplay.commands.training.request import repository_runs
 from selfplay.curriculum import Curriculum, Progress
+from selfplay.loop.machine import Cluster
 from selfplay.repository import Prepared, Suite, write_original
 from selfplay.rollout.injector import strategy_of
-from selfplay.rollout.many import rare_collections
 from selfplay.rollout.players import player_named
 from selfplay.rollout.rollout import InjectorKey, InjectorRollout
 from selfplay.rollout.runs import RepositoryRuns
+from selfplay.rollout.scheduler import rare_collections
 from selfplay.sandbox import Backend, Isolation, SandboxLost
+from selfplay.sandbox.admission import Pool
 from selfplay.sandbox.owners import scratch
-from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.training.machine import Cluster
 
 SECONDS = 7200.0
 """How long a host may take to prepare a repository, or for one episode with all around it."""

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any, Protocol
 
-from selfplay.commands import leftovers
+from selfplay.commands import cleanup
 from selfplay.commands.cost import Meter, cost_report
 from selfplay.commands.injections import injector_of
 from selfplay.commands.make_bugs import Wanted, make_bugs
@@ -25,19 +25,19 @@ from selfplay.curriculum import Curriculum, Progress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.curriculum.trust import Wish, allow
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count, spoken, tally
 from selfplay.repository import NoTests, Prepared, Suite, measure_suite, prepare, write_original
-from selfplay.repository.hosts import host_names
+from selfplay.repository.network.hosts import host_names
 from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun
-from selfplay.rollout.losses import again, control_in
-from selfplay.rollout.many import one_per_core, rare_collections
 from selfplay.rollout.players import SCRIPTED, Player, ScriptedPlayer, player_named
+from selfplay.rollout.retries import again, control_in
+from selfplay.rollout.scheduler import one_per_core, rare_collections
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.scripted.injector.known import known_of
-from selfplay.words import count, spoken, tally
+from selfplay.scripted.injector.repository_knowledge import known_of
 
 RUNS_OF_A_BUG, SURVEY_RUNS, FIXED_SECONDS = 7.0, 3.0, 8.0
 """Of the estimate: runs of the suite for a bug, those for the survey, and seconds of a bug beside them."""
@@ -62,7 +62,7 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     player = player_named(order.policy, order.options)
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))
-        leftovers.sweep(order.out)
+        cleanup.sweep(order.out)
         meter = Meter(pool)
         pool.settle({**settings_of(order), **player.settings})
         if order.order == 2:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from selfplay.agent.trajectory import TrajectoryError, load, save
 from selfplay.artifact import ArtifactError, Bug
-from selfplay.commands.looping import iterate
+from selfplay.commands.event_loop import iterate
 from selfplay.curriculum import Curriculum
-from selfplay.curriculum.stored import demonstration_of, prepared_for, read_bug
+from selfplay.curriculum.stored_bugs import demonstration_of, prepared_for, read_bug
 from selfplay.errors import SelfplayError
 from selfplay.repository import Prepared, Suite, measure_suite
-from selfplay.rollout.losses import Losses, again, control_in
-from selfplay.rollout.many import each_of, many
+from selfplay.rollout.retries import Losses, again, control_in
+from selfplay.rollout.scheduler import each_of, many
 from selfplay.sandbox import Backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import Pool
 from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_planting, demonstrate_repair
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from selfplay.artifact.reading import ForeignError, opened_named
 from selfplay.curriculum.calibrations import calibration_of
-from selfplay.curriculum.stored import oracle_of, prepared_for, read_bug, task_of
-from selfplay.oracle.audit import Audit, audit_task
+from selfplay.curriculum.stored_bugs import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import Grader
 from selfplay.oracle.grades import Grade
-from selfplay.oracle.prediction import MAX_BYTES
+from selfplay.oracle.leak_audit.audit import Audit, audit_task
+from selfplay.oracle.screening.prediction import MAX_BYTES
 from selfplay.oracle.world import Task, solver_world
 from selfplay.repository import Prepared
-from selfplay.rollout.losses import again
+from selfplay.rollout.retries import again
 from selfplay.sandbox import Backend, Limits
 
 

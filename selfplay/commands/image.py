@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from selfplay.repository import prepare
-from selfplay.rollout.losses import again
+from selfplay.rollout.retries import again
 from selfplay.sandbox import WORKDIR
 from selfplay.sandbox.docker.building import Recipe, build
 from selfplay.sandbox.docker.opening import docker_backend

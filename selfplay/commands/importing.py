@@ -18,15 +18,15 @@ from selfplay.artifact.bug import Imported
 from selfplay.artifact.decoding import first_fault
 from selfplay.artifact.reading import ensured_folder
 from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
-from selfplay.curriculum.guarding import ORIGINALS
+from selfplay.curriculum.untrusted_sqlite import ORIGINALS
 from selfplay.errors import SelfplayError
-from selfplay.imports.rows import ImportRefused, Row, read_rows
-from selfplay.imports.tasks import Task, task_of
+from selfplay.importers.rows import ImportRefused, Row, read_rows
+from selfplay.importers.tasks import Task, task_of
 from selfplay.repository.errors import BadStream
-from selfplay.repository.tar import Tar
-from selfplay.repository.tree_files import LARGEST_TREE, bring_tree_out, take_tree, tree_id
-from selfplay.repository.unpack import write_out
-from selfplay.rollout.losses import again
+from selfplay.repository.files.tar import Tar
+from selfplay.repository.files.tree_files import LARGEST_TREE, bring_tree_out, take_tree, tree_id
+from selfplay.repository.files.unpack import write_out
+from selfplay.rollout.retries import again
 from selfplay.sandbox import Backend, SandboxError, World
 from selfplay.sandbox.owners import remove
 from selfplay.validators import Thresholds

@@ -15,9 +15,9 @@ from selfplay.commands.storing import store_episode
 from selfplay.curriculum import Curriculum, EpisodeRecord
 from selfplay.errors import SelfplayError
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
-from selfplay.rollout.losses import Control, Losses
-from selfplay.rollout.many import ModelDown, many
+from selfplay.rollout.retries import Control, Losses
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
+from selfplay.rollout.scheduler import ModelDown, many
 from selfplay.sandbox import Cause, SandboxError
 
 log = logging.getLogger(__name__)

@@ -14,15 +14,15 @@ from typing import Any, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.credit import CreditOrder, credited_runs, damages
-from selfplay.commands.results import finished, whole_folder
+from selfplay.commands.result_folder import finished, whole_folder
 from selfplay.commands.sources import credited_sources, model_files
-from selfplay.learning.crediting import Credited
-from selfplay.learning.errors import LearningError
-from selfplay.learning.examples import examples
-from selfplay.learning.summary import refuse_nothing
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.rl.credit_table import CREDIT_COLUMNS, credit_row
 from selfplay.train.packing import check_readable
+from selfplay.update.crediting import Credited
+from selfplay.update.errors import LearningError
+from selfplay.update.examples import examples
+from selfplay.update.summary import refuse_nothing
 
 SUMMARY = "learn.json"
 AGAIN = "The same command makes the update again."

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.commands.learn import LearnOrder, Watcher
-from selfplay.learning.crediting import Credited
-from selfplay.learning.update import model_options, step_options, update
 from selfplay.train.model import load_scorer
 from selfplay.train.precision import slow_precision
 from selfplay.train.step import Trainer
 from selfplay.train.weights import write_model, written_dtype
+from selfplay.update.crediting import Credited
+from selfplay.update.one_update import model_options, step_options, update
 
 
 def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watcher: Watcher) -> dict[str, Any]:

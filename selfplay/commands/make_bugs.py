@@ -13,8 +13,8 @@ from selfplay.artifact import Bug
 from selfplay.commands.cost import Meter
 from selfplay.commands.injections import Injection, Injector, stored_injections
 from selfplay.curriculum import Curriculum, EpisodeRecord, Progress
-from selfplay.rollout.losses import Control
 from selfplay.rollout.players import SCRIPTED
+from selfplay.rollout.retries import Control
 
 SAME_END = 8
 """When no bug was ever made and so many episodes in a row end for the same reason, the loop stops."""

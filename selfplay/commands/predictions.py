@@ -14,20 +14,20 @@ from typing import IO, Any
 from selfplay.artifact import Bug
 from selfplay.artifact.decoding import parse_json, text_memory
 from selfplay.artifact.reading import ForeignError, opened_named
+from selfplay.commands.event_loop import in_parallel
 from selfplay.commands.grade import Gradable, gradable, grader_of
-from selfplay.commands.looping import in_parallel
-from selfplay.curriculum.guarding import LARGER
-from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug
+from selfplay.curriculum.stored_bugs import bug_folders, prepared_for, read_bug
 from selfplay.curriculum.trust import NotTrusted, times
+from selfplay.curriculum.untrusted_sqlite import LARGER
 from selfplay.errors import SelfplayError
 from selfplay.export.names import bug_id_of
+from selfplay.formatting import count
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import grade_without_running, safely
 from selfplay.oracle.grades import Grade
 from selfplay.repository import Prepared
-from selfplay.rollout.losses import again
+from selfplay.rollout.retries import again
 from selfplay.sandbox import MIB, Backend, SandboxError
-from selfplay.words import count
 
 MOST_MEMORY, MOST_LINE = 64 * MIB, 16 * MIB
 """Memory of all predictions together, and the bytes of one line. A list is read whole, and counts three times."""

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.records import Promotion
 from selfplay.errors import SelfplayError
-from selfplay.rollout.losses import Losses
-from selfplay.rollout.many import in_leases
+from selfplay.formatting import count
 from selfplay.rollout.promotion import Looked, promote
+from selfplay.rollout.retries import Losses
+from selfplay.rollout.scheduler import in_leases
 from selfplay.rollout.solver import ReadyBug, SolverRun
 from selfplay.sandbox import Backend
-from selfplay.words import count
 
 Say = Callable[[str], None]
 

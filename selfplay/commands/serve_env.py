@@ -13,21 +13,21 @@ from typing import Any
 
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.conversation import Style
-from selfplay.commands import leftovers
+from selfplay.commands import cleanup
 from selfplay.commands.curriculum import Watcher, prepared_source
 from selfplay.commands.order import Order, refuse_out_in_source, settings_of
 from selfplay.commands.serve_run import PROMPT_EPISODES, ServedRun
 from selfplay.commands.solve import settle_attempts
-from selfplay.commands.train_order import repository_runs
+from selfplay.commands.training.request import repository_runs
 from selfplay.curriculum import open_curriculum
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
-from selfplay.environments.outside import OUTSIDE, OutsidePlayer
+from selfplay.environments.external_policy import OUTSIDE, OutsidePlayer
 from selfplay.environments.server import served
 from selfplay.environments.sessions import Sessions
 from selfplay.rollout.injector import Mix
-from selfplay.rollout.many import one_per_core, rare_collections
+from selfplay.rollout.scheduler import one_per_core, rare_collections
 from selfplay.sandbox import Backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import Pool
 from selfplay.sandbox.workers import Workers
 from selfplay.validators import Thresholds
 
@@ -68,7 +68,7 @@ def serve_environments(
     player = OutsidePlayer(order.limits, order.style)
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))
-        leftovers.sweep(order.out)
+        cleanup.sweep(order.out)
         pool.settle({"source": order.source} if pool.episodes.any_stored() else settings_of(wanted))
         settle_attempts(pool, OUTSIDE, player, 0)
         prepared, suite = prepared_source(wanted, pool, backend, watcher)

@@ -5,12 +5,12 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
-from selfplay.commands.ready import ready_bugs
+from selfplay.commands.attemptable_bugs import ready_bugs
 from selfplay.commands.storing import store_attempt, store_episode
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.records import DUPLICATE
 from selfplay.environments.errors import NoTask
-from selfplay.environments.outside import OUTSIDE
+from selfplay.environments.external_policy import OUTSIDE
 from selfplay.environments.results import BugCredit, Result, attempt_result, credit_of, injection_result
 from selfplay.environments.session import Episode
 from selfplay.environments.sessions import RoleName

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
-from selfplay.commands.results import finished
+from selfplay.commands.result_folder import finished
 from selfplay.commands.sources import lesson_sources, model_files
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.policies.tokenizer import imported, load_tokenizer

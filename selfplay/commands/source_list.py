@@ -20,11 +20,11 @@ from pydantic import Field
 from selfplay.artifact.reading import ForeignError, read_named
 from selfplay.commands.order import Order, refuse_out_in_source, refuse_strategy
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 from selfplay.options import read_options
-from selfplay.repository.hosts import host_names
-from selfplay.repository.source import PypiSource, parse_source
+from selfplay.repository.fetching.source import PypiSource, parse_source
+from selfplay.repository.network.hosts import host_names
 from selfplay.rollout.injector import Mix
-from selfplay.words import count
 
 MOST_BYTES = 1 << 20
 MOST_FAULTS = 20

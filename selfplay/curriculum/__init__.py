@@ -1,6 +1,6 @@
 """The pool of a run: its repositories, bugs, attempts, versions and lineage. Knows nothing of policies or sandboxes."""
 
-from selfplay.curriculum.opening import open_curriculum, open_existing, read_pool
+from selfplay.curriculum.open_pool import open_curriculum, open_existing, read_pool
 from selfplay.curriculum.records import (
     DUPLICATE,
     Attempt,

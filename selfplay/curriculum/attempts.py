@@ -27,8 +27,8 @@ from selfplay.curriculum.records import (
     plain_row,
     read_row,
 )
-from selfplay.oracle.audit import Audit, AuditState
-from selfplay.plain import decode, encode
+from selfplay.oracle.leak_audit.audit import Audit, AuditState
+from selfplay.plain_text import decode, encode
 from selfplay.sandbox.owners import remove
 
 MOST_DIFF = 32 * MIB

@@ -22,7 +22,7 @@ from selfplay.oracle.calibrate import calibrate
 from selfplay.oracle.calibration import Calibration, CalibrationFailure, Oracle, UnreadableCalibration
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.world import Task
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, Limits
 
 CALIBRATION_FILE = "calibration.json"

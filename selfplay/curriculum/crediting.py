@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from selfplay.curriculum.opening import read_pool
+from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord, PlayFigures
 from selfplay.curriculum.store import PLANNED, ROLES, Curriculum
+from selfplay.formatting import listed
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.grades import WEAK
 from selfplay.rl.credit import Episode, Outcome
-from selfplay.words import listed
 
 FILED = ": policy"
 """What the setting ends with that says which policy makes the attempts of a name."""
@@ -108,8 +108,8 @@ def episodes_of(
 def some_episodes(
     pool: Curriculum, policy: str, injections: Iterable[tuple[str, int]], attempts: Iterable[tuple[str, int]]
 ) -> list[StoredEpisode]:
-    """Those of these (repository, number) and (bug, number) that are stored, as `episodes_of` gives them. Where the bugs
-    are of first order, the cost does not grow with what the run holds."""
+    """Those of these (repository, number) and (bug, number) that are stored, as `episodes_of` gives them. Where the
+    bugs are of first order, the cost does not grow with what the run holds."""
     made = pool.attempts.some(policy, attempts)
     planted = all(pool.episodes.planted(bug) for bug in {one.bug for one in made})
     orders = {} if planted else pool.orders()

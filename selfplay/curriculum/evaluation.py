@@ -13,11 +13,11 @@ from statistics import fmean
 from typing import Any
 
 from selfplay.artifact import Bug
-from selfplay.curriculum.opening import read_pool
+from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.records import Attempt, CurriculumError
 from selfplay.curriculum.summary import solves
+from selfplay.formatting import count, listed
 from selfplay.rl.estimates import Estimate, difference, estimate, pass_at_k
-from selfplay.words import count, listed
 
 Solves = Mapping[str, tuple[int, int]]
 """Bug -> (attempts, resolved)."""

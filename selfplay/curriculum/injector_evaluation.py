@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from selfplay.curriculum.crediting import episodes_of
-from selfplay.curriculum.opening import read_pool
+from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.summary import diversity
 from selfplay.rl.credit import Rules, credit

@@ -18,7 +18,7 @@ from selfplay import patches
 from selfplay.patches.changes import changes
 from selfplay.patches.functions import Function, function_at
 from selfplay.patches.functions import functions as defined
-from selfplay.plain import shown
+from selfplay.plain_text import shown
 
 NEAR = 0.8
 ONE_LINE = 2

@@ -1,7 +1,7 @@
 """The pool of bugs of one run: SQLite in WAL mode beside the bugs' folders, safe against a kill at any moment.
 
 It holds bugs of any number of repositories, the episodes that produced them, attempts by any number of policies and
-policy versions, and the cost of the run. One process writes; any number read meanwhile (`opening.py`).
+policy versions, and the cost of the run. One process writes; any number read meanwhile (`open_pool.py`).
 """
 
 import json
@@ -18,7 +18,7 @@ from selfplay.curriculum.episodes import Episodes
 from selfplay.curriculum.imports import Imports
 from selfplay.curriculum.lost import Lost
 from selfplay.curriculum.records import DAMAGED, CurriculumError, OtherSettings
-from selfplay.words import difference
+from selfplay.formatting import difference
 
 T = TypeVar("T")
 BEFORE: Mapping[str, Any] = {"group": 1}

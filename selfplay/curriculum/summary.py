@@ -19,8 +19,8 @@ from selfplay.curriculum.quality import shape, share, solve_rates, spread
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord
 from selfplay.curriculum.repositories import repository_rows
 from selfplay.curriculum.store import Curriculum
-from selfplay.oracle.audit import AuditState
-from selfplay.plain import decode
+from selfplay.oracle.leak_audit.audit import AuditState
+from selfplay.plain_text import decode
 
 SUMMARY = "summary.json"
 MOST_SUMMARY = 16 * MIB

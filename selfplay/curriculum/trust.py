@@ -21,7 +21,7 @@ import platformdirs
 
 from selfplay.artifact.reading import ForeignError, read_named
 from selfplay.curriculum.records import CurriculumError
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 
 MEMORY = "SELFPLAY_READ_MIB"
 BASE_MIB = 200

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from selfplay.agent.model import Message
 from selfplay.environments.errors import Conflict
-from selfplay.environments.outside import OutsidePlayer
+from selfplay.environments.external_policy import OutsidePlayer
 from selfplay.environments.results import Result, lost
 from selfplay.errors import SelfplayError
 from selfplay.rollout.players import Player

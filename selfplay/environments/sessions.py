@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.conversation import Style
 from selfplay.environments.errors import Busy, NoSession
-from selfplay.environments.outside import OutsidePlayer
+from selfplay.environments.external_policy import OutsidePlayer
 from selfplay.environments.results import BugCredit, Result
 from selfplay.environments.session import Episode, Session, Told
 

@@ -16,7 +16,7 @@ from selfplay.export.names import image_name, repository_name
 from selfplay.export.pools import PoolBug
 from selfplay.patches.changes import changes
 from selfplay.patches.functions import Function, functions
-from selfplay.plain import decode
+from selfplay.plain_text import decode
 
 Kind = Literal["string", "int64", "float64", "list", "entities"]
 """`list`: of strings; `entities`: of objects with the fields of `ENTITY`."""

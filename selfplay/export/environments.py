@@ -16,9 +16,9 @@ from selfplay.export.columns import as_json
 from selfplay.export.pools import PoolBug
 from selfplay.export.trees import pack
 from selfplay.export.writing import write_files
+from selfplay.repository.building.node_packages import LOCKS, PLACE, QUIET
+from selfplay.repository.building.toolchains import PACKAGES
 from selfplay.repository.inside import text as repository_text
-from selfplay.repository.node_packages import LOCKS, PLACE, QUIET
-from selfplay.repository.toolchains import PACKAGES
 
 ENVIRONMENTS = "environments"
 ARCHIVE = "original.tar.gz"
@@ -130,8 +130,8 @@ def setup_script(known: Environment, language: str) -> str:
 
 
 def _npm(known: Environment) -> list[str]:
-    """What installs the packages of `package.json` as `selfplay/repository/node_packages.py` does, and takes them out
-    of the tree."""
+    """What installs the packages of `package.json` as `selfplay/repository/building/node_packages.py` does, and takes
+    them out of the tree."""
     plain = "install --no-package-lock"
     tries = [f"install --no-package-lock --before={known.as_of}"] if known.as_of else []
     ways = [*tries, plain, f"{plain} --ignore-scripts --legacy-peer-deps"]

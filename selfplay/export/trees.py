@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from selfplay.artifact.reading import ForeignError, opened_below
-from selfplay.repository.tree_files import LARGEST_TREE
+from selfplay.repository.files.tree_files import LARGEST_TREE
 
 _EXECUTABLE = 0o100
 

@@ -8,13 +8,13 @@ original shows nothing about a prediction either; it is reported as not availabl
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from selfplay.oracle.behaviour.events import Event, comparable
+from selfplay.oracle.behaviour.observe import observe
 from selfplay.oracle.calibration import Calibration, ImpossibleTests, Oracle
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.events import Event, comparable
-from selfplay.oracle.instrument import Instrumented, deciding, impossible, new_names, with_canaries
-from selfplay.oracle.observe import observe
 from selfplay.oracle.originals import read_originals
-from selfplay.oracle.secret_names import remembered
+from selfplay.oracle.rewriting.instrument import Instrumented, deciding, impossible, new_names, with_canaries
+from selfplay.oracle.rewriting.secret_names import remembered
 from selfplay.oracle.trial import END_MARK, Order, Trial, count, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits

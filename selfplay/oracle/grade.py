@@ -14,14 +14,14 @@ from typing import TypeVar
 
 from selfplay.errors import SelfplayError
 from selfplay.oracle import layers
+from selfplay.oracle.behaviour.compare import look
+from selfplay.oracle.behaviour.events import Event, new_events, sentence
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.events import Event, new_events, sentence
 from selfplay.oracle.grades import Grade, stopped_by, with_layer
 from selfplay.oracle.layers import Layer
-from selfplay.oracle.renewal import renewed
-from selfplay.oracle.screen import Submission, newly_used, nothing_left, refused_inside, submission
-from selfplay.oracle.second_look import look
+from selfplay.oracle.rewriting.rename_secrets import renewed
+from selfplay.oracle.screening.screen import Submission, newly_used, nothing_left, refused_inside, submission
 from selfplay.oracle.trial import Order, Trial, patiently, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits, SandboxError

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from selfplay import patches
 from selfplay.oracle.errors import OracleError
-from selfplay.plain import decode, regular_file, safe_relative
+from selfplay.plain_text import decode, regular_file, safe_relative
 from selfplay.sandbox import World
 from selfplay.workbench.files import TestFile
 from selfplay.workbench.reading import WHOLE, Budget

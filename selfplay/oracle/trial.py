@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from selfplay.answers import AnswerError, answer, lines
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
-from selfplay.oracle.events import Event, paths_of_tests, witness_order
-from selfplay.oracle.recording import Recording
-from selfplay.oracle.signed import Signed
+from selfplay.oracle.behaviour.events import Event, paths_of_tests, witness_order
+from selfplay.oracle.behaviour.recording import Recording
+from selfplay.oracle.behaviour.signed import Signed
 from selfplay.sandbox import Backend, Limits, World
+from selfplay.untrusted_json import AnswerError, answer, lines
 from selfplay.workbench.files import TestFile
 from selfplay.workbench.running import ORACLE, Request, Run, run_tests
 

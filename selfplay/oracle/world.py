@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from selfplay import patches
-from selfplay.answers import AnswerError, answer, inflated
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
 from selfplay.oracle.errors import PredictionError, WorldError
-from selfplay.plain import decode, encode, safe_relative
+from selfplay.plain_text import decode, encode, safe_relative
 from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, SandboxError, SandboxGone, World
-from selfplay.sandbox.killed import unless_killed
+from selfplay.sandbox.kill_detection import unless_killed
+from selfplay.untrusted_json import AnswerError, answer, inflated
 from selfplay.workbench.own import Own, own_programs
 from selfplay.workbench.staging import DoesNotApply, apply_diffs
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from selfplay.plain import syntax_tree
+from selfplay.plain_text import syntax_tree
 
 _PYTHON = (".py", ".pyi")
 _TEST = re.compile(

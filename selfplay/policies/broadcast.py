@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Meeting
 
 SECONDS = 300
 """How long a member waits for the others."""

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.policies.adapted import Adapted
-from selfplay.policies.bounds import Count, Times
-from selfplay.policies.meeting import TRAINER, Fact, Meeting, shapes_of
+from selfplay.policies.option_types import Count, Times
+from selfplay.policies.rendezvous import TRAINER, Fact, Meeting, shapes_of
+from selfplay.policies.role_adapter import Adapted
 from selfplay.policies.tokenizer import imported
 from selfplay.policies.weights import Shapes, adapters, check_same, shapes
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.policies.adapted import Adapted
-from selfplay.policies.bounds import Count, Share
-from selfplay.policies.leash import Leash, children
-from selfplay.policies.meeting import TRAINER, Fact, Meeting, shapes_of
+from selfplay.policies.kill_with_parent import Leash, children
+from selfplay.policies.option_types import Count, Share
+from selfplay.policies.rendezvous import TRAINER, Fact, Meeting, shapes_of
+from selfplay.policies.role_adapter import Adapted
 from selfplay.policies.tokenizer import imported
 from selfplay.policies.vllm_adapters import Rank, VllmAdapters, lora_arguments
 from selfplay.policies.weights import Shapes, check_same, shapes

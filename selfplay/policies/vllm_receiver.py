@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from selfplay.policies.broadcast import WeightGroup, joined
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Meeting
 
 
 class WeightReceiver:

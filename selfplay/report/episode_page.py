@@ -8,8 +8,8 @@ from rich.text import Text
 
 from selfplay.agent import Step, Trajectory
 from selfplay.agent.actions import cap
+from selfplay.formatting import count
 from selfplay.report.tables import safe
-from selfplay.words import count
 
 SHOWN = 2_000
 """The most characters shown of one message or output."""

@@ -8,9 +8,9 @@ from rich.table import Table
 
 from selfplay.curriculum.evaluation import Cost, Evaluation, Row
 from selfplay.curriculum.injector_evaluation import InjectorEvaluation
+from selfplay.formatting import count, listed, tally
 from selfplay.report.tables import safe, short
 from selfplay.rl.estimates import LEVEL, Estimate
-from selfplay.words import count, listed, tally
 
 
 def evaluation_page(found: Evaluation | InjectorEvaluation) -> RenderableType:

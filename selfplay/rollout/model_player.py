@@ -14,8 +14,8 @@ from selfplay.agent import EpisodeLimits, Policy
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import ChatConversation, Conversation, Style, TokenConversation
 from selfplay.agent.model import Message, MessageCount, ModelError, Sampling, TextModel, TokenModel
-from selfplay.policies.bounds import Amount, Count, Seconds, Share
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.option_types import Amount, Count, Seconds, Share
+from selfplay.policies.rendezvous import Fact, Meeting
 from selfplay.roles.role import Role
 
 Say = Callable[[str], None]

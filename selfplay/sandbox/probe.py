@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from selfplay.sandbox import canary, owners
-from selfplay.sandbox.killed import unless_killed
+from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.sandbox.live import LiveSandbox
 from selfplay.sandbox.protocol import (
     MIB,

@@ -22,7 +22,7 @@ from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import TrajectoryError, load
 from selfplay.artifact import Bug
 from selfplay.curriculum import Curriculum
-from selfplay.curriculum.stored import demonstration_of, original_of, read_bug
+from selfplay.curriculum.stored_bugs import demonstration_of, original_of, read_bug
 from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification

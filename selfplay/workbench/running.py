@@ -6,9 +6,9 @@ apply` inside the sandbox, outside any repository: inside a repository, git sile
 Both the checks' workbench and the oracle's trials use this engine; it knows neither.
 
 A sandbox that was lost, or a process killed in it, says nothing of what ran: the loss is raised, and whoever asked for
-the run plays it again (`rollout/losses.py`). This is the one place where a loss becomes a verdict: a limit that was met
-inside is believed when it is met again in a fresh sandbox; a kill of script or parser when it comes at every try, and a
-program that does nothing lives as long in the same place (`sandbox/killed.py`).
+the run plays it again (`rollout/retries.py`). This is the one place where a loss becomes a verdict: a limit that was
+met inside is believed when it is met again in a fresh sandbox; a kill of script or parser when it comes at every try,
+and a program that does nothing lives as long in the same place (`sandbox/kill_detection.py`).
 """
 
 import time
@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from selfplay.patches import PatchError, touched_paths
-from selfplay.plain import encode
-from selfplay.repository.pytest_suite import failure_messages
+from selfplay.plain_text import encode
+from selfplay.repository.suites.pytest_suite import failure_messages
 from selfplay.sandbox import Backend, Cause, Limits, Mount, Sandbox, SandboxError, SandboxGone, SandboxLost, World
-from selfplay.sandbox.killed import KILLED, PAUSES, ProgramKilled, refuse_dangerous_place
+from selfplay.sandbox.kill_detection import KILLED, PAUSES, ProgramKilled, refuse_dangerous_place
 from selfplay.sandbox.owners import scratch
 from selfplay.workbench.files import TestFile, compiled_forms, put, sums
 from selfplay.workbench.parsing import ParserError, ParserKilled, parse_log

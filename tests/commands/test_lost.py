@@ -20,10 +20,10 @@ from selfplay.commands.validate import revalidate
 from selfplay.curriculum import read_pool
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
 from selfplay.report.run import lost_lines
-from selfplay.rollout import losses
+from selfplay.rollout import retries
 from selfplay.rollout.controls import Control
 from selfplay.rollout.injector import InjectorRun
-from selfplay.rollout.losses import RolloutError
+from selfplay.rollout.retries import RolloutError
 from selfplay.rollout.rollout import InjectorRollout
 from selfplay.rollout.solver import ReadyBug, SolverRun
 from selfplay.sandbox import Backend, SandboxLost
@@ -32,7 +32,7 @@ from selfplay.sandbox import Backend, SandboxLost
 @pytest.fixture(autouse=True)
 def this_cache(selfplay: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFPLAY_CACHE", str(selfplay.cache))  # type: ignore[attr-defined]
-    monkeypatch.setattr(losses, "PAUSE", 0.01)
+    monkeypatch.setattr(retries, "PAUSE", 0.01)
 
 
 @pytest.fixture
@@ -154,11 +154,11 @@ def test_an_attempt_that_always_loses_its_sandbox_is_set_aside_for_good(
     summary = run_solve(SolveOrder(run, 1, "gold", workers=2), backend, told)
     assert summary["figures"]["unplayed"] == {f"attempt 0 of gold at {first}": "the sandbox died"}
     assert [line for line in told.lines if line.startswith(f"could not be played: {first} gold 0")]
-    assert tries.count(first) == losses.TRIES + losses.ALONE == summary["figures"]["played_again"] + 1
+    assert tries.count(first) == retries.TRIES + retries.ALONE == summary["figures"]["played_again"] + 1
     with read_pool(run) as pool:
         assert len(list(pool.attempts.all())) == 3
     assert run_solve(SolveOrder(run, 1, "gold", workers=2), backend, Quiet())["figures"] == summary["figures"]
-    assert tries.count(first) == losses.TRIES + losses.ALONE  # a resumed run does not try it again
+    assert tries.count(first) == retries.TRIES + retries.ALONE  # a resumed run does not try it again
 
 
 @pytest.mark.slow

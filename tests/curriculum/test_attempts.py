@@ -17,7 +17,7 @@ from selfplay.curriculum import (
     open_curriculum,
 )
 from selfplay.curriculum.attempts import file_name
-from selfplay.curriculum.stored import bug_folders
+from selfplay.curriculum.stored_bugs import bug_folders
 from selfplay.curriculum.summary import summarise
 
 ARTIFACT = hand_made.artifact("python")

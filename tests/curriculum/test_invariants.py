@@ -14,8 +14,8 @@ from selfplay.artifact import ArtifactError
 from selfplay.artifact.decoding import parse_json
 from selfplay.artifact.reading import ForeignError
 from selfplay.curriculum import Attempt, CurriculumError, open_curriculum, read_pool
-from selfplay.curriculum.opening import FREE
-from selfplay.curriculum.stored import load_own
+from selfplay.curriculum.open_pool import FREE
+from selfplay.curriculum.stored_bugs import load_own
 
 ATTEMPT = "INSERT INTO attempts VALUES ({bug}, 'p', {number}, {resolved}, '', '', '{{}}', 0, 0, '')"
 

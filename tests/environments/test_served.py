@@ -12,7 +12,7 @@ import pytest
 from recorded import messages
 from run_fixtures import Command, Done
 
-from selfplay.curriculum.opening import read_pool
+from selfplay.curriculum.open_pool import read_pool
 from selfplay.environments.client import ADDRESS_FILE, Client, Episode, NotServed, Step
 from selfplay.environments.errors import Busy, EnvironmentRefused, NoSession, NoTask, WrongToken
 

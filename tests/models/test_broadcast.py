@@ -15,7 +15,7 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message, ModelError, Sampling
 from selfplay.policies import broadcast
 from selfplay.policies.broadcast import WeightGroup
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Meeting
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
 from selfplay.policies.vllm_engine import VllmModel
 

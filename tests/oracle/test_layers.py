@@ -3,8 +3,8 @@
 import pytest
 
 from selfplay.oracle.calibration import Calibration, Oracle
-from selfplay.oracle.instrument import Instrumented
 from selfplay.oracle.layers import canaries
+from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.oracle.trial import Order, Trial, patiently
 from selfplay.workbench.result import Outcome
 

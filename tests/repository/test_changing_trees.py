@@ -15,11 +15,11 @@ from repository_fixtures import write
 from stream_frames import packed
 
 from selfplay.artifact.reading import ForeignError, listed_below
-from selfplay.repository import copying
-from selfplay.repository.copying import copied
 from selfplay.repository.errors import SourceError
+from selfplay.repository.fetching import copying
+from selfplay.repository.fetching.copying import copied
+from selfplay.repository.files.unpack import Bounds
 from selfplay.repository.inside import pack
-from selfplay.repository.unpack import Bounds
 from selfplay.sandbox import Mount
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root reads what is closed to all others")

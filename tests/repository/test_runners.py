@@ -6,8 +6,8 @@ import pytest
 from repository_fixtures import write
 
 from selfplay.repository import NoTests
-from selfplay.repository.runners import Call, calling
-from selfplay.repository.runners.command_line import found_in, segments
+from selfplay.repository.suites.runners import Call, calling
+from selfplay.repository.suites.runners.command_line import found_in, segments
 
 CALLS = {
     "mocha": ("mocha", (), ()),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.repository.errors import SourceError
-from selfplay.repository.image import take_source
+from selfplay.repository.fetching.image import take_source
 from selfplay.sandbox import IsolationUnavailable, World, open_backend
 from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.building import Recipe, build

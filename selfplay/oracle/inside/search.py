@@ -91,7 +91,7 @@ def as_text(name, data):
 
 
 class Search:
-    """`wanted`: what `selfplay.oracle.needles` made. `found`: place -> (kind, share of what was searched for)."""
+    """`wanted`: what `leak_audit.needles` made. `found`: place -> (kind, share of what was searched for)."""
 
     def __init__(self, wanted, installed, bounds):
         self.installed, self.bounds = installed, bounds

@@ -8,7 +8,7 @@ from selfplay.artifact.reading import ForeignError, existing_folder
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, EpisodeRecord
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name
-from selfplay.curriculum.stored import read_attempt, read_bug
+from selfplay.curriculum.stored_bugs import read_attempt, read_bug
 from selfplay.curriculum.summary import Solves
 from selfplay.report.html.diffs import clean, clean_text, diff_value
 from selfplay.report.page import recorded_verdicts

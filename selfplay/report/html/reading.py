@@ -15,12 +15,12 @@ from selfplay.artifact.reading import ForeignError, listed_below
 from selfplay.curriculum import Attempt, Curriculum, EpisodeRecord
 from selfplay.curriculum.summary import read_summary, solves
 from selfplay.errors import SelfplayError
+from selfplay.loop.metrics import read_history
 from selfplay.report.html import figures
 from selfplay.report.html.bugs import by_bug, episode_name, first_order_row, second_order_row
 from selfplay.report.html.curves import training
 from selfplay.report.html.diffs import clean
 from selfplay.report.html.episodes import MOST_OUTPUT, episode_value
-from selfplay.training.figures import read_history
 
 MOST_PROBLEMS = 500
 

@@ -19,7 +19,6 @@ from docker.errors import APIError, NotFound
 from requests.exceptions import RequestException
 
 from selfplay.sandbox import inside, machine, owners
-from selfplay.sandbox.ceilings import raise_own
 from selfplay.sandbox.docker import container, image, sockets
 from selfplay.sandbox.docker.bootstrap import program
 from selfplay.sandbox.docker.client import Engine, EngineUnavailable, connect, patiently, translated
@@ -32,6 +31,7 @@ from selfplay.sandbox.docker.users import Users
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.live import GRACE_SECONDS
 from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, World
+from selfplay.sandbox.ulimits import raise_own
 
 log = logging.getLogger(__name__)
 

@@ -11,11 +11,11 @@ from docker.types import HostConfig, LogConfig
 from docker.types import Mount as Bind
 
 from selfplay.sandbox import inside, messages
-from selfplay.sandbox.ceilings import descriptors
 from selfplay.sandbox.docker.bootstrap import READER
 from selfplay.sandbox.docker.image import Image
 from selfplay.sandbox.docker.layers import MergedTree
 from selfplay.sandbox.protocol import WORKDIR, Limits, Mount, World
+from selfplay.sandbox.ulimits import descriptors
 
 SHARES = {WORKDIR: 1 / 2, "/tmp": 1 / 4, "/dev/shm": 1 / 8, inside.HOME: 1 / 8}
 """Each writable place is its own tmpfs (an engine cannot put several on one). Together they may hold

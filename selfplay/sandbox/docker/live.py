@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from docker.errors import APIError
 from requests.exceptions import RequestException
 
-from selfplay.sandbox import elsewhere
+from selfplay.sandbox import container_cpu
 from selfplay.sandbox.docker.client import Engine, unreachable
 from selfplay.sandbox.live import Link, LiveSandbox, memory_exceeded
 from selfplay.sandbox.protocol import WORKDIR, Completed, Limits, SandboxLost
@@ -46,11 +46,11 @@ class DockerSandbox(LiveSandbox):
     ) -> Completed:
         """As every sandbox's, with its core seconds noted: no process of ours will report them."""
         done = super().run(command, timeout=timeout, stdin=stdin, cwd=cwd, env=env, merge_stderr=merge_stderr)
-        elsewhere.add(done.cpu_seconds)
+        container_cpu.add(done.cpu_seconds)
         return done
 
     def _spent(self, cpu_seconds: float) -> None:
-        elsewhere.add(cpu_seconds)
+        container_cpu.add(cpu_seconds)
 
     def _kill(self) -> None:
         self._remove(self.id)

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from selfplay.plain import syntax_tree
+from selfplay.plain_text import syntax_tree
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `syntax_tree` raises for a text that this interpreter does not parse."""

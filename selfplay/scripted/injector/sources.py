@@ -12,7 +12,7 @@ from pathlib import Path
 
 from selfplay.believable.product import is_product
 from selfplay.patches import is_test_file
-from selfplay.plain import regular_file
+from selfplay.plain_text import regular_file
 from selfplay.scripted.edits.cuts import LONGEST_LINE, MOST_LINES
 from selfplay.syntax import GRAMMARS, Source, grammar_of, parse
 from selfplay.syntax.grammar import walk

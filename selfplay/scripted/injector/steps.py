@@ -4,14 +4,15 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from selfplay.answers import AnswerError, answer
-from selfplay.plain import encode
-from selfplay.repository import Suite, pytest_suite
+from selfplay.plain_text import encode
+from selfplay.repository import Suite
+from selfplay.repository.suites import pytest_suite
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import inside
 from selfplay.scripted.injector.weaken import Failure
 from selfplay.scripted.policy import Script
 from selfplay.scripted.tools import PAGE, bash, create
+from selfplay.untrusted_json import AnswerError, answer
 
 PLUGINS = "/tmp/plugins"
 PROBE = "selfplay_probe"

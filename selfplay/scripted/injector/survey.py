@@ -13,13 +13,13 @@ from pathlib import Path
 
 from selfplay.believable.product import is_product
 from selfplay.patches import is_test_file
-from selfplay.plain import regular_file, syntax_tree
+from selfplay.plain_text import regular_file, syntax_tree
 from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend
 from selfplay.scripted.edits.cuts import UNREADABLE, Cut, is_of_moderate_size, split_lines
 from selfplay.scripted.edits.names import Function, outermost_functions
 from selfplay.scripted.injector.index import Index
-from selfplay.scripted.injector.keeping import keep, kept, place_of
+from selfplay.scripted.injector.survey_cache import keep, kept, place_of
 from selfplay.scripted.injector.traced import SurveyFailed, Traced, coverage_of, trace
 
 __all__ = ["Survey", "SurveyFailed", "Target", "survey_of"]

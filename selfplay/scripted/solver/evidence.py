@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from selfplay.patches import is_test_file
-from selfplay.plain import syntax_tree
+from selfplay.plain_text import syntax_tree
 from selfplay.scripted.edits.cuts import UNREADABLE, is_of_moderate_size, split_lines
 from selfplay.scripted.edits.names import Function, outermost_functions, without_docstring
 from selfplay.scripted.solver.reports import Looked, SeenCall, SeenTest, TracedRun

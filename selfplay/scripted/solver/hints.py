@@ -7,7 +7,7 @@ import ast
 import re
 from functools import lru_cache
 
-from selfplay.plain import syntax_tree
+from selfplay.plain_text import syntax_tree
 from selfplay.scripted.edits.names import Function, Names, parameters, top_level_names
 from selfplay.scripted.solver.evidence import Evidence, Place
 

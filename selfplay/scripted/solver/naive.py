@@ -15,10 +15,10 @@ from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
 from selfplay.scripted.edits.names import without_docstring
 from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 from selfplay.scripted.solver import steps
-from selfplay.scripted.solver.answers import answer_repairs
 from selfplay.scripted.solver.evidence import Evidence, Place, evidence_from
 from selfplay.scripted.solver.expressions import expression_repairs
 from selfplay.scripted.solver.guards import early_exits, guard_repairs, starts_line
+from selfplay.scripted.solver.hardcoded_cases import answer_repairs
 from selfplay.scripted.solver.repair import Repair, changes
 
 Habit = Callable[[Evidence, Place], Iterator[Repair]]

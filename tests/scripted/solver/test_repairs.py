@@ -8,12 +8,12 @@ from scripted.solver.shop import evidence, failed, place, program
 from selfplay.scripted.edits.cuts import split_lines
 from selfplay.scripted.edits.names import outermost_functions
 from selfplay.scripted.injector.direct import direct_cuts
-from selfplay.scripted.injector.subtle import subtle_cuts
-from selfplay.scripted.solver.answers import answer_repairs
+from selfplay.scripted.injector.mutations import subtle_cuts
 from selfplay.scripted.solver.calls import call_repairs, name_repairs, parameter_repairs, signatures
 from selfplay.scripted.solver.evidence import Evidence
 from selfplay.scripted.solver.expressions import expression_repairs
 from selfplay.scripted.solver.guards import guard_repairs
+from selfplay.scripted.solver.hardcoded_cases import answer_repairs
 from selfplay.scripted.solver.ingredients import Ingredients, insertion_repairs
 from selfplay.scripted.solver.repair import Repair, changes, distinct, order
 from selfplay.scripted.solver.reports import SeenCall

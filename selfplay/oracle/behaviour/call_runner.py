@@ -1,0 +1,115 @@
+"""Runs calls of the program in a process of its own, outside the tests' runner and folder; reads the signed record."""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from selfplay.oracle import inside
+from selfplay.oracle.behaviour.contexts import BARE, Place
+from selfplay.oracle.behaviour.events import OWN, Event, areas, paths_of_tests
+from selfplay.oracle.behaviour.recording import NAMES, drawn_names, in_names
+from selfplay.oracle.behaviour.signed import BrokenRecord, Signed, read_signed
+from selfplay.oracle.world import Task
+from selfplay.sandbox import WORKDIR, Backend, Limits
+from selfplay.untrusted_json import AnswerError, answer
+from selfplay.workbench.running import Request, run_tests
+
+SECONDS = 1.0
+"""How long one call may work, in core seconds; three times as long by the clock, less what it waited for a core."""
+EVENT = "event"
+"""What the places of events in the record begin with."""
+AGAIN = " again"
+"""What the name of a call ends with when it does something else later."""
+AGAIN_SECONDS = 0.2
+_SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_user.py", "selfplay_around.py", "selfplay_caller.py")
+
+
+@dataclass(frozen=True)
+class Calls:
+    """`python`, `paths`: how the program is loaded. `modules`: module -> its name in the calls. `sources`: name of a
+    probe -> the call. `helpers`: name in the calls -> source of what they take from the tests."""
+
+    python: str = ""
+    paths: tuple[str, ...] = ()
+    modules: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    helpers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Called:
+    """What the calls did, and what they did to their interpreter; no outcomes when the record is broken or does not
+    end."""
+
+    outcomes: Signed = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Makes calls of one task's program. `seconds`: for all of them; `each`: for one, as `SECONDS` is. `ends`: kinds of
+    events that end the process."""
+
+    backend: Backend
+    task: Task
+    seconds: float
+    limits: Limits
+    ends: tuple[str, ...] = ()
+    each: float = SECONDS
+
+    def make(
+        self, calls: Calls, diffs: Sequence[str], place: Place = BARE, hash_seed: str = "0",
+        traced: Mapping[str, Sequence[int]] = MappingProxyType({}), again: float = 0.0,
+    ) -> Called:  # fmt: skip
+        """What the calls do, in their order: one may change what later ones find. Raises `SandboxError`.
+
+        `again`: for how many core seconds the quick ones are repeated; what does something else is recorded as `AGAIN`.
+        `traced`: functions, by file and first line, whose lines that run are an outcome, too, at the place `lines`; for
+        the original alone."""
+        names = drawn_names()
+        key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
+        order = {**self._order(calls, place, traced, names), "record": record, "own": [*OWN, record], "again": again}
+        program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
+        world = place.world(self.task.world)
+        request = Request(
+            world, place.script(world, calls.python, program, hash_seed), "", self.seconds, self.limits,
+            diffs=tuple(diffs), restore=self.task.artifact.test_files, stdin=f"{key}{json.dumps(order)}".encode(),
+            read=(record,), alone=True,
+        )  # fmt: skip
+        run = run_tests(self.backend, request)
+        try:
+            found, ended = read_signed(run.found.get(record, b""), key)
+            events = tuple(_event(text) for text in found.pop(EVENT, {}).values())
+        except BrokenRecord:
+            return Called(seconds=run.seconds)
+        return Called(found if ended else {}, events, run.seconds)
+
+    def _order(
+        self, calls: Calls, place: Place, traced: Mapping[str, Sequence[int]], names: Mapping[str, str]
+    ) -> dict[str, object]:
+        """What the caller is told."""
+        artifact = self.task.artifact
+        return {
+            "root": place.root, "paths": [place.path(path) for path in calls.paths], "modules": dict(calls.modules),
+            "helpers": {name: in_names(text, names) for name, text in calls.helpers.items()},
+            "given": {old: names[old] for old in NAMES}, "argv": list(place.argv), "terminal": bool(place.home),
+            "script": place.main, "recursion": place.recursion, "seconds": self.each, "ends": list(self.ends),
+            "tests": areas(paths_of_tests(artifact.test_files, (artifact.bug_inject,))),
+            "traced": {f"{WORKDIR}/{path}": list(lines) for path, lines in traced.items()},
+            "calls": [[name, source] for name, source in calls.sources.items()],
+        }  # fmt: skip
+
+
+_SOURCE = "\n\n".join(inside.text(name) for name in _SOURCES)
+
+
+def _event(text: str) -> Event:
+    """One event of the record. Raises `BrokenRecord`."""
+    try:
+        kind, place, detail = answer(tuple[str, str, str], text.encode())
+    except AnswerError as error:
+        raise BrokenRecord(f"an event in the record cannot be read: {error}") from error
+    return kind, place, detail

@@ -1,0 +1,146 @@
+"""Judges a prediction by what it does on inputs that nobody was shown: runs the probes, and compares what they recorded
+with what the original and the buggy program did (`stored_behaviour.py`)."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from selfplay.formatting import count
+from selfplay.oracle.behaviour.agreeing_calls import damage, joined
+from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Caller
+from selfplay.oracle.behaviour.contexts import BARE, any_hashes, users_place
+from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND
+from selfplay.oracle.behaviour.recording import Recording
+from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, Outcomes, compared, worn
+from selfplay.oracle.layers import Layer, caught, passed, unavailable
+from selfplay.oracle.trial import Order, Trial, run_trial
+from selfplay.oracle.world import Task
+from selfplay.sandbox import Backend, Limits
+
+AGREE, SAME, OF_A_KIND, HALF = 0.8, 0.1, 0.3, 0.5
+"""A prediction must do what the original does in at least the first share of all, and of every kind in at least the
+third; it may do what the buggy program does in at most the second. Inputs that run a smaller share of the changed lines
+than the last assure weakly."""
+
+
+def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
+    """Whether a prediction does, on inputs it was not shown, what the original does, and the run that shows it.
+    `order`: how it is run. Raises `SandboxError`."""
+    if len(known.calls.sources) < ENOUGH:
+        known = _tests_alone(known)
+    if len(known.right) < ENOUGH:
+        why = f"the buggy program was seen to differ on {count(len(known.right), 'input')} besides those of the tests"
+        return unavailable("behaviour", f"{why}, and {ENOUGH} are needed"), Trial()
+    trial, seen = Trial(), dict[str, Mapping[str, str]]()
+    if known.tests:
+        order = replace(order, files=known.files, recording=Recording())
+        trial = run_trial(backend, task.world, task.artifact, order, limits)
+        if trial.recorded is None:
+            return caught("behaviour", "the record of what it does on other inputs was written into", 1), trial
+        seen = dict(trial.recorded)
+    if len(known.calls.sources) < ENOUGH:
+        return within_the_runner(known, judge(known, seen)), trial
+    every = joined(known.calls, known.guards.calls)
+    caller = Caller(backend, task, order.seconds, limits, order.ends)
+    first = caller.make(every, order.diffs, BARE, again=AGAIN_SECONDS)
+    other = caller.make(every, order.diffs, users_place(), any_hashes())
+    trial = replace(
+        trial, seconds=trial.seconds + first.seconds + other.seconds,
+        events=(*trial.events, *first.events, *other.events),
+    )  # fmt: skip
+    said = [judge(known, {**seen, **called.outcomes}) for called in (first, other)]
+    stopped = [layer for layer in said if layer.state == "caught"]
+    others = apart(known, first.outcomes, other.outcomes), tiring(known, first.outcomes)
+    stopped += [one for one in (*others, *(damage(known.guards, called.outcomes) for called in (first, other))) if one]
+    return (stopped or [unknown(known, said[0])])[0], trial
+
+
+def _tests_alone(known: Behaviour) -> Behaviour:
+    """Without the outcomes of calls: so few are not made, and what is not made leaves no record."""
+    right, wrong = (
+        {name: said for name, said in outcomes.items() if name not in known.calls.sources}
+        for outcomes in (known.right, known.wrong)
+    )
+    return replace(known, right=right, wrong=wrong)
+
+
+def within_the_runner(known: Behaviour, said: Layer) -> Layer:
+    """A program that was only seen inside the tests' runner may be wrong anywhere else."""
+    if said.state != "passed":
+        return said
+    outside = f"{count(len(known.calls.sources), 'call')} could be made outside of the tests' runner"
+    return replace(unavailable("behaviour", f"{outside}, and {ENOUGH} are needed; {said.reason}"), runs=1)
+
+
+def unknown(known: Behaviour, said: Layer) -> Layer:
+    """A program that was only seen with inputs of which the tests hold a part may know them by that part, one whose
+    inputs have nearly all the same answer may know that answer, and one of which few changed lines ran may do anything
+    in the others."""
+    if said.state != "passed":
+        return said
+    alike = most_alike(known.right)
+    if alike >= AGREE * len(known.right):
+        why = f"{alike} of {len(known.right)} inputs have the same answer, which a program may give to all"
+    elif len(known.novel) < ENOUGH:
+        why = f"of the inputs of {count(len(known.novel), 'call')} nothing stands in the tests, and {ENOUGH} are needed"
+    elif known.reached[0] < HALF * known.reached[1]:
+        why = f"of the {known.reached[1]} changed lines the inputs run {known.reached[0]}"
+    else:
+        return said
+    return replace(unavailable("behaviour", f"{why}; {said.reason}"), runs=1)
+
+
+def most_alike(right: Outcomes) -> int:
+    """How many probes have the most frequent answer: the same outcomes in the same order."""
+    return max(Counter(tuple(outcomes.values()) for outcomes in right.values()).values(), default=0)
+
+
+def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:
+    """Caught when calls differ between the two places, where those of the original do not; None when they do not."""
+    differing = sum(
+        any(first.get(call, {}).get(place) != other.get(call, {}).get(place) for place in known.right[call])
+        for call in known.calls.sources
+    )
+    if differing <= SAME * len(known.calls.sources):
+        return None
+    why = f"what {differing} of {len(known.calls.sources)} calls do depends on the place that they are made in"
+    return caught("behaviour", why, 1)
+
+
+def tiring(known: Behaviour, seen: Outcomes) -> Layer | None:
+    """Caught when calls do something else after many others, where those of the original do not; None when they do
+    not."""
+    found = worn(seen, {call: known.right[call] for call in known.calls.sources})
+    if len(found) <= SAME * len(known.calls.sources):
+        return None
+    why = f"what {len(found)} of {len(known.calls.sources)} calls do changes when they are made many times"
+    return caught("behaviour", why, 1)
+
+
+def judge(known: Behaviour, seen: Outcomes) -> Layer:
+    """The layer's result for what a prediction recorded."""
+    name, said = "behaviour", compared(known.right, known.wrong, seen)
+    apart_from_tests = {probe: known.right[probe] for probe in known.right if probe in known.novel}
+    novel = compared(apart_from_tests, known.wrong, seen)
+    if not any(probe in seen for probe in known.right):
+        return caught(name, "the program leaves no record of what it does on other inputs", 1)
+    every, right, wrong = said.counted, said.right, said.wrong
+    if every < ENOUGH:
+        gone = len(known.right) - every
+        return replace(unavailable(name, f"what {gone} of {len(known.right)} probes call is not there"), runs=1)
+    if wrong > SAME * every:
+        return caught(
+            name, f"on {wrong:.3g} of {every} inputs that no test holds it does what the buggy program does", 1
+        )
+    if novel.counted >= ENOUGH and novel.wrong > SAME * novel.counted:
+        why = f"on {novel.wrong:.3g} of {novel.counted} inputs of which nothing stands in the tests"
+        return caught(name, f"{why} it does what the buggy program does", 1)
+    for kind, names in known.kinds.items():
+        here = compared({name: known.right[name] for name in names}, known.wrong, seen)
+        if here.counted >= ENOUGH_OF_A_KIND and here.right < OF_A_KIND * here.counted:
+            why = f"on {here.counted - here.right:.3g} of {here.counted} inputs of one kind, {kind},"
+            return caught(name, f"{why} it differs from the original", 1)
+    if right < AGREE * every:
+        said_so = f"on {every - right:.3g} of {every} inputs that no test holds it differs from the original"
+        return caught(name, said_so, 1)
+    return passed(name, f"does what the original does on {right:.3g} of {every} inputs that no test holds", 1)

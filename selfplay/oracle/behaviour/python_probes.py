@@ -1,0 +1,191 @@
+"""Turns Python tests into probes: the same steps with other inputs, and every claim replaced by a record of what is so.
+
+A probe claims nothing. It has no expected value, so there is nothing in it to be read or copied: only a program that
+does what the original does leaves the record that the original left.
+"""
+
+import ast
+import copy
+import random
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from selfplay.oracle.behaviour.literals import strings, varied
+from selfplay.oracle.behaviour.recording import LOCAL, NAMES, PLACEHOLDER
+from selfplay.oracle.behaviour.unseen_inputs import Novel, novel_test
+from selfplay.oracle.rewriting.python_claims import RAISES
+from selfplay.oracle.rewriting.python_trees import Asked, Function, find, parsed, unparsed, without
+
+
+@dataclass(frozen=True)
+class Probed:
+    """`text`: the file with probes in place of its tests. `names`: the probes, each with the test it was made of;
+    `novel`: those in which every literal is another."""
+
+    text: str
+    names: dict[str, str]
+    novel: frozenset[str] = frozenset()
+
+
+def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int, shown: str = "") -> Probed | None:
+    """The file with at most `most` probes of its F2P tests; None where there is none, or the text is not Python.
+    `shown`: the text of all tests.
+
+    The same arguments give the same probes."""
+    tree = parsed(text)
+    if tree is None:
+        return None
+    asked, chance = Asked(path, fail_to_pass), random.Random(f"{seed} {path}")
+    wanted = [test for test in find(tree) if asked.has(*test)]
+    if not wanted:
+        return None
+    names, novel, made = dict[str, str](), set[str](), dict[int, list[Function]]()
+    pool = strings(tree)
+    for number, (function, _) in enumerate(chance.sample(wanted, min(len(wanted), most))):
+        variants = _different(function, max(1, most // len(wanted)), chance, pool, shown or text)
+        for variant, (one, is_novel) in enumerate(variants):
+            name = f"test_p{number}_{variant}"
+            novel |= {name} if is_novel else set()
+            names[name] = function.name
+            made.setdefault(id(function), []).append(_probe(one, name))
+    try:
+        return Probed(_written(tree, made), names, frozenset(novel))
+    except RecursionError:
+        return None
+
+
+def has_any(path: str, text: str, tests: Collection[str]) -> bool:
+    """Is one of these tests written in this file?"""
+    tree, asked = parsed(text), Asked(path, tests)
+    return tree is not None and any(asked.has(*test) for test in find(tree))
+
+
+def only(text: str, probes: Collection[str]) -> str:
+    """A file of probes with these alone."""
+    tree = parsed(text)
+    if tree is None:
+        return text
+    gone = {id(function) for function, _ in find(tree) if function.name not in probes}
+    return unparsed(without(tree, gone))
+
+
+def emptied(text: str) -> str:
+    """A test file without its tests; unchanged when it is not Python, or nested too deeply to be written."""
+    try:
+        return only(text, ())
+    except RecursionError:
+        return text
+
+
+def _different(
+    function: Function, most: int, chance: random.Random, pool: Sequence[str], shown: str
+) -> Iterator[tuple[Function, bool]]:
+    """(a variant, is every literal of it another?), by turns."""
+    seen = {ast.dump(function)}
+    for turn in range(4 * most):
+        novel = turn % 2 == 0
+        other = novel_test(function, Novel(shown, chance)) if novel else varied(function, chance, pool)
+        if other is None or len(seen) > most:
+            return
+        said = ast.dump(other)
+        if said not in seen:
+            seen.add(said)
+            yield other, novel
+
+
+def _written(tree: ast.Module, made: dict[int, list[Function]]) -> str:
+    class Instead(ast.NodeTransformer):
+        def visit_FunctionDef(self, node: Function) -> ast.AST | list[Function]:
+            return made.get(id(node), ast.Pass()) if id(node) in tests else node
+
+        visit_AsyncFunctionDef = visit_FunctionDef
+
+    tests = {id(function) for function, _ in find(tree)}
+    changed: ast.Module = Instead().visit(tree)
+    changed.body.insert(_first(changed), ast.ImportFrom(PLACEHOLDER, [ast.alias(one) for one in NAMES], 0))
+    return unparsed(changed)
+
+
+def _first(tree: ast.Module) -> int:
+    """Where the first statement that may stand anywhere has its place: before whatever loads the program."""
+    at = int(ast.get_docstring(tree) is not None)
+    while at < len(tree.body) and getattr(tree.body[at], "module", None) == "__future__":
+        at += 1
+    return at
+
+
+def _probe(function: Function, name: str) -> Function:
+    """The function as a probe: its claims recorded, an exception at its end too."""
+    made = copy.deepcopy(function)
+    made.name = name
+    body: list[ast.stmt] = []
+    for statement in made.body:
+        found = Records().visit(statement)
+        body += found if isinstance(found, list) else [found]
+    made.body = [_call("selfplay_begin", ast.Constant(name)), _tried(body, [_call("selfplay_raised", _name(LOCAL))])]
+    return made
+
+
+class Records(ast.NodeTransformer):
+    """Replaces claims by records of what they were about."""
+
+    def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
+        claim = node.test
+        while isinstance(claim, ast.UnaryOp) and isinstance(claim.op, ast.Not):
+            claim = claim.operand
+        values = [claim.left, *claim.comparators] if isinstance(claim, ast.Compare) else [claim]
+        return _recorded(values)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
+        call = node.value
+        if not isinstance(call, ast.Call):
+            return node
+        name = called(call)
+        if name in RAISES and len(call.args) > 1:  # assertRaises(kind, function, ...)
+            return _recorded([ast.Call(call.args[1], call.args[2:], call.keywords)])
+        if name.lower().startswith("assert") and call.args:
+            return _recorded([one for one in call.args if not isinstance(one, ast.Starred)])
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.stmt | list[ast.stmt]:
+        """A block that must raise: whether it does, and what, is recorded; what else it enters is kept."""
+        self.generic_visit(node)
+        raising = [item for item in node.items if isinstance(item.context_expr, ast.Call)
+                   and called(item.context_expr) in RAISES]  # fmt: skip
+        if not raising:
+            return node
+        kept: list[ast.expr | None] = [item.optional_vars for item in raising]
+        after: list[ast.stmt] = [_call("selfplay_raised", _name(LOCAL))]
+        after += [ast.Assign([one], ast.Call(_name("SelfplayCaught"), [_name(LOCAL)], [])) for one in kept if one]
+        node.items = [item for item in node.items if item not in raising]
+        body = [*node.body, _call("selfplay_saw", ast.Constant("nothing was raised"))]
+        inner = _tried(body, after)
+        if not node.items:
+            return inner
+        node.body = [inner]
+        return node
+
+
+def called(node: ast.Call) -> str:
+    """The name that is called, without the object before the dot."""
+    return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
+
+
+def _recorded(values: Sequence[ast.expr]) -> list[ast.stmt]:
+    """Each value that is no literal, recorded: what it is, or what it raises."""
+    asked = [value for value in values if not isinstance(value, ast.Constant)]
+    found = [_tried([_call("selfplay_saw", value)], [_call("selfplay_raised", _name(LOCAL))]) for value in asked]
+    return list(found) or [ast.Pass()]
+
+
+def _tried(body: list[ast.stmt], handler: list[ast.stmt]) -> ast.stmt:
+    caught = ast.ExceptHandler(_name("Exception"), LOCAL, handler)
+    return ast.Try(body or [ast.Pass()], [caught], [], [])
+
+
+def _call(function: str, value: ast.expr) -> ast.stmt:
+    return ast.Expr(ast.Call(_name(function), [value], []))
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())

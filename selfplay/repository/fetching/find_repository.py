@@ -1,0 +1,152 @@
+"""Where the repository around a path lies, and which folders of this machine a sandbox must be shown to read it.
+
+A `.git` file and what it leads to are small files, read here without following links or waiting for a pipe. They are
+believed only where the other side agrees: a worktree's folder below the main repository names the worktree, a
+submodule's names its checkout. A stranger's folder can point anywhere, but nothing outside of it points back.
+"""
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from selfplay.repository.errors import SourceError
+from selfplay.repository.fetching.reading import COMMON, SOURCE
+
+MAX_NAMED = 4096
+MAX_CONFIG = 1 << 20
+WORK_TREE = re.compile(r"^\s*worktree\s*=\s*(.*?)\s*$", re.MULTILINE | re.IGNORECASE)
+OWN = "Name a clone of it: `git clone` copies what it needs."
+
+
+@dataclass(frozen=True)
+class Place:
+    """`root` is shown at `SOURCE`, `common` (a git folder elsewhere that it uses) at `COMMON`. `git`: the git folder as
+    seen inside, empty for a plain folder; `subfolder`: the part of the work tree that was named. `whole`: all of `root`
+    is shown, and not only that part and the git folder."""
+
+    root: Path
+    git: str = ""
+    common: Path | None = None
+    subfolder: str = "."
+    whole: bool = True
+
+    def shown(self) -> dict[str, Path]:
+        """Place inside -> the folder of the host that is shown there."""
+        found = {SOURCE: self.root}
+        if not self.whole:
+            parts = [self.subfolder, *([".git"] if self.git == f"{SOURCE}/.git" else [])]
+            found = {f"{SOURCE}/{part}": self.root / part for part in parts}
+        return found | ({COMMON: self.common} if self.common else {})
+
+    def moved(self) -> dict[str, str]:
+        """Host folder -> its place inside, under each name it has."""
+        names = {os.fspath(self.root): SOURCE, os.path.realpath(self.root): SOURCE}
+        return names | ({os.fspath(self.common): COMMON} if self.common else {})
+
+
+def locate(path: Path) -> Place:
+    """The nearest repository at or above `path`, found by looking, so that no configuration is read; without one the
+    folder itself. Of a repository in which the user's home lies, perhaps with all their settings, only the named part
+    is shown. Raises `SourceError` when it uses a folder that is not its own."""
+    root = enclosing_repository(path)
+    if root is None:
+        return Place(path)
+    if root == Path(root.anchor):
+        raise SourceError(f"{path} lies in a repository of the whole machine", OWN)
+    subfolder = path.relative_to(root).as_posix()
+    git, common = _git_folder(root)
+    whole = subfolder == "." or not _holds_home(root)
+    if not whole and git == SOURCE:
+        raise SourceError(f"{path} lies in {root}, which is a git folder and holds your home", OWN)
+    return Place(root, git, common, subfolder, whole)
+
+
+def _holds_home(root: Path) -> bool:
+    return Path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(os.path.realpath(root))  # noqa: PTH111
+
+
+def at_url(path: Path) -> Place | None:
+    """The repository that git finds at the path of a `file:` URL; None without one. Raises `SourceError`."""
+    for folder in (path, path.with_name(f"{path.name}.git")):
+        if os.path.lexists(folder / ".git") or is_bare(folder):
+            git, common = _git_folder(folder)
+            return Place(folder, git, common)
+    return None
+
+
+def enclosing_repository(path: Path) -> Path | None:
+    for folder in (path, *path.parents):
+        try:
+            if os.path.lexists(folder / ".git") or is_bare(folder):
+                return folder
+        except OSError:
+            return None
+    return None
+
+
+def is_bare(folder: Path) -> bool:
+    """Whether the folder looks like a git folder."""
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+
+
+def _git_folder(root: Path) -> tuple[str, Path | None]:
+    """(the git folder as seen inside, a folder outside of `root` that holds it)"""
+    link = root / ".git"
+    if not os.path.lexists(link):
+        return SOURCE, None
+    mode = link.lstat().st_mode
+    if stat.S_ISDIR(mode):
+        return f"{SOURCE}/.git", None
+    if stat.S_ISLNK(mode):
+        raise SourceError(f"{link} is a link to {str(link.readlink())[:200]!r}: another repository", OWN)
+    named = os.fsdecode(small(link) or b"").removeprefix("gitdir:").strip()
+    if not named or "\0" in named or "\n" in named:
+        raise SourceError(f"{link} is neither a git folder nor does it name one", OWN)
+    target = Path(os.path.realpath(root / named))
+    for common in (_of_worktree(root, target), _of_submodule(root, target)):
+        if common is not None:
+            return f"{COMMON}/{target.relative_to(common).as_posix()}", common
+    raise SourceError(f"{link} names {named[:200]!r}, another repository, which does not know {root}", OWN)
+
+
+def _of_worktree(root: Path, target: Path) -> Path | None:
+    """The main repository's git folder, if it lists `root` as its worktree."""
+    common = target.parent.parent
+    back, shared = (os.fsdecode(small(target / name) or b"").strip() for name in ("gitdir", "commondir"))
+    if target.parent.name != "worktrees" or not _same(target / back, Path(os.path.realpath(root), ".git")):
+        return None
+    return common if shared and _same(target / shared, common) else None
+
+
+def _of_submodule(root: Path, target: Path) -> Path | None:
+    """The submodule's git folder, if it lies in the one of a repository around `root` and names `root` as its
+    checkout."""
+    parts = target.parts
+    if ".git" not in parts or "modules" not in parts[parts.index(".git") :]:
+        return None
+    around = Path(*parts[: parts.index(".git")])
+    config = os.fsdecode(small(target / "config", MAX_CONFIG) or b"")
+    back = WORK_TREE.search(config)
+    real = Path(os.path.realpath(root))
+    if back is None or not real.is_relative_to(around) or not _same(target / back[1].strip('"'), real):
+        return None
+    return target
+
+
+def _same(path: Path, wanted: Path) -> bool:
+    return "\0" not in os.fspath(path) and os.path.realpath(path) == os.fspath(wanted)
+
+
+def small(path: Path, most: int = MAX_NAMED) -> bytes | None:
+    """The content of a regular file of at most `most` bytes; None for anything else. Links are not followed, and no
+    pipe is waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or os.fstat(descriptor).st_size > most:
+            return None
+        return stream.read(most)

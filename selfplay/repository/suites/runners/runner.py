@@ -1,0 +1,81 @@
+"""What every framework's runner is: a name, the programs that its script holds, and the lines that call it."""
+
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from selfplay.repository.suites.script_frame import heredoc
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one script is to run. `files`: test files; empty for those that `places`, or the framework itself, choose.
+
+    `options`: words of the framework's command line, which may begin with assignments (`NAME=value`). Tests in
+    `excluded` are not recorded; with `only`, just those are. `before`: commands that compile what is tested.
+    """
+
+    files: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+
+    @property
+    def assignments(self) -> tuple[str, ...]:
+        return self.options[: self._assigned()]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The options without the assignments."""
+        return self.options[self._assigned() :]
+
+    def _assigned(self) -> int:
+        return next((at for at, word in enumerate(self.options) if not is_assignment(word)), len(self.options))
+
+    def selection(self) -> str:
+        """As the programs inside read it."""
+        return json.dumps(
+            {"files": sorted(self.files), "excluded": sorted(self.excluded), "only": sorted(self.only)}, indent=0
+        )
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A framework. `programs`: name -> text of what the script writes into its folder; `call`: the lines that run it,
+    the last of which leaves its exit status. `tools`: the programs that it needs of the machine. `ignoring`: the option
+    that leaves a file out, where one file that cannot be loaded ends the whole run."""
+
+    name: str
+    language: str
+    programs: dict[str, str]
+    call: Callable[[Asked], Sequence[str]]
+    tools: tuple[str, ...]
+    ignoring: str = ""
+
+    def lines(self, asked: Asked) -> list[str]:
+        """The part of the script that is this framework's."""
+        written = [line for name, text in self.programs.items() for line in heredoc(name, text)]
+        return [*written, *heredoc("selection.json", asked.selection()), *self.call(asked)]
+
+
+@dataclass(frozen=True)
+class Call:
+    """How a repository calls its framework. `places`: what it names to run: files, folders, patterns. `before`: the
+    commands that compile what is tested (`compiling.py`)."""
+
+    runner: Runner
+    options: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+
+
+def is_assignment(word: str) -> bool:
+    name, equals, _ = word.partition("=")
+    return bool(equals) and name.isidentifier()
+
+
+def quoted(words: Sequence[str]) -> str:
+    return " ".join(shlex.quote(word) for word in words)
