@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks.bare import Bare, bare_command, warmed
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
-from selfplay.commands.curriculum import run_campaign
+from selfplay.commands.curriculum import run_curriculum
 from selfplay.commands.order import Order
 from selfplay.repository import measure_suite, prepare
 from selfplay.sandbox import Backend, open_backend
@@ -77,7 +77,7 @@ def measure(source: str, bugs: int, min_files: int, backend: Backend) -> Measure
         warmed(bare, prepared)
         order = Order(source, Path(folder), bugs, workers=1, thresholds=Thresholds(min_changed_files=min_files))
         place_of(prepared, suite, None).unlink(missing_ok=True)  # every run pays for its survey
-        summary = run_campaign(order, backend, bare)
+        summary = run_curriculum(order, backend, bare)
         cost, wall, core = summary["cost"]["bugs"], bare.spent_wall, bare.spent_core
         while len(bare.core) < BARE_RUNS:
             bare.run()

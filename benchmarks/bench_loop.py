@@ -38,7 +38,7 @@ from selfplay.loop.ledger import open_ledger
 from selfplay.loop.machine import Cluster
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.rollout.runs import RepositoryRuns
-from selfplay.rollout.scheduler import rare_collections
+from selfplay.rollout.scheduler import relaxed_gc
 from selfplay.sandbox.workers import Workers
 from selfplay.update.crediting import Credited
 
@@ -128,7 +128,7 @@ async def played(folder: Path, count: int) -> tuple[float, float]:
     with ExitStack() as stack:
         pool, ledger = stack.enter_context(open_curriculum(folder)), stack.enter_context(open_ledger(folder))
         workers = stack.enter_context(Workers(os.cpu_count() or 1))
-        stack.enter_context(rare_collections())
+        stack.enter_context(relaxed_gc())
         hosts = Hosts(actors, rollout, count // HOSTS, lambda name: frozenset(), 600.0)  # type: ignore[arg-type]
         await hosts.open()
         player = SimpleNamespace(name="none")

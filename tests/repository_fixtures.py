@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.repository.fetching.fetch import reading
-from selfplay.repository.fetching.reading import Found
+from selfplay.repository.fetching.reading import SourceFound
 from selfplay.repository.fetching.source import parse_source
 from selfplay.sandbox import Backend, open_backend
 
@@ -76,7 +76,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Taken:
     """What a source was found to be, and its two layers."""
 
-    found: Found
+    found: SourceFound
     tree: Path
     history: Path
 

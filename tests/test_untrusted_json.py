@@ -43,7 +43,7 @@ PLACES: dict[str, Callable[[bytes], Any]] = {
     "coverage": pytest_suite.parse_coverage,
     "a packed report": lambda data: inflated(data, 1 << 20, gzip=True),
     "the build's report": checking.read_report,
-    "a source": lambda data: reading.decoded(reading.Answer, data),
+    "a source": lambda data: reading.decoded(reading.ReaderAnswer, data),
     "the parser": read_outcomes,
     "where modules are": lambda data: traced.elsewhere(data, ["pkg"]),
     "the probe": lambda data: steps.read_report(text(data).splitlines() or [""]),

@@ -5,6 +5,6 @@ None`, or a name that no line defines, is found by any linter and teaches a solv
 stand after the checks.
 """
 
-from selfplay.believable.rules import NAME, Rules, faults, faults_of_diff
+from selfplay.believable.rules import NAME, BelievableRules, faults, faults_of_diff
 
-__all__ = ["NAME", "Rules", "faults", "faults_of_diff"]
+__all__ = ["NAME", "BelievableRules", "faults", "faults_of_diff"]

@@ -22,7 +22,7 @@ _ALWAYS = frozenset(dir(builtins)) | frozenset(
 
 
 @dataclass(frozen=True)
-class LooseEnds:
+class NameIssues:
     """`undefined`: names that are read and that nothing binds. `unused`: imported names that nothing reads, as
     `scope.name`. `dead`: locals of a function that are bound and never read, likewise. `orphans`: private functions and
     classes of the module that nothing in it reads."""
@@ -39,7 +39,7 @@ def _star(tree: ast.Module) -> bool:
 
 
 @lru_cache(maxsize=64)
-def loose_ends(text: str) -> LooseEnds:
+def loose_ends(text: str) -> NameIssues:
     """The loose ends of a source. Raises as `syntax_tree`."""
     module, tree = symbol_table(text), parsed(text)
     scopes = list(_scopes(module, ""))
@@ -51,7 +51,7 @@ def loose_ends(text: str) -> LooseEnds:
     undefined = frozenset() if _star(tree) else frozenset(read - bound - _ALWAYS)
     top = {s.get_name() for s in module.get_symbols() if s.is_imported()} - read - exported
     inner = [(where, table, s) for where, table in scopes if table.get_type() == "function" for s in _unread(table)]
-    return LooseEnds(
+    return NameIssues(
         undefined,
         frozenset(top) | {f"{where}{s.get_name()}" for where, _, s in inner if s.is_imported()},
         frozenset(f"{where}{s.get_name()}" for where, _, s in inner if not s.is_imported() and not s.is_namespace()),

@@ -26,7 +26,7 @@ UNREADABLE = (SyntaxError, ValueError)
 
 
 @dataclass(frozen=True)
-class Rules:
+class BelievableRules:
     """Which rules hold. `names`: no new undefined name, and no local that is read before it is bound. `unused`: no new
     import, local or private definition that nothing reads. `stubs`: no new function or block that does nothing, none
     that was gutted, and none that lost the return it ended in. `product`: no change in examples, documents or
@@ -38,7 +38,7 @@ class Rules:
     product: bool = True
 
 
-def faults(rules: Rules, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
+def faults(rules: BelievableRules, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
     """What speaks against a change of files, path by path. A file that `after` lacks is deleted."""
     return tuple(
         f"{path}: {fault}"
@@ -47,7 +47,7 @@ def faults(rules: Rules, before: Mapping[str, str], after: Mapping[str, str]) ->
     )
 
 
-def faults_of_diff(rules: Rules, diff: str, original: Callable[[str], str | None]) -> tuple[str, ...]:
+def faults_of_diff(rules: BelievableRules, diff: str, original: Callable[[str], str | None]) -> tuple[str, ...]:
     """The faults of a bug that applies to the original. `original`: the text of a file of it, None where it has none.
 
     Raises `PatchError`."""
@@ -62,7 +62,7 @@ def faults_of_diff(rules: Rules, diff: str, original: Callable[[str], str | None
     return faults(rules, before, after)
 
 
-def _of_file(rules: Rules, path: str, before: str, after: str | None) -> Iterator[str]:
+def _of_file(rules: BelievableRules, path: str, before: str, after: str | None) -> Iterator[str]:
     if rules.product and not is_product(path):
         yield "is not the product's code"
     grammar = grammar_of(path)
@@ -75,7 +75,7 @@ def _of_file(rules: Rules, path: str, before: str, after: str | None) -> Iterato
         return  # of a Python that this one does not parse: nothing can be said
 
 
-def _of_python(rules: Rules, before: str, after: str) -> Iterator[str]:
+def _of_python(rules: BelievableRules, before: str, after: str) -> Iterator[str]:
     was, now = loose_ends(before), loose_ends(after)
     if rules.names:
         yield from (f"{name} is not defined" for name in sorted(now.undefined - was.undefined))
@@ -89,7 +89,7 @@ def _of_python(rules: Rules, before: str, after: str) -> Iterator[str]:
         yield from stubs(before, after)
 
 
-def _of_tree(rules: Rules, grammar: Grammar, before: str, after: str) -> Iterator[str]:
+def _of_tree(rules: BelievableRules, grammar: Grammar, before: str, after: str) -> Iterator[str]:
     """The same by tree-sitter. A name of a Go package may be defined in another of its files: of a file that is new
     nothing is said."""
     was = names(grammar.name, before)

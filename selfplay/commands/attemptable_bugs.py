@@ -3,12 +3,12 @@
 import contextlib
 from collections.abc import Callable
 
-from selfplay.commands.limited_lines import Few
+from selfplay.commands.limited_lines import LimitedLines
 from selfplay.curriculum import Curriculum
 from selfplay.errors import SelfplayError
 from selfplay.formatting import listed
 from selfplay.oracle.leak_audit.audit import Audit, AuditState
-from selfplay.rollout.retries import Losses
+from selfplay.rollout.retries import Retries
 from selfplay.rollout.scheduler import in_leases
 from selfplay.rollout.solver import ReadyBug, SolverRun, make_ready, search_world
 from selfplay.sandbox import Backend, SandboxError
@@ -20,7 +20,7 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
     """The bugs of the pool that may be attempted; each world is searched once. A bug that is damaged, leaks or cannot
     be audited is reported and left out."""
     found = []
-    few = Few(say, "bugs")
+    few = LimitedLines(say, "bugs")
     for bug in pool.bugs() if wanted is None else pool.some_bugs(wanted):
         if bug.tree_hash != run.prepared.tree_hash:
             few(f"{bug.id} is left out: it was planted in {bug.source}, another repository of this pool")
@@ -31,7 +31,7 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
             few(f"{bug.id} is left out: {error}")
     audited = pool.attempts.audited()
     unknown = [ready for ready in found if ready.bug.id not in audited]
-    losses: Losses[ReadyBug, Audit | str] = Losses(
+    losses: Retries[ReadyBug, Audit | str] = Retries(
         lambda ready, error: f"its world could not be searched: {error.message}", played_again=pool.lost.count_again
     )
     async with contextlib.aclosing(in_leases(unknown, _audit, run.pool, run.workers, run.limits, losses)) as audits:

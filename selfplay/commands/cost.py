@@ -27,7 +27,7 @@ def cpu_seconds() -> float:
     return total
 
 
-class Meter:
+class CostMeter:
     """Wall and core seconds by phase, stored in the pool as they are spent: a resumed run goes on counting. `cores`:
     the core seconds until now; those of other machines are not known here."""
 

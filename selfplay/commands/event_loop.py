@@ -6,10 +6,10 @@ from contextlib import aclosing
 from typing import TypeVar
 
 from selfplay.errors import SelfplayError
-from selfplay.rollout.retries import Losses
+from selfplay.rollout.retries import Retries
 from selfplay.rollout.scheduler import in_leases
 from selfplay.sandbox import Backend
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
 J = TypeVar("J")
@@ -58,8 +58,8 @@ def in_parallel(
 
     async def results() -> AsyncGenerator[tuple[J, R], None]:
         with Workers(workers) as threads:
-            losses = Losses(unplayed)
-            async with aclosing(in_leases(jobs, work, Pool(backend), threads, losses=losses)) as found:
+            losses = Retries(unplayed)
+            async with aclosing(in_leases(jobs, work, SandboxPool(backend), threads, losses=losses)) as found:
                 async for one in found:
                     yield one
 

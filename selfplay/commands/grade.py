@@ -4,7 +4,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from selfplay.artifact.reading import ForeignError, opened_named
+from selfplay.artifact.reading import UntrustedDataError, opened_named
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored_bugs import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.calibration import Oracle
@@ -47,8 +47,8 @@ def grade_file(
     try:
         with opened_named(patch, sys.maxsize) as stream:  # one that is too long gets a grade that says so
             data = stream.read(MAX_BYTES + 1)
-    except (OSError, ForeignError) as error:
-        said = error.message if isinstance(error, ForeignError) else f"{patch} cannot be read: {error.strerror}"
+    except (OSError, UntrustedDataError) as error:
+        said = error.message if isinstance(error, UntrustedDataError) else f"{patch} cannot be read: {error.strerror}"
         raise PredictionError("unreadable", said, "Name a file with a diff.") from error
     return grade_patch(folder, data, backend, counterfactual=counterfactual, trust=trust)
 

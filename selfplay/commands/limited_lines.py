@@ -5,7 +5,7 @@ from collections.abc import Callable
 MOST_LINES = 5
 
 
-class Few:
+class LimitedLines:
     """Says the first lines; `end` says how many others there were. `what`: what each line is about, in the plural."""
 
     def __init__(self, say: Callable[[str], None], what: str, most: int = MOST_LINES) -> None:

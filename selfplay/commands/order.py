@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from selfplay.believable import Rules
+from selfplay.believable import BelievableRules
 from selfplay.formatting import listed
 from selfplay.repository import Suite
 from selfplay.repository.errors import RepositoryError
@@ -57,10 +57,10 @@ class Order:
     believable: bool | None = None
 
     @property
-    def rules(self) -> Rules | None:
+    def rules(self) -> BelievableRules | None:
         """The rules that valid bugs must keep besides."""
         wanted = self.policy in SCRIPTED if self.believable is None else self.believable
-        return Rules() if wanted else None
+        return BelievableRules() if wanted else None
 
 
 def refuse_out_in_source(order: Order) -> None:

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from selfplay.artifact import Bug
 from selfplay.artifact.decoding import parse_json, text_memory
-from selfplay.artifact.reading import ForeignError, opened_named
+from selfplay.artifact.reading import UntrustedDataError, opened_named
 from selfplay.commands.event_loop import in_parallel
 from selfplay.commands.grade import Gradable, gradable, grader_of
 from selfplay.curriculum.stored_bugs import bug_folders, prepared_for, read_bug
@@ -43,7 +43,7 @@ def read_predictions(path: Path) -> dict[str, str]:
     try:
         with opened_named(path, MOST_MEMORY * times()) as stream:
             found = _by_bug(path, _entries(path, stream))
-    except ForeignError as error:
+    except UntrustedDataError as error:
         kind = "unreadable" if "cannot be read" in error.message or "is missing" in error.message else "malformed"
         raise PredictionError(kind, error.message, _FORM) from error
     except OSError as error:
@@ -71,7 +71,7 @@ def _by_bug(path: Path, entries: Iterable[Any]) -> dict[str, str]:
 
 
 def _entries(path: Path, stream: IO[bytes]) -> Iterator[Any]:
-    """The entries, one at a time where there is one a line. Raises `PredictionError` and `ForeignError`."""
+    """The entries, one at a time where there is one a line. Raises `PredictionError` and `UntrustedDataError`."""
     lines = _lines(path, stream)
     first = next(lines, None)
     if first is None:
@@ -110,7 +110,7 @@ def _alone(path: Path, line: bytes) -> Any:
     """The value of a line; None for a line of a longer value."""
     try:
         return parse_json(line, str(path), halves=True)
-    except ForeignError:
+    except UntrustedDataError:
         return None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.conversation import Style
 from selfplay.commands import cleanup
-from selfplay.commands.curriculum import Watcher, prepared_source
+from selfplay.commands.curriculum import CurriculumWatcher, prepared_source
 from selfplay.commands.order import Order, refuse_out_in_source, settings_of
 from selfplay.commands.serve_run import PROMPT_EPISODES, ServedRun
 from selfplay.commands.solve import settle_attempts
@@ -25,9 +25,9 @@ from selfplay.environments.external_policy import OUTSIDE, OutsidePlayer
 from selfplay.environments.server import served
 from selfplay.environments.sessions import Sessions
 from selfplay.rollout.injector import Mix
-from selfplay.rollout.scheduler import one_per_core, rare_collections
+from selfplay.rollout.scheduler import one_per_core, relaxed_gc
 from selfplay.sandbox import Backend
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.validators import Thresholds
 
@@ -56,7 +56,7 @@ class ServeOrder:
 
 
 def serve_environments(
-    order: ServeOrder, backend: Backend, watcher: Watcher, ready: Callable[[int], Any], until: asyncio.Event
+    order: ServeOrder, backend: Backend, watcher: CurriculumWatcher, ready: Callable[[int], Any], until: asyncio.Event
 ) -> None:
     """Serve until `until` is set; `ready` is called with the port. Raises `SelfplayError`; what was stored is kept."""
     wanted = Order(
@@ -74,8 +74,8 @@ def serve_environments(
         prepared, suite = prepared_source(wanted, pool, backend, watcher)
         runner = stack.enter_context(asyncio.Runner())
         workers = stack.enter_context(Workers(one_per_core(order.workers)))
-        stack.enter_context(rare_collections())
-        both = repository_runs(wanted, prepared, suite, player, Pool(backend), workers, OUTSIDE)
+        stack.enter_context(relaxed_gc())
+        both = repository_runs(wanted, prepared, suite, player, SandboxPool(backend), workers, OUTSIDE)
         run = ServedRun(pool, both.injecting, both.solving, order.prompts, watcher.say)
         try:
             runner.run(_served(order, run, ready, until))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.commands.result_folder import written
-from selfplay.commands.sft import CHECKPOINTS, SftOrder, Watcher
+from selfplay.commands.sft import CHECKPOINTS, SftOrder, SftWatcher
 from selfplay.train.errors import TrainError
 from selfplay.train.lora import LoraOptions
 from selfplay.train.model import ModelOptions, load_scorer
@@ -23,7 +23,7 @@ def train(
     training: Sequence[Example],
     held_out: Sequence[Example],
     kind: Mapping[str, Any],
-    watcher: Watcher,
+    watcher: SftWatcher,
 ) -> dict[str, Any]:
     """Tune the model, write it to the order's folder, and return what it took."""
     watcher.say(f"loading {order.model}")

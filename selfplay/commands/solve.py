@@ -30,10 +30,10 @@ from selfplay.repository import Prepared, rebuild
 from selfplay.rollout.controls import CONTROLS, control_named
 from selfplay.rollout.players import Player, ScriptedPlayer, player_named
 from selfplay.rollout.retries import again
-from selfplay.rollout.scheduler import one_per_core, rare_collections
+from selfplay.rollout.scheduler import one_per_core, relaxed_gc
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
 
@@ -178,12 +178,12 @@ async def _solved(
     backend: Backend,
     watcher: SolveWatcher,
 ) -> None:
-    with Workers(one_per_core(order.workers)) as workers, rare_collections():
+    with Workers(one_per_core(order.workers)) as workers, relaxed_gc():
         run = SolverRun(
             prepared=prepared,
             policy=order.name or player.name,
             player=player,
-            pool=Pool(backend),
+            pool=SandboxPool(backend),
             workers=workers,
             seed=pool.setting("seed", int, 0),
             counterfactual=order.counterfactual,

@@ -17,7 +17,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from selfplay.artifact.reading import ForeignError, read_named
+from selfplay.artifact.reading import UntrustedDataError, read_named
 from selfplay.commands.order import Order, refuse_out_in_source, refuse_strategy
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count
@@ -56,7 +56,7 @@ def read_list(path: Path, base: Order) -> list[Order]:
     line that cannot be used."""
     try:
         text = read_named(path, MOST_BYTES).decode()
-    except (OSError, ForeignError, UnicodeDecodeError) as error:
+    except (OSError, UntrustedDataError, UnicodeDecodeError) as error:
         raise SourceListError(
             f"{path} cannot be read: {error}", "Name a text file with a source on each line."
         ) from error

@@ -6,11 +6,11 @@ from selfplay.curriculum.records import (
     Attempt,
     AttemptFigures,
     CurriculumError,
-    EpisodeFigures,
     EpisodeRecord,
     OtherSettings,
-    Progress,
     Promotion,
+    RunProgress,
+    StoredEpisodeFigures,
 )
 from selfplay.curriculum.store import Curriculum
 
@@ -20,11 +20,11 @@ __all__ = [
     "AttemptFigures",
     "Curriculum",
     "CurriculumError",
-    "EpisodeFigures",
     "EpisodeRecord",
     "OtherSettings",
-    "Progress",
     "Promotion",
+    "RunProgress",
+    "StoredEpisodeFigures",
     "open_curriculum",
     "open_existing",
     "read_pool",

@@ -14,7 +14,7 @@ from selfplay.curriculum.store import PLANNED, ROLES, Curriculum
 from selfplay.formatting import listed
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.grades import WEAK
-from selfplay.rl.credit import Episode, Outcome
+from selfplay.rl.credit import CreditedEpisode, Outcome
 
 FILED = ": policy"
 """What the setting ends with that says which policy makes the attempts of a name."""
@@ -40,7 +40,7 @@ class StoredEpisode:
     injection: `check`, the one that its artifact failed, and `alike`, which bugs share that change the same files in as
     many lines and fail as many tests."""
 
-    episode: Episode
+    episode: CreditedEpisode
     trajectory: str
     finish: str
     status: str
@@ -132,7 +132,7 @@ def _same_policy(pool: Curriculum) -> str:
 def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
     for one in records:  # of an early version without groups: each is alone, since nobody knows its prompt
         lost = one.status == "unplayed" or one.figures.finish in OUTAGES
-        episode = Episode(
+        episode = CreditedEpisode(
             "injector",
             one.group or f"{one.repository}/{one.strategy}/{one.number}",
             INJECTIONS.get(one.status, "invalid"),
@@ -161,7 +161,7 @@ def attempt_outcome(attempt: Attempt, weak: Weak) -> tuple[Outcome, bool]:
 def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak) -> Iterable[StoredEpisode]:
     for one in attempts:
         outcome, lost = attempt_outcome(one, weak)
-        episode = Episode(
+        episode = CreditedEpisode(
             "solver",
             one.bug,
             outcome,

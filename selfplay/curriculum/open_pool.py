@@ -20,7 +20,7 @@ from selfplay.curriculum.trust import is_own, remember_run, times
 from selfplay.curriculum.untrusted_sqlite import (
     DATABASE,
     LARGER,
-    Bounds,
+    DatabaseBounds,
     harden,
     own_folders,
     refuse_strange_files,
@@ -105,8 +105,8 @@ def _look_through(database: sqlite3.Connection, path: Path, own: bool) -> None:
         prepare_schema(database, path)
         refuse_broken(database, path)
         if not own:
-            most, more = Bounds(), times()
-            refuse_too_much(database, path, Bounds(most.size * more, most.rows * more, most.values * more))
+            most, more = DatabaseBounds(), times()
+            refuse_too_much(database, path, DatabaseBounds(most.size * more, most.rows * more, most.values * more))
 
 
 def _copy(path: Path, folder: Path, most: int | None) -> None:
@@ -138,7 +138,7 @@ def _refuse_size(path: Path, files: Iterable[tuple[int, int]], most: int | None)
 
 def _most_bytes(folder: Path) -> int | None:
     """How large the pool of `folder` may be; None for one that this user made."""
-    return None if is_own(folder) else Bounds().size * times()
+    return None if is_own(folder) else DatabaseBounds().size * times()
 
 
 def _state(files: Iterable[Path]) -> list[tuple[int, int]]:

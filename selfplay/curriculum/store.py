@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from selfplay.artifact import Bug
 from selfplay.artifact.decoding import parse_json
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.curriculum.attempts import Attempts
 from selfplay.curriculum.episodes import Episodes
 from selfplay.curriculum.imports import Imports
@@ -67,7 +67,7 @@ class Curriculum:
         try:
             rows = self._db.execute("SELECT key, value FROM run").fetchall()
             return {key: parse_json(value.encode(), f"the setting {key[:80]!r}") for key, value in rows}
-        except (ForeignError, UnicodeEncodeError) as error:
+        except (UntrustedDataError, UnicodeEncodeError) as error:
             raise CurriculumError(f"a setting of {self.folder} is damaged: {error}", DAMAGED) from error
 
     def setting(self, name: str, kind: type[T], default: T) -> T:
@@ -151,7 +151,7 @@ class Curriculum:
         rows = self._db.execute("SELECT name, facts FROM repositories ORDER BY rowid")
         try:
             return {name: parse_json(facts.encode(), "the facts of a repository") for name, facts in rows.fetchall()}
-        except (ForeignError, UnicodeEncodeError) as error:
+        except (UntrustedDataError, UnicodeEncodeError) as error:
             raise CurriculumError(f"a repository of {self.folder} is damaged: {error}", DAMAGED) from error
 
     # -- what it cost ------------------------------------------------------------------------------------------

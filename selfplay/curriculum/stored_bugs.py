@@ -10,7 +10,7 @@ from pathlib import Path
 from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
 from selfplay.artifact.bug import BUG_FILE, is_bug_id, is_weakened
 from selfplay.artifact.environment import recorded_environment
-from selfplay.artifact.reading import ForeignError, existing_folder, listed_below, read_below
+from selfplay.artifact.reading import UntrustedDataError, existing_folder, listed_below, read_below
 from selfplay.curriculum.attempts import ATTEMPT_FILE, MOST_DIFF
 from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.trust import Wish, require
@@ -79,7 +79,7 @@ def bug_folders(path: Path) -> list[Path]:
         return [path]
     try:
         found = [path / "bugs" / name for name in _names(path)]
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise ArtifactError(error.message, error.hint) from error
     if not found:
         raise ArtifactError(f"{path} holds no bug", "Name a bug's folder (it holds bug.json) or a run's folder.")
@@ -87,7 +87,7 @@ def bug_folders(path: Path) -> list[Path]:
 
 
 def _names(run: Path) -> list[str]:
-    """The names of the folders of a run's bugs; none is a link. Raises `ForeignError`."""
+    """The names of the folders of a run's bugs; none is a link. Raises `UntrustedDataError`."""
     if (run / DATABASE).exists():
         with read_pool(run) as pool:
             names = sorted(bug.id for bug in pool.bugs()) if existing_folder(run, "bugs") else []
@@ -95,7 +95,7 @@ def _names(run: Path) -> list[str]:
         names = [name for name in listed_below(run, "bugs") if not (run / "bugs" / name).is_file()]
     for name in names:
         if not is_bug_id(name):
-            raise ForeignError(f"{run / 'bugs'} holds {name[:80]!r}, which is no bug's name")
+            raise UntrustedDataError(f"{run / 'bugs'} holds {name[:80]!r}, which is no bug's name")
         existing_folder(run, "bugs", name)
     return names
 
@@ -151,7 +151,7 @@ def original_of(run: Path, bug: Bug, trees: Mapping[str, Path] | None) -> Path |
         if own is not None and (found := existing_folder(run, own.name)):
             return found
         return existing_folder(run, ORIGINALS, bug.tree_hash) if is_tree(bug.tree_hash) else None
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise ArtifactError(error.message, error.hint) from error
 
 
@@ -170,7 +170,7 @@ def read_attempt(folder: Path, bug: Bug) -> str:
     path = folder / ATTEMPT_FILE
     try:
         data = read_below(folder, ATTEMPT_FILE, MOST_DIFF)
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise ArtifactError(error.message, "A bug of order 2 holds the failed attempt it was made from.") from error
     if bug.attempt is None or hashlib.sha256(data).hexdigest() != bug.attempt.sha256:
         raise ArtifactError(f"{path} is not the attempt bug.json was written for")

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from selfplay.artifact.decoding import count_values
-from selfplay.artifact.reading import LINKS, MIB, ForeignError, existing_folder
+from selfplay.artifact.reading import LINKS, MIB, UntrustedDataError, existing_folder
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import MIGRATED, SCHEMA, VERSION
 
@@ -48,7 +48,7 @@ _LIMITS = {
 
 
 @dataclass(frozen=True)
-class Bounds:
+class DatabaseBounds:
     """What is taken in of a pool that this user did not make: bytes of its files, rows of a table, values in its
     JSON."""
 
@@ -68,7 +68,7 @@ def refuse_strange_files(folder: Path) -> None:
     try:
         for name in own_folders(folder):
             existing_folder(folder, name)
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise CurriculumError(error.message, error.hint) from error
     for name in OWN_FILES:
         path = folder / name
@@ -173,7 +173,7 @@ def _ours() -> tuple[dict[str, dict[str, tuple[str, bool]]], dict[str, str]]:
     return tables, {name: _plain(sql) for form, name, sql in made if form == "index"}
 
 
-def refuse_too_much(database: sqlite3.Connection, path: Path, most: Bounds) -> None:
+def refuse_too_much(database: sqlite3.Connection, path: Path, most: DatabaseBounds) -> None:
     """Raises `CurriculumError` for a pool of more rows or values than `most`."""
     values = 0
     for table, columns in our_tables().items():

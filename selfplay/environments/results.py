@@ -6,11 +6,11 @@ from typing import Any, Literal
 from selfplay.agent import Trajectory
 from selfplay.curriculum import Attempt
 from selfplay.curriculum.crediting import INJECTIONS, attempt_outcome
-from selfplay.rl.credit import Outcome, Rules
+from selfplay.rl.credit import CreditRules, Outcome
 from selfplay.rl.rewards import ValidBugReward, ssr
 
 Ended = Outcome | Literal["lost"]
-RULES = Rules()
+RULES = CreditRules()
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Episode:
+class SessionEpisode:
     """An episode that can be played. `group`: equal for those that training compares with each other."""
 
     group: str
@@ -36,7 +36,7 @@ class Episode:
 class Session:
     """A running episode. `since`: when its trainer was last heard or answered, by the monotonic clock."""
 
-    def __init__(self, episode: Episode, player: OutsidePlayer) -> None:
+    def __init__(self, episode: SessionEpisode, player: OutsidePlayer) -> None:
         self.group, self.since = episode.group, time.monotonic()
         self._model, self._seen = player.model, 0
         self._played = asyncio.ensure_future(episode.play(player))

@@ -10,7 +10,7 @@ from selfplay.agent.conversation import Style
 from selfplay.environments.errors import Busy, NoSession
 from selfplay.environments.external_policy import OutsidePlayer
 from selfplay.environments.results import BugCredit, Result
-from selfplay.environments.session import Episode, Session, Told
+from selfplay.environments.session import Session, SessionEpisode, Told
 
 RoleName = Literal["injector", "solver"]
 OFTEN = 20
@@ -24,7 +24,7 @@ class Playable(Protocol):
         """What may be played now: the ids of bugs, or the injector's prompts as `prompt-NUMBER`."""
         ...
 
-    async def episode(self, role: RoleName, task: str) -> Episode:
+    async def episode(self, role: RoleName, task: str) -> SessionEpisode:
         """A new episode of the task. Raises `NoTask`."""
         ...
 

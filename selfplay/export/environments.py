@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from selfplay.artifact.environment import Environment, recorded_environment
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.export import inside
 from selfplay.export.columns import as_json
 from selfplay.export.pools import PoolBug
@@ -64,7 +64,7 @@ def _packed(place: Path, original: Path, tree: str) -> tuple[Path, str]:
     try:
         pack(original, new, tree)
         new.replace(archive)
-    except ForeignError as error:
+    except UntrustedDataError as error:
         new.unlink(missing_ok=True)
         if not any(place.iterdir()):
             place.rmdir()

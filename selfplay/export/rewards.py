@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.crediting import episodes_of, recorded
 from selfplay.curriculum.stored_bugs import demonstration_of
-from selfplay.rl.credit import Rules
+from selfplay.rl.credit import CreditRules
 from selfplay.update.crediting import credited
 from selfplay.update.played import untaped
 from selfplay.update.recipe import Recipe
@@ -19,7 +19,9 @@ def rewards_of(pool: Curriculum) -> Rewards:
     A demonstration of an injection earns what the bug does, one of a repair what a resolved attempt does. An injection
     is paid by the attempts of the policy that planted it; without one of those its reward is not known."""
     planted = pool.setting("policy", str, "scripted")
-    found: Rewards = {demonstration_of(pool.folder, bug.id, "solver").name: Rules().resolved for bug in pool.bugs()}
+    found: Rewards = {
+        demonstration_of(pool.folder, bug.id, "solver").name: CreditRules().resolved for bug in pool.bugs()
+    }
     for policy in {attempt.policy for attempt in pool.attempts.all(diffs=False)}:
         found.update(_earned(pool, policy, injections=policy == planted))
     return found

@@ -16,8 +16,8 @@ from selfplay import patches
 from selfplay.artifact.decoding import parse_json, typed
 from selfplay.importers.r2e_commit import Commit, diff_of
 from selfplay.importers.r2e_runs import FOLDER, decided, summary
-from selfplay.importers.rows import ImportRefused, Row
-from selfplay.importers.tasks import MOST_TESTS, TEST, Task, artifact_of, checked_commit, in_words
+from selfplay.importers.rows import DatasetRow, ImportRefused
+from selfplay.importers.tasks import MOST_TESTS, TEST, ImportedTask, artifact_of, checked_commit, in_words
 from selfplay.plain_text import encode
 from selfplay.repository.suites.pytest_suite import PARSER, file_of, render_script
 
@@ -62,7 +62,7 @@ class Parts:
     passes: tuple[str, ...]
 
 
-def r2e_task(row: Row) -> Task:
+def r2e_task(row: DatasetRow) -> ImportedTask:
     """Raises `ImportRefused`, and what reading an artifact raises."""
     columns = typed(Columns, row.values, "the row")
     commit = checked_commit(columns.commit_hash)
@@ -77,7 +77,7 @@ def r2e_task(row: Row) -> Task:
         "test_parser": PARSER, "bug_inject": patches.reverse(parts.code),
         "test_weaken": patches.reverse(parts.shown) + removed or None,
     })  # fmt: skip
-    return Task(
+    return ImportedTask(
         row, "r2e", columns.instance_id or f"{columns.repo_name}__{commit[:12]}", artifact, parts.fails, parts.passes,
         _statement(columns.problem_statement) or in_words(parts.fails), {}, repo=columns.repo_name, commit=commit,
         diffs=(created,) if created else (),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact.decoding import parse_json
-from selfplay.artifact.reading import MIB, ForeignError, opened_named
+from selfplay.artifact.reading import MIB, UntrustedDataError, opened_named
 from selfplay.errors import SelfplayError
 
 MOST_ROWS = 100_000
@@ -24,7 +24,7 @@ class ImportRefused(SelfplayError):
 
 
 @dataclass(frozen=True)
-class Row:
+class DatasetRow:
     """`name`: where it stands, for messages; `sha256`: of its values; `beside`: the folder of its dataset. `fault`: why
     the line is no row."""
 
@@ -35,7 +35,7 @@ class Row:
     fault: str = ""
 
 
-def read_rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[DatasetRow]:
     """The rows at `path`, one by one. Raises `ImportRefused` for what holds none."""
     number = 0
     for file in _files(path):
@@ -48,11 +48,11 @@ def read_rows(path: Path) -> Iterator[Row]:
         raise ImportRefused(f"{path} holds no row", f"Name a file that ends in {', '.join(ENDINGS)}, or its folder.")
 
 
-def _row(name: str, value: Any, fault: str, beside: Path) -> Row:
+def _row(name: str, value: Any, fault: str, beside: Path) -> DatasetRow:
     if not isinstance(value, dict):
-        return Row(name, {}, "", beside, fault or "it is no object")
+        return DatasetRow(name, {}, "", beside, fault or "it is no object")
     text = json.dumps(value, sort_keys=True, default=str)
-    return Row(name, value, hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest(), beside, fault)
+    return DatasetRow(name, value, hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest(), beside, fault)
 
 
 def _files(path: Path) -> list[Path]:
@@ -78,7 +78,7 @@ def _values(file: Path) -> Iterator[tuple[int, Any, str]]:
             yield from ((number, one, "") for number, one in enumerate(listed, 1))
         else:
             yield from _lines(file)
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise ImportRefused(error.message, error.hint) from error
 
 
@@ -92,7 +92,7 @@ def _lines(file: Path) -> Iterator[tuple[int, Any, str]]:
                 continue
             try:
                 yield number, parse_json(line, "it"), ""
-            except ForeignError as error:
+            except UntrustedDataError as error:
                 yield number, None, error.message
 
 

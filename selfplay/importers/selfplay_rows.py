@@ -14,8 +14,17 @@ from selfplay.export.environments import ARCHIVE, ENVIRONMENTS
 from selfplay.export.names import bug_id_of
 from selfplay.importers.r2e import Runs
 from selfplay.importers.r2e_runs import summary
-from selfplay.importers.rows import ImportRefused, Row
-from selfplay.importers.tasks import Task, Tests, artifact_of, as_list, checked_environment, decoded, in_words, unique
+from selfplay.importers.rows import DatasetRow, ImportRefused
+from selfplay.importers.tasks import (
+    ImportedTask,
+    Tests,
+    artifact_of,
+    as_list,
+    checked_environment,
+    decoded,
+    in_words,
+    unique,
+)
 from selfplay.plain_text import encode
 
 _KEY = re.compile("[0-9a-f]{16}")
@@ -52,7 +61,7 @@ class OwnColumns(BaseModel):
     ssr_environment_key: str
 
 
-def own_task(row: Row) -> Task:
+def own_task(row: DatasetRow) -> ImportedTask:
     """The task of an exported row. Raises `ImportRefused`, and what reading an artifact raises."""
     columns = typed(OwnColumns, row.values, "the row")
     if not _KEY.fullmatch(columns.ssr_environment_key) or not is_tree(columns.ssr_tree_hash):
@@ -67,7 +76,7 @@ def own_task(row: Row) -> Task:
     if not fails:
         raise ImportRefused("it names no test that fails")
     environment = checked_environment(columns.ssr_environment)
-    return Task(
+    return ImportedTask(
         row, "selfplay", bug_id_of(columns.ssr_instance_id or columns.instance_id), artifact, fails, passes,
         _statement(columns.problem_statement) or in_words(fails), environment, repo=columns.ssr_source,
         commit=str(environment.get("commit") or ""), archive=_archive(row.beside, columns.ssr_environment_key),

@@ -20,8 +20,8 @@ from selfplay.artifact import Artifact, ArtifactError, from_texts
 from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.environment import pinned, recorded_environment
 from selfplay.artifact.files import FILE_NAMES
-from selfplay.artifact.reading import ForeignError
-from selfplay.importers.rows import ImportRefused, Row
+from selfplay.artifact.reading import UntrustedDataError
+from selfplay.importers.rows import DatasetRow, ImportRefused
 from selfplay.patches import PatchError
 from selfplay.plain_text import encode
 from selfplay.repository.suites.pytest_suite import PARSER, render_script
@@ -37,7 +37,7 @@ def as_list(value: Any) -> Any:
         return value
     try:
         return parse_json(encode(value), "it")
-    except (ForeignError, UnicodeEncodeError) as error:
+    except (UntrustedDataError, UnicodeEncodeError) as error:
         raise ValueError(str(error)) from error
 
 
@@ -63,11 +63,11 @@ class Columns(BaseModel):
 
 
 @dataclass(frozen=True)
-class Task:
+class ImportedTask:
     """`form`: of the row. `diffs`: what turns the tree at `commit` of `repo` into the original; for a row of ours the
     original is the packed tree `tree_hash` instead, in `archive`. `attempt`: of a second-order bug."""
 
-    row: Row
+    row: DatasetRow
     form: str
     instance: str
     artifact: Artifact
@@ -94,7 +94,7 @@ class Task:
         return self.artifact.diffs if self.form == "r2e" else ()
 
 
-def task_of(row: Row, form: str = "") -> Task:
+def task_of(row: DatasetRow, form: str = "") -> ImportedTask:
     """The task of a row; `form`: swebench or swesmith where the row does not tell. Raises `ImportRefused`."""
     if row.fault:
         raise ImportRefused(row.fault)
@@ -109,7 +109,7 @@ def task_of(row: Row, form: str = "") -> Task:
             return r2e_task(row)
         columns = typed(Columns, row.values, "the row")
         return _foreign(row, columns, form or _form(row.values))
-    except (ForeignError, ArtifactError, PatchError) as error:
+    except (UntrustedDataError, ArtifactError, PatchError) as error:
         raise ImportRefused(error.message) from error
     except ValueError as error:
         raise ImportRefused(str(error).partition("\n")[0]) from error
@@ -119,7 +119,7 @@ def _form(values: Mapping[str, Any]) -> str:
     return "swebench" if "test_patch" in values or "base_commit" in values else "swesmith"
 
 
-def _foreign(row: Row, columns: Columns, form: str) -> Task:
+def _foreign(row: DatasetRow, columns: Columns, form: str) -> ImportedTask:
     """A row of SWE-bench's or of SWE-smith's form."""
     tests = (*columns.fail_to_pass, *columns.pass_to_pass)
     if not columns.fail_to_pass:
@@ -142,7 +142,7 @@ def _foreign(row: Row, columns: Columns, form: str) -> Task:
         "test_files": "".join(f"{path}\n" for path in files),
         "test_parser": PARSER, "bug_inject": inject, "test_weaken": weaken,
     })  # fmt: skip
-    return Task(
+    return ImportedTask(
         row, form, columns.instance_id, artifact, unique(columns.fail_to_pass),
         unique(tuple(test for test in columns.pass_to_pass if test not in set(columns.fail_to_pass))),
         columns.problem_statement.strip() or in_words(columns.fail_to_pass), _environment(columns),
@@ -195,9 +195,9 @@ def in_words(tests: tuple[str, ...]) -> str:
 
 
 def checked_environment(text: str) -> dict[str, Any]:
-    """The record of an environment in a row of ours. Raises `ForeignError`."""
+    """The record of an environment in a row of ours. Raises `UntrustedDataError`."""
     value = parse_json(encode(text), "the environment")
     if not isinstance(value, dict):
-        raise ForeignError("the environment is no object")
+        raise UntrustedDataError("the environment is no object")
     recorded_environment(value)
     return value

@@ -13,9 +13,9 @@ from pydantic import Field, ValidationError, model_validator
 
 from selfplay.configs import shipped
 from selfplay.errors import SelfplayError
-from selfplay.loop.config_base import Number, Part, Some
+from selfplay.loop.config_base import NonNegativeInt, Part, PositiveInt
 from selfplay.loop.errors import TrainingError
-from selfplay.loop.machine import Cluster, Machine, too_few_machines
+from selfplay.loop.machine import Cluster, MachineConfig, too_few_machines
 from selfplay.loop.monitors import Monitors
 from selfplay.loop.opponents import Opponents, refused_opponents
 from selfplay.loop.roles import Roles, refused_roles
@@ -29,32 +29,32 @@ FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboa
 """What a run may be resumed with another value of."""
 
 
-class Injecting(Part):
+class InjectorConfig(Part):
     """The injector's part of a step: `groups` of `members` episodes that share a prompt. No groups: only the solver is
     trained, on bugs that the run's folder holds already. `min_*`: thresholds of a bug. `believable`: one that the gate
     refuses is not valid either, which the paper does not ask for. Of several repositories, one whose last `bench_after`
     groups (0: any number) gave no valid bug is not drawn for `bench_steps` steps."""
 
-    groups: Number = 1
-    members: Some = 4
+    groups: NonNegativeInt = 1
+    members: PositiveInt = 4
     strategy: Mix = "mix"
-    min_passing: Some = 5
-    min_files: Some = 1
-    min_failing: Some = 1
+    min_passing: PositiveInt = 5
+    min_files: PositiveInt = 1
+    min_failing: PositiveInt = 1
     believable: bool = False
-    bench_after: Number = 8
-    bench_steps: Some = 50
+    bench_after: NonNegativeInt = 8
+    bench_steps: PositiveInt = 50
 
 
-class Solving(Part):
+class SolverConfig(Part):
     """The solver's part of a step: a group of `attempts` at each new bug, and at old ones until there are `bugs`.
     `only`: old bugs are drawn from these alone, each named by its id or a beginning that no other has; none: from all.
     `second_order`: how many second-order bugs are made of each bug's failed attempts, for later steps."""
 
-    bugs: Number = 2
-    attempts: Some = 4
+    bugs: NonNegativeInt = 2
+    attempts: PositiveInt = 4
     only: tuple[str, ...] = ()
-    second_order: Number = 0
+    second_order: NonNegativeInt = 0
 
 
 class TrainConfig(Part):
@@ -70,16 +70,16 @@ class TrainConfig(Part):
     model: str
     engine: Literal["vllm", "transformers"] = "vllm"
     play: dict[str, str | int | float | bool] = Field(default_factory=dict)
-    steps: Some = 6
-    injector: Injecting = Injecting()
-    solver: Solving = Solving()
+    steps: PositiveInt = 6
+    injector: InjectorConfig = InjectorConfig()
+    solver: SolverConfig = SolverConfig()
     recipe: Recipe = Recipe()
     seed: int = 0
-    workers: Some | None = None
-    keep: Some = 1
-    staleness: Number = 0
+    workers: PositiveInt | None = None
+    keep: PositiveInt = 1
+    staleness: NonNegativeInt = 0
     cluster: Cluster | None = None
-    machine: Machine = Machine()
+    machine: MachineConfig = MachineConfig()
     monitors: Monitors = Monitors()
     opponents: Opponents = Opponents()
     roles: Roles = "shared"

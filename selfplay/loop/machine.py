@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from selfplay.loop.config_base import Number, Part, Some
+from selfplay.loop.config_base import NonNegativeInt, Part, PositiveInt
 
 if TYPE_CHECKING:
     from selfplay.loop.config import TrainConfig
 
 
-class Machine(Part):
+class MachineConfig(Part):
     """`gpu`: the kind of all GPUs; None: there is none, or nobody said. A node has `gpus` of them, and `nodes` are
     there (None: as many as it takes). `memory`: GB of a node's main memory; None: nobody said. `cpus`: cores of the one
     machine of a run without a cluster. `assume`: other values for the plan's constants (`planning.assumptions`)."""
 
     gpu: Literal["a100", "h100", "h200"] | None = None
-    gpus: Some = 8
-    nodes: Some | None = None
+    gpus: PositiveInt = 8
+    nodes: PositiveInt | None = None
     memory: Annotated[float, Field(gt=0)] | None = None
-    cpus: Some = 2
+    cpus: PositiveInt = 2
     assume: Mapping[str, float] = {}
 
 
@@ -32,12 +32,12 @@ class Cluster(Part):
     engines: as `files` in the run's folder, or as a `broadcast` over the network, where they are only written at the
     end and by checkpoints."""
 
-    engines: Some = 1
-    engine_gpus: Number = 0
-    hosts: Some = 1
-    host_cpus: Some = 1
-    host_episodes: Some = 64
-    trainers: Some = 1
+    engines: PositiveInt = 1
+    engine_gpus: NonNegativeInt = 0
+    hosts: PositiveInt = 1
+    host_cpus: PositiveInt = 1
+    host_episodes: PositiveInt = 64
+    trainers: PositiveInt = 1
     trainer_gpus: Annotated[int, Field(ge=0, le=1)] = 0
     weights: Literal["files", "broadcast"] = "files"
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from selfplay.artifact.reading import MIB, ForeignError, MissingError, read_below
+from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, read_below
 from selfplay.loop.errors import TrainingError
 from selfplay.untrusted_json import AnswerError, json_value, lines
 
@@ -29,7 +29,7 @@ def read_history(folder: Path) -> list[dict[str, Any]]:
         data = read_below(folder, METRICS, MOST_BYTES)
     except MissingError:
         return []
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise TrainingError(error.message, error.hint) from error
     found: list[dict[str, Any]] = []
     for number, line in enumerate(lines(data), 1):

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from selfplay.loop.config_base import Part, Some
+from selfplay.loop.config_base import Part, PositiveInt
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.metrics import Figures, counts, number, part
 
@@ -38,7 +38,7 @@ LIMITS = {"entropy": 0.2, "diversity": 0.3, "invalid": 0.98, "uniform": 0.95, "g
 class Monitors(Part):
     """Each monitor's limit, and the steps over which it takes the mean."""
 
-    window: Some = 5
+    window: PositiveInt = 5
     entropy: Watch = Watch(limit=LIMITS["entropy"])
     diversity: Watch = Watch(limit=LIMITS["diversity"])
     invalid: Watch = Watch(limit=LIMITS["invalid"])

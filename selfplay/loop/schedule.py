@@ -8,7 +8,7 @@ are drawn without replacement, likewise.
 import random
 from collections.abc import Collection, Mapping, Sequence
 
-from selfplay.loop.config import Injecting
+from selfplay.loop.config import InjectorConfig
 
 Injected = list[tuple[str, int]]
 """Injector episodes: their repository, and their number there."""
@@ -27,7 +27,7 @@ def drawn(weights: Mapping[str, float], groups: int, seed: int, step: int) -> li
     return draw.choices(list(weights), list(weights.values()), k=groups)
 
 
-def injections(names: Sequence[str], first: Mapping[str, int], planned: Injected, how: Injecting) -> Injected:
+def injections(names: Sequence[str], first: Mapping[str, int], planned: Injected, how: InjectorConfig) -> Injected:
     """The episodes of groups in these repositories. `first`: the number of the run's first episode in each; `planned`:
     those of the steps before."""
     following = dict(first)
@@ -55,7 +55,7 @@ def groups_of(name: str, planned: Injected, gave: Collection[tuple[str, int]], m
     return list(found.values())
 
 
-def by_lot(bugs: Collection[str], seed: int, step: int) -> list[str]:
+def shuffled_bugs(bugs: Collection[str], seed: int, step: int) -> list[str]:
     """The order in which old bugs are attempted in a step, of which the first are."""
     draw, found = random.Random(f"old bugs:{seed}:{step}"), sorted(bugs)
     return draw.sample(found, len(found))

@@ -9,7 +9,7 @@ from selfplay.oracle.errors import OracleError
 from selfplay.plain_text import decode, regular_file, safe_relative
 from selfplay.sandbox import World
 from selfplay.workbench.files import TestFile
-from selfplay.workbench.reading import WHOLE, Budget
+from selfplay.workbench.reading import WHOLE, ReadBudget
 
 MOST_FILES = 500
 """Files of a folder that are looked at."""
@@ -19,7 +19,7 @@ def read_originals(world: World, paths: Sequence[str]) -> dict[str, TestFile]:
     """The regular files among `paths` as the topmost layer has them; nothing behind a link is followed.
 
     Raises `OracleError` when they hold more than is read of a run's files: the host's memory holds them all."""
-    found, budget = {}, Budget()
+    found, budget = {}, ReadBudget()
     for path in paths:
         file = next((file for layer in reversed(world.tree) if (file := regular_file(layer, path))), None)
         if file is not None:
@@ -37,7 +37,7 @@ def original_texts(world: World, paths: Sequence[str]) -> dict[str, str]:
     return {path: decode(file.content) for path, file in read_originals(world, paths).items()}
 
 
-class Files(Protocol):
+class OriginalFiles(Protocol):
     """A tree of files, as far as a prediction is judged by it."""
 
     def text(self, path: str) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from selfplay import patches
 from selfplay.patches import FilePatch
 from selfplay.patches.changes import Change, changes
-from selfplay.patches.functions import Function, find_tests
+from selfplay.patches.functions import PatchedFunction, find_tests
 
 Owner = tuple[str, str]
 """(path, name of the test)."""
@@ -68,7 +68,7 @@ def _apart(path: str, change: Change, owners: list[str]) -> Iterator[Piece]:
 class _Places:
     """Which test a line belongs to."""
 
-    def __init__(self, tests: Sequence[Function]) -> None:
+    def __init__(self, tests: Sequence[PatchedFunction]) -> None:
         self._tests = sorted(tests, key=lambda test: test.first)
         self._firsts = [test.first for test in self._tests]
 

@@ -10,7 +10,7 @@ WAIT = 'read -r _; kill -9 "$@"'
 """Nobody writes, so `read` ends with the process that holds the other end of its pipe."""
 
 
-class Leash:
+class KillWithParent:
     """What ends with us. To be released before the processes end by themselves: their numbers are others' then."""
 
     def __init__(self, processes: Collection[int]) -> None:

@@ -10,7 +10,7 @@ Fact = tuple[str, str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
-class Meeting:
+class Rendezvous:
     """Where a process group meets. `name`: no other group has it; `ranks`: how many members it has; `backend`: `gloo`
     or `nccl`."""
 

@@ -6,7 +6,7 @@ from typing import Self
 from rich.console import RenderableType
 
 from selfplay.curriculum import Attempt
-from selfplay.curriculum import Progress as Step
+from selfplay.curriculum import RunProgress as Step
 from selfplay.formatting import count
 from selfplay.report.display import Display, display
 from selfplay.report.tables import short

@@ -28,7 +28,7 @@ from typing import Generic, TypeVar
 
 from selfplay.errors import SelfplayError
 from selfplay.sandbox import Cause, SandboxError, SandboxLost, World
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
 J = TypeVar("J")
@@ -70,7 +70,7 @@ def pause_after(row: int) -> float:
 
 
 @dataclass
-class Entry(Generic[J]):
+class JobState(Generic[J]):
     """A job, how often it was lost, and how often in a row while it was played alone and an idle sandbox lived. `began`
     and `since`: how many losses the run had seen when it was last started, and when that was."""
 
@@ -88,7 +88,7 @@ class Entry(Generic[J]):
 
 
 @dataclass
-class Losses(Generic[J, R]):
+class Retries(Generic[J, R]):
     """The losses of one loop.
 
     `unplayed`: the result of a job that is set aside, from the job and its last error; None where that ends the loop.
@@ -106,7 +106,7 @@ class Losses(Generic[J, R]):
     _aside: list[tuple[J, R]] = field(default_factory=list)
     _ready: float = 0.0
 
-    def begin(self, entry: Entry[J]) -> None:
+    def begin(self, entry: JobState[J]) -> None:
         """The job is started."""
         entry.began, entry.since = self._seen, time.monotonic()
 
@@ -123,7 +123,7 @@ class Losses(Generic[J, R]):
         aside, self._aside = self._aside, []
         return aside
 
-    async def failed(self, entry: Entry[J], error: SandboxError | ModelDown) -> bool:
+    async def failed(self, entry: JobState[J], error: SandboxError | ModelDown) -> bool:
         """Count a failure; returns whether the job is to be played again. Raises `RolloutError` when it is one too
         many."""
         if isinstance(error, ModelDown):
@@ -142,7 +142,7 @@ class Losses(Generic[J, R]):
         self.played_again(error)
         return True
 
-    def _count(self, entry: Entry[J], error: SandboxError) -> None:
+    def _count(self, entry: JobState[J], error: SandboxError) -> None:
         now = time.monotonic()
         if entry.began < self._seen and now - self._when < TOGETHER:
             return
@@ -155,7 +155,7 @@ class Losses(Generic[J, R]):
                 f"{self._row} sandboxes in a row failed: {error.message}", error.hint or RESUMES
             ) from error
 
-    async def _by_itself(self, entry: Entry[J], error: SandboxError) -> bool:
+    async def _by_itself(self, entry: JobState[J], error: SandboxError) -> bool:
         """Whether the job brings its losses about."""
         alone = entry.alone
         entry.lost += 1
@@ -180,7 +180,7 @@ class Losses(Generic[J, R]):
         return True
 
 
-def control_in(pool: Pool, workers: Workers) -> Control:
+def control_in(pool: SandboxPool, workers: Workers) -> Control:
     """The control of a loop that plays in seats of this pool. It raises `SandboxError` when its sandbox is lost."""
 
     async def play(seconds: float) -> None:

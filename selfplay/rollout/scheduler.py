@@ -14,12 +14,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Itera
 from contextlib import aclosing, contextmanager
 from typing import Generic, TypeVar
 
-from selfplay.rollout.retries import Entry, Losses, ModelDown, RolloutError, control_in
+from selfplay.rollout.retries import JobState, ModelDown, Retries, RolloutError, control_in
 from selfplay.sandbox import Backend, Limits, SandboxError
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
-__all__ = ["ModelDown", "RolloutError", "each_of", "in_leases", "many", "one_per_core", "rare_collections"]
+__all__ = ["ModelDown", "RolloutError", "each_of", "in_leases", "many", "one_per_core", "relaxed_gc"]
 log = logging.getLogger(__name__)
 
 J = TypeVar("J")
@@ -45,7 +45,7 @@ async def many(
     next_job: Callable[[int], J | None],
     play: Callable[[J], Awaitable[R]],
     places: int,
-    losses: Losses[J, R] | None = None,
+    losses: Retries[J, R] | None = None,
 ) -> AsyncGenerator[tuple[J, R], None]:
     """(job, result) as they finish, at most `places` at a time, until nothing runs and `next_job` returns nothing.
 
@@ -54,7 +54,7 @@ async def many(
     `RolloutError`, and only when they go on. Iterate within `aclosing`: an error between two results must not leave the
     other jobs running.
     """
-    losses = losses or Losses()
+    losses = losses or Retries()
     jobs = _Running(next_job, play, places, losses)
     try:
         while True:
@@ -95,11 +95,11 @@ class _Running(Generic[J, R]):
         next_job: Callable[[int], J | None],
         play: Callable[[J], Awaitable[R]],
         places: int,
-        losses: Losses[J, R],
+        losses: Retries[J, R],
     ) -> None:
         self._next_job, self._play, self._places, self._losses = next_job, play, places, losses
-        self.again: deque[Entry[J]] = deque()
-        self.running: dict[asyncio.Future[R], Entry[J]] = {}
+        self.again: deque[JobState[J]] = deque()
+        self.running: dict[asyncio.Future[R], JobState[J]] = {}
         self.done: asyncio.Queue[asyncio.Future[R]] = asyncio.Queue()
 
     def start(self) -> None:
@@ -122,8 +122,8 @@ class _Running(Generic[J, R]):
         await asyncio.gather(*self.running, return_exceptions=True)
 
 
-def _entry(job: J | None) -> Entry[J] | None:
-    return None if job is None else Entry(job)
+def _entry(job: J | None) -> JobState[J] | None:
+    return None if job is None else JobState(job)
 
 
 async def _within(hold: float, done: asyncio.Queue[T]) -> T | None:
@@ -138,10 +138,10 @@ async def _within(hold: float, done: asyncio.Queue[T]) -> T | None:
 async def in_leases(
     jobs: Iterable[J],
     work: Callable[[J, Backend], R],
-    pool: Pool,
+    pool: SandboxPool,
     workers: Workers,
     limits: Limits = Limits(),
-    losses: Losses[J, R] | None = None,
+    losses: Retries[J, R] | None = None,
 ) -> AsyncGenerator[tuple[J, R], None]:
     """As `many`, for work that is not an episode: each job runs in a thread with its own lease."""
 
@@ -157,7 +157,7 @@ async def in_leases(
 
 
 @contextmanager
-def rare_collections() -> Iterator[None]:
+def relaxed_gc() -> Iterator[None]:
     """Collect cyclic garbage seldom. Episodes keep their data until they end, and the collector stops the loop and
     every thread: it would scan the same data again and again and find nothing."""
     before = gc.get_threshold()

@@ -30,7 +30,7 @@ from selfplay.rollout.players import Player
 from selfplay.rollout.playing import play_role
 from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
 from selfplay.sandbox import Backend, Limits
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.workbench import RunCache
 
@@ -43,7 +43,7 @@ class SolverRun:
     prepared: Prepared
     policy: str
     player: Player
-    pool: Pool
+    pool: SandboxPool
     workers: Workers
     seed: int = 0
     counterfactual: bool = True

@@ -40,7 +40,7 @@ class Capacity:
 
 
 @dataclass(frozen=True)
-class Usage:
+class PoolUsage:
     """What a pool has given out at one moment. `waiting`: the number of tasks without a seat."""
 
     leases: int
@@ -131,7 +131,7 @@ class _Held:
         self._freed()
 
 
-class Pool:
+class SandboxPool:
     """Gives out the seats of a backend. Lives on one event loop."""
 
     def __init__(self, backend: Backend, capacity: Capacity | None = None) -> None:
@@ -159,9 +159,9 @@ class Pool:
             finally:
                 self._give_back(limits)
 
-    def usage(self) -> Usage:
+    def usage(self) -> PoolUsage:
         """What is given out now."""
-        return Usage(self._leases, len(self._queue), self._memory)
+        return PoolUsage(self._leases, len(self._queue), self._memory)
 
     async def _admitted(self, limits: Limits) -> None:
         """Return once there is room, in order of arrival."""

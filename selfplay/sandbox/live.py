@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Protocol
 
 from selfplay.sandbox import agent_requests, messages
-from selfplay.sandbox.cgroups import Group
+from selfplay.sandbox.cgroups import ControlGroup
 from selfplay.sandbox.launching import Hello
 from selfplay.sandbox.protocol import MIB, WORKDIR, Cause, Completed, Limits, SandboxClosed, SandboxError, SandboxLost
 from selfplay.sandbox.stream_reader import reading
@@ -199,7 +199,7 @@ class BubblewrapSandbox(LiveSandbox):
         hello: Hello,
         env: Mapping[str, str],
         limits: Limits,
-        group: Group | None = None,
+        group: ControlGroup | None = None,
         freed: Callable[[], None] = lambda: None,
         own_env: Mapping[str, str] | None = None,
     ) -> None:

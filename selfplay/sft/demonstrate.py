@@ -33,7 +33,7 @@ from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.bug_record import tree_key
 from selfplay.rollout.solver import make_ready
 from selfplay.sandbox import WORKDIR, Sandbox
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstration import Undemonstrable, demonstration, repair
 from selfplay.sft.reproduction import Reproduction, reproduction
@@ -55,7 +55,7 @@ class StoredBug:
     short: bool = False
 
 
-async def demonstrate_planting(stored: StoredBug, pool: Pool, workers: Workers) -> Demonstrated:
+async def demonstrate_planting(stored: StoredBug, pool: SandboxPool, workers: Workers) -> Demonstrated:
     """Plant and hide the bug once more. Raises `SandboxError` when no sandbox is available."""
     world = stored.prepared.world(history=True)
     try:
@@ -73,7 +73,7 @@ async def demonstrate_planting(stored: StoredBug, pool: Pool, workers: Workers) 
         return await workers.run(_otherwise, trajectory, artifact, sandbox) or trajectory
 
 
-async def demonstrate_repair(stored: StoredBug, pool: Pool, workers: Workers) -> Demonstrated:
+async def demonstrate_repair(stored: StoredBug, pool: SandboxPool, workers: Workers) -> Demonstrated:
     """Repair the bug in the world that a solver gets. Raises `SandboxError` when no sandbox is available."""
     try:
         ready = await workers.run(make_ready, stored.folder, stored.prepared)

@@ -25,7 +25,7 @@ MEANS = ("ratio", "difference", "absolute_difference", "k1", "k3", "clipped", "e
 
 
 @dataclass(frozen=True)
-class Row:
+class ObjectiveRow:
     """A row's loss by token, and the ratio and weight in it."""
 
     losses: Tensor
@@ -33,7 +33,7 @@ class Row:
     weight: Tensor
 
 
-def row_loss(tokens: Tokens, recipe: Recipe) -> Row:
+def row_loss(tokens: Tokens, recipe: Recipe) -> ObjectiveRow:
     """The loss of each token, 0 outside the mask. Without a correction the ratio is the trainer's over the engine's;
     with one it is the trainer's over its own before the step, and the correction weighs trainer against engine."""
     sampled, mask = tokens.numbers[SAMPLED], tokens.mask
@@ -48,7 +48,7 @@ def row_loss(tokens: Tokens, recipe: Recipe) -> Row:
     else:
         found = losses.ppo(ratio, advantages, mask, low, high, recipe.dual)
     weight = _weight(tokens, recipe)
-    return Row(found * weight, ratio.detach(), weight)
+    return ObjectiveRow(found * weight, ratio.detach(), weight)
 
 
 def _weight(tokens: Tokens, recipe: Recipe) -> Tensor:
@@ -63,7 +63,7 @@ def _weight(tokens: Tokens, recipe: Recipe) -> Tensor:
     return inside(torch.ones_like(logprobs), mask)
 
 
-def clipped(row: Row, tokens: Tokens, recipe: Recipe) -> Tensor:
+def clipped(row: ObjectiveRow, tokens: Tokens, recipe: Recipe) -> Tensor:
     """Which tokens the clip takes hold of: for CISPO those whose weight it bounds, else those whose gradient it takes,
     where the ratio already is beyond the bound in the direction of the advantage."""
     low, high = recipe.bounds
@@ -93,7 +93,7 @@ class Objective:
             return normalise.by_sequences(row.losses, tokens.mask, tokens.sequence, 1.0)
         return row.losses.sum()
 
-    def _measure(self, row: Row, tokens: Tokens) -> None:
+    def _measure(self, row: ObjectiveRow, tokens: Tokens) -> None:
         mask = tokens.mask
         difference = ratios.log_ratio(tokens.logprobs.detach(), tokens.numbers[SAMPLED], mask)
         ratio, one = ratios.bounded_exp(difference), torch.ones_like(difference)

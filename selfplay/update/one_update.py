@@ -16,7 +16,7 @@ from selfplay.update.errors import NothingToLearn
 from selfplay.update.examples import examples
 from selfplay.update.objective import Objective, normaliser
 from selfplay.update.recipe import Recipe
-from selfplay.update.summary import refuse_nothing, rollout_figures
+from selfplay.update.summary import require_gradient, rollout_figures
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _stepped(
     trainers: Mapping[str, Trainer], rollouts: Sequence[Credited], recipe: Recipe, objective: Objective
 ) -> dict[str, StepFigures]:
     """Whose trainer it is -> what its step did; "" stands for both roles."""
-    refuse_nothing(rollouts)
+    require_gradient(rollouts)
     batches = {
         role: examples([one for one in rollouts if one.played.episode.role == role or not role], recipe)
         for role in trainers

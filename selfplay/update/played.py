@@ -9,7 +9,7 @@ from selfplay.agent.model import Sampling
 from selfplay.agent.tape import Segment
 from selfplay.agent.taped import TapedAnswer, taped_answers
 from selfplay.agent.trajectory import Trajectory, TrajectoryError
-from selfplay.rl.credit import Episode
+from selfplay.rl.credit import CreditedEpisode
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Played:
     used; empty for one that can, and for an episode without a tape. `episode.tokens` and `prompt` are the tape's.
     `check` and `alike`: see `StoredEpisode`. `sampling`: how its tokens were sampled, None where only its run knows."""
 
-    episode: Episode
+    episode: CreditedEpisode
     segments: tuple[Segment, ...] = ()
     answers: tuple[TapedAnswer, ...] = ()
     finish: str = ""
@@ -38,7 +38,7 @@ class Played:
         return max((one.versions[1] for one in self.answers), default=0)
 
 
-def played(episode: Episode, trajectory: Trajectory) -> Played:
+def played(episode: CreditedEpisode, trajectory: Trajectory) -> Played:
     """An episode that credit knows, with the tape of its trajectory. Raises `TrajectoryError` for a tape that was cut
     short, and for one whose log-probabilities no ratio can be taken of."""
     answers = taped_answers(trajectory, episode.name)
@@ -55,7 +55,7 @@ def played(episode: Episode, trajectory: Trajectory) -> Played:
     )
 
 
-def untaped(episode: Episode, finish: str, damage: str = "") -> Played:
+def untaped(episode: CreditedEpisode, finish: str, damage: str = "") -> Played:
     """An episode without a tape, or with one that cannot be used."""
     return Played(replace(episode, tokens=0, damaged=bool(damage)), finish=finish, damage=damage)
 

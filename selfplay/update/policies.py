@@ -19,7 +19,7 @@ from selfplay.update.one_update import Updated, model_options, step_options, upd
 from selfplay.update.recipe import Recipe
 
 
-class Policy(Protocol):
+class TrainedPolicy(Protocol):
     """`version`: how many updates it has taken."""
 
     @property

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator
 from selfplay.formatting import listed
 from selfplay.options import not_finite, read_options
 from selfplay.rl import advantages, rewards
-from selfplay.rl.credit import Rules
+from selfplay.rl.credit import CreditRules
 from selfplay.rl.filters import FILTERS, Filter, gibberish, stale
 from selfplay.train.packing import TooLong
 from selfplay.update.errors import LearningError
@@ -144,9 +144,9 @@ class Recipe:
         injector = min(self.invalid, self.duplicate) < 0 or self.valid == "ssr"
         return solver or (injector and self.injector_advantages == "maximum_likelihood")
 
-    def rules(self, attempts: int = 0) -> Rules:
+    def rules(self, attempts: int = 0) -> CreditRules:
         """The rules of credit with its numbers; `attempts`: how many are planned for each bug."""
-        return Rules(
+        return CreditRules(
             attempts,
             VALID[self.valid],
             needs_attempts=self.valid != "consistency",

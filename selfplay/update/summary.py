@@ -12,7 +12,7 @@ from selfplay.update.errors import NothingToLearn
 from selfplay.update.examples import ROLES
 
 
-def refuse_nothing(rollouts: Sequence[Credited]) -> None:
+def require_gradient(rollouts: Sequence[Credited]) -> None:
     """Raises `NothingToLearn` where no episode gives a gradient, saying what took how many."""
     if not any(one.teaches for one in rollouts):
         taken = tally(untrained(one.credit for one in rollouts))

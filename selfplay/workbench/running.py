@@ -25,7 +25,7 @@ from selfplay.sandbox.kill_detection import KILLED, PAUSES, ProgramKilled, refus
 from selfplay.sandbox.owners import scratch
 from selfplay.workbench.files import TestFile, compiled_forms, put, sums
 from selfplay.workbench.parsing import ParserError, ParserKilled, parse_log
-from selfplay.workbench.reading import Budget, read_compiled
+from selfplay.workbench.reading import ReadBudget, read_compiled
 from selfplay.workbench.restoring import drop_compiled, restore_files
 from selfplay.workbench.result import Stage, TestRun
 from selfplay.workbench.staging import DoesNotApply, apply_diffs
@@ -38,7 +38,7 @@ LIMITS = 2
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """What to run, in the order in which it is done.
 
     `diffs` are applied, then `optional` if it applies; `names` maps a diff to the name used when it does not apply. The
@@ -95,7 +95,7 @@ class _Doubtful(Exception):
         self.run, self.killed = run, killed
 
 
-def run_tests(backend: Backend, request: Request) -> Run:
+def run_tests(backend: Backend, request: RunRequest) -> Run:
     """Run a request in a fresh sandbox, and parse its log in another one after the first is closed.
 
     A limit that is met twice is the request's doing. What is killed without one may have been killed by others: it is
@@ -115,7 +115,7 @@ def run_tests(backend: Backend, request: Request) -> Run:
     return found
 
 
-def _tried(backend: Backend, request: Request) -> Run:
+def _tried(backend: Backend, request: RunRequest) -> Run:
     """One try. Raises `_Doubtful`, and `SandboxLost` for any loss that no limit explains."""
     with scratch() as folder:
         world = _staged_world(folder, request)
@@ -124,7 +124,7 @@ def _tried(backend: Backend, request: Request) -> Run:
         return run if run.stage else _parsed(backend, request, run)
 
 
-def _parsed(backend: Backend, request: Request, run: Run) -> Run:
+def _parsed(backend: Backend, request: RunRequest, run: Run) -> Run:
     """The run with its outcomes. Whether a script that was killed did it itself, only another run can tell."""
     try:
         if request.parser:
@@ -151,7 +151,7 @@ def _limit_met(lost: SandboxLost, stage: Stage) -> Exception:
     return _Doubtful(Run(stage=stage, error=told), killed=isinstance(lost, ProgramKilled))
 
 
-def _staged_world(folder: Path, request: Request) -> World:
+def _staged_world(folder: Path, request: RunRequest) -> World:
     """The world with the script and the files beside it."""
     if request.alone:
         return request.world
@@ -164,7 +164,7 @@ def _staged_world(folder: Path, request: Request) -> World:
     return replace(request.world, mounts=(*request.world.mounts, Mount(folder, ORACLE)))
 
 
-def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
+def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
     """Stage, run and look; a failing step ends the run with its reason."""
     try:
         planted = _stage(sandbox, request)
@@ -181,7 +181,7 @@ def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
             ["bash", "-c", request.script] if request.alone else ["bash", f"{ORACLE}/test_script.sh"],
             timeout=request.seconds, stdin=request.stdin, env=request.environment,
         )  # fmt: skip
-        budget = Budget()
+        budget = ReadBudget()
         read = {path: budget.read(sandbox, path) for path in request.read}
         after = sums(sandbox, watched)
         compiled = read_compiled(sandbox, sorted(request.files), budget) if request.keep_compiled else {}
@@ -199,7 +199,7 @@ def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
     )  # fmt: skip
 
 
-def _stage(sandbox: Sandbox, request: Request) -> bool:
+def _stage(sandbox: Sandbox, request: RunRequest) -> bool:
     """Make the variant; returns whether the optional diff applied."""
     apply_diffs(sandbox, request.diffs, lambda diff: request.names.get(diff, "the diff"))
     planted = bool(request.optional) and _applied(sandbox, request.optional)
@@ -209,7 +209,7 @@ def _stage(sandbox: Sandbox, request: Request) -> bool:
     return planted
 
 
-def _changed(request: Request) -> set[str]:
+def _changed(request: RunRequest) -> set[str]:
     """The paths that its diffs change; those of a diff that only git can read are not known."""
     found: set[str] = set()
     for diff in request.diffs:

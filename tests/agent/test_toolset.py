@@ -12,7 +12,7 @@ from selfplay.agent.call_forms import body_form
 from selfplay.agent.conversation import ChatConversation, Style
 from selfplay.agent.model import Message, NativeCall, Reply, Sampling
 from selfplay.agent.tools import SSR_TOOLS
-from selfplay.agent.toolset import BadCall, NotACall, TextForm, ToolContext, ToolResult
+from selfplay.agent.toolset import BadCall, CallParseError, TextForm, ToolContext, ToolResult
 from selfplay.roles.role import Role
 from selfplay.sandbox import Sandbox
 
@@ -132,7 +132,7 @@ def test_two_tools_of_one_name_are_refused() -> None:
 
 def test_a_form_may_refuse_what_it_reads() -> None:
     def read(body: str, options: str) -> dict[str, Any]:
-        raise NotACall("never.")
+        raise CallParseError("never.")
 
     picky = Tool("picky", "", {}, search, TextForm(read, lambda arguments: ("", "")), {})
     turn = call_format.parse("<tool: picky>\n</tool>", Toolset("picky", (picky,)))

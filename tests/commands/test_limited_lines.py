@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from selfplay.commands.attemptable_bugs import ready_bugs
-from selfplay.commands.limited_lines import MOST_LINES, Few
+from selfplay.commands.limited_lines import MOST_LINES, LimitedLines
 
 
 @pytest.mark.parametrize("lines", [0, 1, MOST_LINES, MOST_LINES + 1, 400])
 def test_the_first_lines_and_the_number_of_the_others(lines: int) -> None:
     said: list[str] = []
-    few = Few(said.append, "bugs")
+    few = LimitedLines(said.append, "bugs")
     for number in range(lines):
         few(str(number))
     few.end()

@@ -13,7 +13,7 @@ from run_fixtures import Done
 from selfplay.api import Quiet
 from selfplay.artifact import load
 from selfplay.commands import attempts, injections
-from selfplay.commands.curriculum import run_campaign
+from selfplay.commands.curriculum import run_curriculum
 from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, run_solve
 from selfplay.commands.validate import revalidate
@@ -99,7 +99,7 @@ def test_no_step_outside_of_the_loop_ends_a_run(
     """On the code before, a kill while the original was written ended the curriculum."""
     killing = Killing(backend, once_for_each_step())
     order = Order(str(shop), tmp_path / "new", 4, seed=3, workers=2)
-    run_campaign(order, killing, Quiet())  # type: ignore[arg-type]
+    run_curriculum(order, killing, Quiet())  # type: ignore[arg-type]
     assert killing.struck >= 2 and hashes(order.out) == hashes(finished[0])
     assert not [path.name for path in order.out.iterdir() if path.name.startswith(".orig")]
     killing = Killing(backend, once_for_each_step())
@@ -127,7 +127,7 @@ def test_a_curriculum_makes_the_same_bugs(
     strike = {"strike": kill_launcher} if what == "launcher" else {}
     killing = Killing(backend, at_random(6, 0.04, 6), **strike)  # type: ignore[arg-type]
     order = Order(str(shop), tmp_path / "run", 4, seed=3, workers=2)
-    summary = run_campaign(order, killing, Quiet())  # type: ignore[arg-type]
+    summary = run_curriculum(order, killing, Quiet())  # type: ignore[arg-type]
     assert killing.struck == 6 and summary["figures"]["played_again"] >= 1  # those that come together are one loss
     assert hashes(order.out) == hashes(finished[0])
     assert "sandbox_lost" not in summary["figures"]["finishes"] and "unplayed" not in summary["figures"]["statuses"]
@@ -173,7 +173,7 @@ def test_so_is_an_episode_and_those_behind_it_are_taken(
         return await play(run, number)
 
     monkeypatch.setattr(injections, "injector_rollout", loses)
-    summary = run_campaign(Order(str(shop), tmp_path / "run", 4, seed=3, workers=2), backend, Quiet())
+    summary = run_curriculum(Order(str(shop), tmp_path / "run", 4, seed=3, workers=2), backend, Quiet())
     assert summary["figures"]["statuses"]["unplayed"] == 1 and summary["figures"]["bugs"] == 4
     assert summary["figures"]["unplayed"] == {f"episode 1 of {shop}": "the sandbox died"}
     with read_pool(tmp_path / "run") as pool:

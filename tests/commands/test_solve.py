@@ -29,7 +29,7 @@ from selfplay.roles.role import Role
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.scripted.policy import Script, ScriptedPolicy
 from selfplay.sft.lessons import Success, lessons
@@ -288,7 +288,7 @@ class Solved:
 
         async def main() -> None:
             with Workers(2) as workers:
-                pool = Pool(self.backend)
+                pool = SandboxPool(self.backend)
                 run = SolverRun(self.prepared, "puppet", self.player, pool, workers, unauditable=unauditable)
                 await solve_pool(run, self.pool, self.attempts, per_parent, frozenset({self.bug.id}), self)
 

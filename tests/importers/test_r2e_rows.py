@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from selfplay.importers.rows import ImportRefused, Row
-from selfplay.importers.tasks import Task, task_of
+from selfplay.importers.rows import DatasetRow, ImportRefused
+from selfplay.importers.tasks import ImportedTask, task_of
 
 NEW = "a" * 40
 LINES = [("context", "def x():"), ("deleted", "    return 2"), ("added", "    return 1"), ("context", "")]
@@ -38,14 +38,14 @@ RUNS = {
 EXPECTED = {"test_a": "PASSED", "test_b": "PASSED"}
 
 
-def task(change: Callable[[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, str]], Any]) -> Task:
+def task(change: Callable[[dict[str, Any], dict[str, Any], dict[str, Any], dict[str, str]], Any]) -> ImportedTask:
     """The task of a good row that was changed: its columns, the commit, the runs, the outcomes."""
     commit, runs, expected = copy.deepcopy((COMMIT, RUNS, EXPECTED))
     columns: dict[str, Any] = {"repo_name": "shop", "commit_hash": NEW, "problem_statement": "x is wrong"}
     change(columns, commit, runs, expected)
     told = {"parsed_commit_content": commit, "execution_result_content": runs, "expected_output_json": expected}
     row = {**{name: json.dumps(value) for name, value in told.items()}, **columns}
-    return task_of(Row("rows.jsonl:1", row, "0" * 64, Path("/nowhere")))
+    return task_of(DatasetRow("rows.jsonl:1", row, "0" * 64, Path("/nowhere")))
 
 
 def test_a_row_is_the_new_commit_and_its_tests() -> None:

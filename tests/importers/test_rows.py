@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from selfplay.importers import rows as reading
-from selfplay.importers.rows import ImportRefused, Row, read_rows
+from selfplay.importers.rows import DatasetRow, ImportRefused, read_rows
 from selfplay.importers.tasks import task_of
 
 PATCH = "diff --git a/shop.py b/shop.py\n--- a/shop.py\n+++ b/shop.py\n@@ -1 +1 @@\n-x = 2\n+x = 1\n"
@@ -18,9 +18,9 @@ GOOD: dict[str, Any] = {
 }  # fmt: skip
 
 
-def row(**changes: Any) -> Row:
+def row(**changes: Any) -> DatasetRow:
     values = {name: value for name, value in {**GOOD, **changes}.items() if value is not None}
-    return Row("rows.jsonl:1", values, "0" * 64, Path("/nowhere"))
+    return DatasetRow("rows.jsonl:1", values, "0" * 64, Path("/nowhere"))
 
 
 def test_a_row_of_swe_bench_becomes_its_reverse() -> None:
@@ -95,7 +95,7 @@ OWN: dict[str, Any] = {
 )
 def test_a_hostile_row_of_our_own_form_is_refused(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ImportRefused) as found:
-        task_of(Row("rows.jsonl:1", {**OWN, **changes}, "0" * 64, tmp_path))
+        task_of(DatasetRow("rows.jsonl:1", {**OWN, **changes}, "0" * 64, tmp_path))
     assert says in found.value.message
 
 

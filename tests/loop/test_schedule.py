@@ -5,15 +5,15 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfplay.loop.config import Injecting
+from selfplay.loop.config import InjectorConfig
 from selfplay.loop.schedule import (
-    by_lot,
     drawn,
     first_injection,
     groups_of,
     in_vain,
     injections,
     next_attempts,
+    shuffled_bugs,
 )
 
 
@@ -26,7 +26,7 @@ def test_groups_begin_at_multiples_of_their_size() -> None:
 @given(st.integers(0, 50), st.lists(st.lists(st.sampled_from("ab"), max_size=5), max_size=8), st.integers(2, 8))
 def test_steps_share_no_episode_and_leave_none_out(stored: int, steps: list[list[str]], members: int) -> None:
     """Whatever was drawn: in each repository the numbers go on without a gap, in groups of `members`."""
-    how, first = Injecting(members=members), {"a": first_injection(range(stored), members), "b": 0}
+    how, first = InjectorConfig(members=members), {"a": first_injection(range(stored), members), "b": 0}
     planned = list[tuple[str, int]]()
     for names in steps:
         here = injections(names, first, planned, how)
@@ -56,14 +56,18 @@ def test_groups_in_vain_are_the_last_ones_without_a_bug() -> None:
 
 
 def test_the_lot_of_a_step_is_the_same_whatever_the_order_in_which_bugs_were_read() -> None:
-    found = by_lot(["c", "a", "b"], 0, 5)
-    assert found == by_lot(["b", "c", "a"], 0, 5) and sorted(found) == ["a", "b", "c"] and by_lot([], 0, 0) == []
+    found = shuffled_bugs(["c", "a", "b"], 0, 5)
+    assert (
+        found == shuffled_bugs(["b", "c", "a"], 0, 5)
+        and sorted(found) == ["a", "b", "c"]
+        and shuffled_bugs([], 0, 0) == []
+    )
 
 
 def test_over_many_steps_every_old_bug_has_its_turn() -> None:
     """Two of eight a step: one that is not drawn in 30 of them is there with 8 * 0.75 ** 30 = 0.0014."""
     old = [f"b{number}" for number in range(8)]
-    assert {bug for step in range(30) for bug in by_lot(old, 3, step)[:2]} == set(old)
+    assert {bug for step in range(30) for bug in shuffled_bugs(old, 3, step)[:2]} == set(old)
 
 
 def test_numbers_of_attempts_go_on() -> None:

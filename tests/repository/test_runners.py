@@ -6,7 +6,7 @@ import pytest
 from repository_fixtures import write
 
 from selfplay.repository import NoTests
-from selfplay.repository.suites.runners import Call, calling
+from selfplay.repository.suites.runners import RunnerCall, calling
 from selfplay.repository.suites.runners.command_line import found_in, segments
 
 CALLS = {
@@ -46,7 +46,7 @@ def test_what_is_no_call(command: str) -> None:
     assert called(command) is None
 
 
-def of(tmp_path: Path, package: str, command: str | None = None) -> Call:
+def of(tmp_path: Path, package: str, command: str | None = None) -> RunnerCall:
     return calling(write(tmp_path / "project", {"package.json": package}), "project", "javascript", command)
 
 

@@ -17,15 +17,15 @@ from selfplay.rollout.retries import (
     LOST_SANDBOXES,
     SET_ASIDE,
     TRIES,
-    Entry,
-    Losses,
+    JobState,
+    Retries,
     again,
     control_in,
     pause_after,
 )
 from selfplay.rollout.scheduler import RolloutError, each_of, many
 from selfplay.sandbox import Backend, Cause, SandboxError, SandboxLost, World
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
 Play = Callable[[int], Awaitable[str]]
@@ -48,7 +48,7 @@ async def dies(seconds: float) -> None:
     raise SandboxLost("died too")
 
 
-def played(jobs: int, play: Play, places: int, rules: Losses[int, str]) -> dict[int, str]:
+def played(jobs: int, play: Play, places: int, rules: Retries[int, str]) -> dict[int, str]:
     async def main() -> dict[int, str]:
         async with aclosing(many(each_of(range(jobs)), play, places, rules)) as results:
             return {job: found async for job, found in results}
@@ -81,7 +81,7 @@ def test_jobs_that_were_lost_together_are_one_loss() -> None:
             raise SandboxLost("the launcher died", cause=Cause.OUTSIDE)
         return "done"
 
-    rules: Losses[int, str] = Losses(played_again=lambda error: told.append(error.message))
+    rules: Retries[int, str] = Retries(played_again=lambda error: told.append(error.message))
     assert played(64, play, 64, rules) == dict.fromkeys(range(64), "done")
     assert told == ["the launcher died"] * 64
 
@@ -90,40 +90,40 @@ def test_jobs_that_were_lost_together_are_one_loss() -> None:
 def test_a_job_that_loses_its_sandbox_by_itself_is_set_aside_and_the_others_go_on(places: int) -> None:
     """On the code before, it was tried until the others were done, and then ended the run."""
     tries: Counter[int] = Counter()
-    found = played(12, losing({3, 7}, SandboxLost("died"), tries), places, Losses(aside, lives))
+    found = played(12, losing({3, 7}, SandboxLost("died"), tries), places, Retries(aside, lives))
     assert found == {job: "could not be played: died" if job in (3, 7) else "done" for job in range(12)}
     assert tries[3] == tries[7] == TRIES + ALONE
 
 
 def test_so_is_one_that_a_living_sandbox_refuses_every_time() -> None:
-    found = played(3, losing({1}, SandboxError("refused"), Counter()), 2, Losses(aside, lives))
+    found = played(3, losing({1}, SandboxError("refused"), Counter()), 2, Retries(aside, lives))
     assert found == {0: "done", 1: "could not be played: refused", 2: "done"}
 
 
 @pytest.mark.parametrize("bad", [{0}, {0, 1, 2}])
 def test_the_last_ones_are_set_aside_when_sandboxes_live(bad: set[int]) -> None:
     """Nothing else finishes, so a sandbox in which nothing happens has to show that the machine is sound."""
-    assert set(played(len(bad), losing(bad, SandboxLost("died"), Counter()), 1, Losses(aside, lives))) == bad
+    assert set(played(len(bad), losing(bad, SandboxLost("died"), Counter()), 1, Retries(aside, lives))) == bad
 
 
 @pytest.mark.parametrize("places", [1, 4])
 def test_a_machine_that_loses_every_sandbox_ends_the_run_and_sets_nobody_aside(places: int) -> None:
     tries: Counter[int] = Counter()
     with pytest.raises(RolloutError, match=f"{LOST_SANDBOXES} sandboxes in a row failed: died"):
-        played(50, losing(set(range(50)), SandboxLost("died"), tries), places, Losses(aside, dies))
+        played(50, losing(set(range(50)), SandboxLost("died"), tries), places, Retries(aside, dies))
     assert sum(tries.values()) <= LOST_SANDBOXES * places
 
 
 def test_a_machine_that_loses_all_but_the_idle_ones_does_too() -> None:
     """As one that has too little memory: nothing of it may be remembered as the jobs' doing."""
     with pytest.raises(RolloutError, match=f"{SET_ASIDE} jobs in a row could not be played: died"):
-        played(50, losing(set(range(50)), SandboxLost("died"), Counter()), 1, Losses(aside, lives))
+        played(50, losing(set(range(50)), SandboxLost("died"), Counter()), 1, Retries(aside, lives))
 
 
 def test_a_limit_that_is_met_again_needs_no_other_evidence() -> None:
     tries: Counter[int] = Counter()
     error = SandboxLost("too much memory", cause=Cause.LIMIT)
-    assert played(1, losing({0}, error, tries), 1, Losses(aside, dies)) == {0: "could not be played: too much memory"}
+    assert played(1, losing({0}, error, tries), 1, Retries(aside, dies)) == {0: "could not be played: too much memory"}
     assert tries[0] == LIMITS
 
 
@@ -139,7 +139,7 @@ def test_one_set_aside_at_the_end_makes_room_for_another() -> None:
         return given[-1]
 
     async def main() -> None:
-        rules = Losses(aside, lives)
+        rules = Retries(aside, lives)
         async with aclosing(many(following, losing({2}, SandboxLost("died"), Counter()), 2, rules)) as results:
             async for job, found in results:
                 if found == "done":
@@ -165,7 +165,7 @@ def test_nothing_starts_in_a_pause_and_what_runs_goes_on(monkeypatch: pytest.Mon
                 raise SandboxLost("died")
         return "done"
 
-    assert played(1, play, 1, Losses(aside, lives)) == {0: "done"}
+    assert played(1, play, 1, Retries(aside, lives)) == {0: "done"}
     first, second, third = starts
     assert second - first < 0.3 and third - second >= 0.4
 
@@ -209,7 +209,7 @@ def test_but_not_for_ever(error: SandboxError, kind: type[Exception], times: int
 def test_the_control_is_a_real_sandbox(backend: Backend) -> None:
     async def main() -> None:
         with Workers(1) as workers:
-            await control_in(Pool(backend), workers)(0.05)
+            await control_in(SandboxPool(backend), workers)(0.05)
 
     asyncio.run(main())
     with backend.open(World()) as sandbox:
@@ -219,7 +219,7 @@ def test_the_control_is_a_real_sandbox(backend: Backend) -> None:
 def test_a_control_in_which_a_program_is_killed_has_not_lived(backend: Backend) -> None:
     async def main() -> None:
         with Workers(1) as workers:
-            await control_in(Pool(Killing(backend, running("sleep"), kill_inside)), workers)(30.0)  # type: ignore[arg-type]
+            await control_in(SandboxPool(Killing(backend, running("sleep"), kill_inside)), workers)(30.0)  # type: ignore[arg-type]
 
     with pytest.raises(SandboxLost, match="does nothing was killed"):
         asyncio.run(main())
@@ -241,7 +241,7 @@ def lost_at_first(times: int, tries: Counter[int]) -> Play:
 def test_a_long_job_where_somebody_kills_is_not_to_blame_though_others_finish() -> None:
     """Each time that it is played alone an idle sandbox dies as well. The code before set it aside, for good."""
     tries: Counter[int] = Counter()
-    rules = Losses(aside, dies)
+    rules = Retries(aside, dies)
     assert played(5, lost_at_first(TRIES + ALONE, tries), 2, rules) == dict.fromkeys(range(5), "done")
     assert tries[0] == TRIES + ALONE + 1
 
@@ -257,7 +257,7 @@ def test_a_job_is_to_blame_only_when_it_is_lost_after_an_idle_sandbox_lived() ->
             raise SandboxLost("died too")
 
     lost = TRIES + 2 * ALONE - 1
-    assert played(5, lost_at_first(lost, tries), 2, Losses(aside, control)) == dict.fromkeys(range(5), "done")
+    assert played(5, lost_at_first(lost, tries), 2, Retries(aside, control)) == dict.fromkeys(range(5), "done")
     assert tries[0] == lost + 1 and next(alive, None) is None
 
 
@@ -271,7 +271,7 @@ def test_the_idle_sandbox_lives_longer_than_the_job_did(monkeypatch: pytest.Monk
 
     async def main() -> None:
         for lived in (10.0, 0.1, 1000.0):
-            entry, rules = Entry("job", lost=TRIES), Losses(lambda job, error: "aside", control)
+            entry, rules = JobState("job", lost=TRIES), Retries(lambda job, error: "aside", control)
             rules.begin(entry)
             clock[0] += lived
             assert await rules.failed(entry, SandboxLost("died"))
@@ -291,5 +291,5 @@ def test_a_job_that_was_only_ever_lost_with_others_is_not_to_blame() -> None:
             raise SandboxLost("died")  # both at once
         return "done"
 
-    assert played(40, play, 3, Losses(aside, lives)) == dict.fromkeys(range(40), "done")
+    assert played(40, play, 3, Retries(aside, lives)) == dict.fromkeys(range(40), "done")
     assert tries[0] == tries[1] == TRIES + 1

@@ -8,7 +8,7 @@ import pytest
 
 from selfplay.rollout import retries
 from selfplay.rollout.retries import LOST_SANDBOXES, UNANSWERED
-from selfplay.rollout.scheduler import COLLECT, ModelDown, RolloutError, each_of, many, rare_collections
+from selfplay.rollout.scheduler import COLLECT, ModelDown, RolloutError, each_of, many, relaxed_gc
 from selfplay.sandbox import SandboxError
 
 
@@ -129,7 +129,7 @@ def test_the_collector_runs_seldom_while_episodes_play_and_as_before_after_it() 
     import gc
 
     before = gc.get_threshold()
-    with pytest.raises(KeyboardInterrupt), rare_collections():
+    with pytest.raises(KeyboardInterrupt), relaxed_gc():
         assert gc.get_threshold() == COLLECT
         raise KeyboardInterrupt
     assert gc.get_threshold() == before

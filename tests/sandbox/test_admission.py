@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from selfplay.sandbox import MIB, Backend, Limits, Sandbox, SandboxError, World
-from selfplay.sandbox.admission import Capacity, LeaseClosed, Pool, Usage
+from selfplay.sandbox.admission import Capacity, LeaseClosed, PoolUsage, SandboxPool
 from selfplay.sandbox.machine import LimitsTooLarge, fitting, machine
 from selfplay.sandbox.workers import Workers
 
 from .attacks import SMALL
 
 TWO = Capacity(memory_bytes=2 * SMALL.memory_bytes, sandboxes=10)
-NOTHING = Usage(0, 0, 0)
+NOTHING = PoolUsage(0, 0, 0)
 
 
 @pytest.mark.slow
@@ -36,7 +36,7 @@ def test_never_more_live_than_there_is_room_for(backend: Backend) -> None:
         return said
 
     async def main() -> None:
-        pool = Pool(backend, TWO)
+        pool = SandboxPool(backend, TWO)
         with Workers(4) as workers:
 
             async def one(number: int) -> bytes:
@@ -63,7 +63,7 @@ def test_more_episodes_than_seats_and_threads_do_not_stand_still(backend: Backen
             return sandbox.run("echo 2", timeout=20).stdout
 
     async def main() -> list[bytes]:
-        pool = Pool(backend, Capacity(4 * SMALL.memory_bytes, sandboxes=4))
+        pool = SandboxPool(backend, Capacity(4 * SMALL.memory_bytes, sandboxes=4))
         with Workers(2) as workers:
 
             async def episode() -> bytes:
@@ -84,7 +84,7 @@ def test_seats_are_given_in_the_order_of_asking(backend: Backend) -> None:
     given: list[str] = []
 
     async def main() -> None:
-        pool = Pool(backend, TWO)
+        pool = SandboxPool(backend, TWO)
 
         async def ask(name: str, limits: Limits) -> None:
             async with pool.lease(limits):
@@ -94,7 +94,7 @@ def test_seats_are_given_in_the_order_of_asking(backend: Backend) -> None:
             large = Limits(memory_bytes=2 * SMALL.memory_bytes)
             asked = [asyncio.create_task(ask("large", large)), asyncio.create_task(ask("small", SMALL))]
             await asyncio.sleep(0.05)
-            assert given == [] and pool.usage() == Usage(1, 2, SMALL.memory_bytes)
+            assert given == [] and pool.usage() == PoolUsage(1, 2, SMALL.memory_bytes)
         await asyncio.gather(*asked)
         assert pool.usage() == NOTHING
 
@@ -104,12 +104,12 @@ def test_seats_are_given_in_the_order_of_asking(backend: Backend) -> None:
 
 def test_who_stops_waiting_leaves_the_queue(backend: Backend) -> None:
     async def main() -> None:
-        pool = Pool(backend, Capacity(1 << 40, sandboxes=1))
+        pool = SandboxPool(backend, Capacity(1 << 40, sandboxes=1))
         async with pool.lease(SMALL):
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.05), pool.lease(SMALL):
                     pass
-            assert pool.usage() == Usage(1, 0, SMALL.memory_bytes)
+            assert pool.usage() == PoolUsage(1, 0, SMALL.memory_bytes)
         async with pool.lease(SMALL):  # the seat is not lost
             assert pool.usage().leases == 1
 
@@ -118,7 +118,7 @@ def test_who_stops_waiting_leaves_the_queue(backend: Backend) -> None:
 
 def test_a_lease_holds_one_sandbox_at_a_time_and_a_closed_one_makes_room(backend: Backend) -> None:
     async def main() -> None:
-        async with Pool(backend, TWO).lease(SMALL) as lease:
+        async with SandboxPool(backend, TWO).lease(SMALL) as lease:
             with lease.open(World(), SMALL) as sandbox:
                 with pytest.raises(SandboxError, match="one sandbox at a time"), lease.open(World(), SMALL):
                     pass
@@ -135,7 +135,7 @@ def test_a_lease_holds_one_sandbox_at_a_time_and_a_closed_one_makes_room(backend
 
 def test_leaving_a_lease_ends_a_command_that_runs_in_it(backend: Backend) -> None:
     async def main() -> None:
-        pool = Pool(backend, TWO)
+        pool = SandboxPool(backend, TWO)
         with Workers(1) as workers:
             async with pool.lease(SMALL) as lease:
                 sandbox = lease.open(World(), SMALL).__enter__()
@@ -152,7 +152,7 @@ def test_leaving_a_lease_ends_a_command_that_runs_in_it(backend: Backend) -> Non
 
 def test_a_cancelled_episode_gives_its_seat_back_though_all_threads_are_busy(backend: Backend) -> None:
     async def main() -> None:
-        pool = Pool(backend, TWO)
+        pool = SandboxPool(backend, TWO)
         with Workers(1) as workers:
 
             async def episode() -> None:
@@ -176,7 +176,7 @@ def test_a_lease_that_ends_while_a_sandbox_starts(backend: Backend, monkeypatch:
     live: list[Sandbox] = []
 
     async def main() -> None:
-        async with Pool(backend, TWO).lease(SMALL) as lease:
+        async with SandboxPool(backend, TWO).lease(SMALL) as lease:
 
             @contextlib.contextmanager
             def ending(world: World, limits: Limits) -> Iterator[Sandbox]:
@@ -197,14 +197,14 @@ def test_a_lease_that_ends_while_a_sandbox_starts(backend: Backend, monkeypatch:
 def test_a_sandbox_larger_than_the_machine(backend: Backend) -> None:
     huge = Limits(memory_bytes=machine().memory_bytes + 1)
 
-    async def lease(pool: Pool, limits: Limits) -> None:
+    async def lease(pool: SandboxPool, limits: Limits) -> None:
         async with pool.lease(limits):
             pass
 
     with pytest.raises(LimitsTooLarge, match=r"does not fit into this machine(.|\n)*less"):
-        asyncio.run(lease(Pool(backend), huge))
+        asyncio.run(lease(SandboxPool(backend), huge))
     with pytest.raises(LimitsTooLarge, match="does not fit into 128 MiB"):
-        asyncio.run(lease(Pool(backend, Capacity(SMALL.memory_bytes // 2, sandboxes=1)), SMALL))
+        asyncio.run(lease(SandboxPool(backend, Capacity(SMALL.memory_bytes // 2, sandboxes=1)), SMALL))
     for limits in (huge, Limits(cpus=4096.0), Limits(processes=1 << 40)):
         with pytest.raises(LimitsTooLarge, match="does not fit into this machine"), backend.open(World(), limits):
             pass
@@ -224,7 +224,7 @@ def test_a_limit_that_would_be_none_is_refused(wrong: dict[str, Any]) -> None:
 
 def test_a_start_that_fails_takes_no_seat(backend: Backend) -> None:
     async def main() -> None:
-        pool = Pool(backend, TWO)
+        pool = SandboxPool(backend, TWO)
         async with pool.lease(SMALL) as lease:
             with (
                 pytest.raises(SandboxError, match="does not exist"),

@@ -12,7 +12,7 @@ from selfplay.update.errors import LearningError, NothingToLearn
 from selfplay.update.examples import ADVANTAGES, INJECTOR, SAMPLED, examples
 from selfplay.update.played import untaped
 from selfplay.update.recipe import Recipe
-from selfplay.update.summary import refuse_nothing, rollout_figures
+from selfplay.update.summary import require_gradient, rollout_figures
 
 RESOLVED = taped(attempt("s1", "resolved"), range(12), (4,), [-0.5] * 12)
 FAILED = taped(attempt("s2"), range(20), (4, 6), [-0.5] * 20)
@@ -92,9 +92,9 @@ def test_a_batch_that_teaches_nothing_says_what_took_how_many() -> None:
     with pytest.raises(
         NothingToLearn, match=r"teaches anything \(2 zero advantage, 1 damaged tape, 1 lost\)\n.*curriculum --group"
     ):
-        refuse_nothing(found)
+        require_gradient(found)
     with pytest.raises(NothingToLearn, match="there is none"):
-        refuse_nothing([])
+        require_gradient([])
 
 
 def test_a_batch_in_figures() -> None:

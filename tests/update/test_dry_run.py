@@ -12,8 +12,8 @@ from letters import Letters
 
 from selfplay.agent import Finish, Trajectory
 from selfplay.agent.model import Message
-from selfplay.agent.tape import Segment, Stretch
-from selfplay.agent.taped import ForeignTape
+from selfplay.agent.tape import SampledSpan, Segment
+from selfplay.agent.taped import TokenizerMismatch
 from selfplay.agent.trajectory import Record, save
 from selfplay.commands import learn as command
 from selfplay.commands.credit import CreditOrder
@@ -32,7 +32,13 @@ def run_of(folder: Path, text: str = TAPE) -> Path:
     """Two attempts at one bug, of which one resolves it: both teach."""
     mask, logprobs = array("b", [*[0] * 10, *[1] * 5]), array("d", [-0.5]) * 15
     segment = Segment(
-        array("i", map(ord, text)), mask, logprobs, (0, 0), "solver", "stop", (Stretch(10, 15, (0, 0), "stop", False),)
+        array("i", map(ord, text)),
+        mask,
+        logprobs,
+        (0, 0),
+        "solver",
+        "stop",
+        (SampledSpan(10, 15, (0, 0), "stop", False),),
     )
     with open_curriculum(folder) as pool:
         for number in range(2):
@@ -68,5 +74,5 @@ def test_what_learn_refuses(tmp_path: Path) -> None:
 
 
 def test_a_foreign_template(tmp_path: Path) -> None:
-    with pytest.raises(ForeignTape, match="b 0 was taped with another tokenizer or chat template"):
+    with pytest.raises(TokenizerMismatch, match="b 0 was taped with another tokenizer or chat template"):
         dry_run(order(tmp_path, run_of(tmp_path / "run", TAPE.replace("<", "["))), SILENT)

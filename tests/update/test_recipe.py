@@ -3,7 +3,7 @@
 import pytest
 
 from selfplay.rl.advantages import length_weighted
-from selfplay.rl.credit import Rules
+from selfplay.rl.credit import CreditRules
 from selfplay.update.errors import LearningError
 from selfplay.update.recipe import Recipe, recipe_of
 
@@ -16,7 +16,7 @@ def test_the_defaults_are_those_of_the_paper_s_algorithm() -> None:
         "constant",
         131072,
     )
-    assert recipe.rules(8) == Rules(attempts=8) and recipe.rules().solver_advantages is length_weighted
+    assert recipe.rules(8) == CreditRules(attempts=8) and recipe.rules().solver_advantages is length_weighted
     assert set(recipe.chosen_filters(vocabulary=49_152)) == {"stale", "gibberish"} and recipe.stale_after == 8
     assert set(recipe.chosen_filters()) == {"stale"}  # whose vocabulary?
 

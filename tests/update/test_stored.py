@@ -11,8 +11,8 @@ from letters import Letters
 from selfplay.agent import Finish, Trajectory
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message, Sampling, Usage
-from selfplay.agent.tape import Segment, Stretch
-from selfplay.agent.taped import ForeignTape
+from selfplay.agent.tape import SampledSpan, Segment
+from selfplay.agent.taped import TokenizerMismatch
 from selfplay.agent.trajectory import Record, save
 from selfplay.commands.credit import CreditOrder, credited_runs
 from selfplay.commands.solve import settle_attempts
@@ -37,7 +37,9 @@ def segment(text: str = TAPE) -> Segment:
     mask, logprobs = array("b", bytes(len(text))), array("d", [0.0]) * len(text)
     for start, end in spans:
         mask[start:end], logprobs[start:end] = array("b", b"\1" * (end - start)), array("d", [-0.5]) * (end - start)
-    stretches = tuple(Stretch(*span, (version, version), "stop", version == 2) for version, span in enumerate(spans, 2))
+    stretches = tuple(
+        SampledSpan(*span, (version, version), "stop", version == 2) for version, span in enumerate(spans, 2)
+    )
     return Segment(array("i", map(ord, text)), mask, logprobs, (2, 3), "solver", "stop", stretches)
 
 
@@ -109,7 +111,7 @@ def test_a_file_cut_short_or_gone_is_named_too(tmp_path: Path) -> None:
 )
 def test_a_tape_of_another_template_or_tokenizer_is_refused(tmp_path: Path, text: str, how: str) -> None:
     run = run_of(tmp_path, Record((TALK,), (segment(text),)))
-    with pytest.raises(ForeignTape, match=f"b 0 was taped with another tokenizer or chat template .*: {how}"):
+    with pytest.raises(TokenizerMismatch, match=f"b 0 was taped with another tokenizer or chat template .*: {how}"):
         played_in(run, chat=lambda: CHAT)
     assert len(played_in(run)) == 1  # nobody said whose it should be
 

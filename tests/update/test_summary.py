@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from played_episodes import attempt, injector, taped
 
-from selfplay.rl.credit import Episode
+from selfplay.rl.credit import CreditedEpisode
 from selfplay.update.crediting import credited
 from selfplay.update.played import Played
 from selfplay.update.recipe import Recipe
 from selfplay.update.summary import diversity, failed_checks, rollout_figures, solve_rates
 
 
-def one(episode: Episode, **more: str) -> Played:
+def one(episode: CreditedEpisode, **more: str) -> Played:
     return replace(taped(episode, range(12), (4,)), **more)
 
 

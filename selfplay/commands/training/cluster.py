@@ -21,7 +21,7 @@ from selfplay.cluster.weights import Broadcast, Folder, Weights
 from selfplay.commands.curriculum import prepared_here
 from selfplay.commands.injections import play_injection
 from selfplay.commands.order import Order
-from selfplay.commands.training.interfaces import Learns, Plays, Samples, Watcher
+from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend, TrainWatcher
 from selfplay.commands.training.loop import TRAINING
 from selfplay.commands.training.request import Known, TrainOrder, curriculum_order, repository_runs
 from selfplay.commands.training.update import Learner
@@ -31,9 +31,9 @@ from selfplay.repository import Prepared, Suite
 from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.model_player import ModelPlayer, TokenSide
 from selfplay.rollout.runs import RepositoryRuns
-from selfplay.rollout.scheduler import rare_collections
+from selfplay.rollout.scheduler import relaxed_gc
 from selfplay.sandbox import Backend
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
 AROUND = 3600.0
@@ -42,8 +42,8 @@ AROUND = 3600.0
 
 @asynccontextmanager
 async def on_cluster(
-    order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: Watcher
-) -> AsyncIterator[tuple[Plays, Samples, Learns]]:
+    order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: TrainWatcher
+) -> AsyncIterator[tuple[RolloutBackend, InferenceBackend, TrainerBackend]]:
     """Start the actors, and end them with the context. Raises `SelfplayError`."""
     config, wanted = order.config, order.config.cluster
     player = next(iter(runs.values())).injecting.player
@@ -130,8 +130,8 @@ async def _opened(setup: HostSetup) -> Runs:
 
     player = setup.player.elsewhere(opened)
     await player.open()
-    rare_collections().__enter__()  # until the process ends
-    workers, seats = Workers(setup.threads).__enter__(), Pool(backend)
+    relaxed_gc().__enter__()  # until the process ends
+    workers, seats = Workers(setup.threads).__enter__(), SandboxPool(backend)
     wanted = {one.source: curriculum_order(setup.order, one) for one in setup.order.config.repositories}
 
     async def runs_of(name: str) -> RepositoryRuns:

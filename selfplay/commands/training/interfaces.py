@@ -9,7 +9,7 @@ from selfplay.rollout.solver import ReadyBug
 from selfplay.update.crediting import Credited
 
 
-class Learns(Protocol):
+class TrainerBackend(Protocol):
     """The model in training. `version`: how many updates it has taken."""
 
     @property
@@ -24,7 +24,7 @@ class Learns(Protocol):
         ...
 
 
-class Plays(Protocol):
+class RolloutBackend(Protocol):
     """Where the episodes of a repository are played. `places`: how many at once; those of the lowest step come first.
     `elsewhere`: whether on other machines."""
 
@@ -39,15 +39,15 @@ class Plays(Protocol):
     async def solve(self, repository: str, ready: ReadyBug, number: int, step: int) -> SolverRollout: ...
 
 
-class Samples(Protocol):
+class InferenceBackend(Protocol):
     """The engines."""
 
-    async def sync(self, learner: Learns) -> None:
+    async def sync(self, learner: TrainerBackend) -> None:
         """Sample with the learner's weights from now on. Before the first update they have them."""
         ...
 
 
-class Watcher(Protocol):
+class TrainWatcher(Protocol):
     """Who is told how it goes."""
 
     def say(self, line: str) -> None: ...

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.commands.injections import play_injection
-from selfplay.commands.training.interfaces import Learns
+from selfplay.commands.training.interfaces import TrainerBackend
 from selfplay.commands.training.update import Learner
 from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
@@ -54,7 +54,7 @@ class SamplesHere:
 
     player: ModelPlayer
 
-    async def sync(self, learner: Learns) -> None:
+    async def sync(self, learner: TrainerBackend) -> None:
         weights = await learner.write()
         if weights is not None:
             await self.player.reload(weights, learner.version)

@@ -15,7 +15,7 @@ from selfplay.commands.attempts import lost_attempt, play_attempts
 from selfplay.commands.injections import Injector, stored_injections
 from selfplay.commands.storing import store_attempt
 from selfplay.commands.training.bugs import ReadyBugs
-from selfplay.commands.training.interfaces import Learns, Plays, Samples, Watcher
+from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend, TrainWatcher
 from selfplay.commands.training.lines import told
 from selfplay.commands.training.opponents import Opponent
 from selfplay.commands.training.repositories import Repositories
@@ -25,7 +25,7 @@ from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.ledger import Attempted, Ledger, Planned
 from selfplay.loop.pipeline import pipelined
-from selfplay.loop.schedule import Injected, by_lot, next_attempts
+from selfplay.loop.schedule import Injected, next_attempts, shuffled_bugs
 from selfplay.rollout.injector import injector_key
 from selfplay.rollout.retries import Control, control_in
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
@@ -56,12 +56,12 @@ class Training:
     ledger: Ledger
     repositories: Repositories
     runs: Mapping[str, RepositoryRuns]
-    plays: Plays
-    engines: Samples
-    learner: Learns
+    plays: RolloutBackend
+    engines: InferenceBackend
+    learner: TrainerBackend
     chat: ChatFormat
     vocabulary: int | None
-    watcher: Watcher
+    watcher: TrainWatcher
     store: Callable[[], None] = lambda: None
     opponent: Opponent | None = None
     _idle_since: float = field(default_factory=time.monotonic)
@@ -159,7 +159,7 @@ class Training:
         """So many old bugs as there is room for, by the lot of the step. One that cannot be attempted is passed over;
         those that are not drawn are not read."""
         found = list[str]()
-        order = by_lot(self._olds() - new, self.config.seed, step) if room > 0 else []
+        order = shuffled_bugs(self._olds() - new, self.config.seed, step) if room > 0 else []
         while order and len(found) < room:
             some, order = order[: room - len(found)], order[room - len(found) :]
             await self._bugs.read(set(some))

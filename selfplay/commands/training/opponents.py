@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
-from selfplay.commands.training.interfaces import Plays, Watcher
+from selfplay.commands.training.interfaces import RolloutBackend, TrainWatcher
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.opponents import drawn
@@ -25,7 +25,7 @@ class Opponent:
     """`plays`: its episodes, with its own engine."""
 
     config: TrainConfig
-    plays: Plays
+    plays: RolloutBackend
 
     def injects(self, repository: str, number: int) -> bool:
         """Whether the injector episode of this number is its own: those of a group are played by one policy."""
@@ -51,7 +51,7 @@ class Opponent:
 
 @asynccontextmanager
 async def opposed(
-    config: TrainConfig, runs: Mapping[str, RepositoryRuns], chat: ChatFormat, watcher: Watcher
+    config: TrainConfig, runs: Mapping[str, RepositoryRuns], chat: ChatFormat, watcher: TrainWatcher
 ) -> AsyncIterator[Opponent | None]:
     """The opponent, with its engine open; None for a run without one. `chat`: of the model in training. Raises
     `TrainingError` for a model that reads and writes otherwise."""

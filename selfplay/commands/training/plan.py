@@ -3,7 +3,7 @@ Nothing is started or fetched."""
 
 from pathlib import Path
 
-from selfplay.artifact.reading import MIB, ForeignError, read_named
+from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.plan import Plan, plan_of, refuse_for_model
 from selfplay.loop.planning.shapes import KNOWN, ModelShape, PlanError, shape_of
@@ -38,7 +38,7 @@ def known_shape(model: str) -> ModelShape | None:
     path = Path(model) / CONFIG
     try:
         found = json_value(read_named(path, MIB))
-    except (ForeignError, AnswerError) as error:
+    except (UntrustedDataError, AnswerError) as error:
         raise PlanError(f"{path} cannot be read: {error}", "Name the folder of a causal language model.") from error
     if not isinstance(found, dict):
         raise PlanError(f"{path} holds no settings", "Name the folder of a causal language model.")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from selfplay.commands.curricula import record_failure
-from selfplay.commands.curriculum import Watcher, prepared_source
+from selfplay.commands.curriculum import CurriculumWatcher, prepared_source
 from selfplay.commands.order import Order
 from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings
 from selfplay.errors import SelfplayError
@@ -28,7 +28,7 @@ Measured = dict[str, tuple[Prepared, Suite]]
 
 
 def prepared_sources(
-    orders: Sequence[Order], pool: Curriculum, ledger: Ledger, backend: Backend, watcher: Watcher
+    orders: Sequence[Order], pool: Curriculum, ledger: Ledger, backend: Backend, watcher: CurriculumWatcher
 ) -> Measured:
     """Prepare every repository. Of several, one that cannot be is benched. Raises `SelfplayError` when none is left."""
     found: Measured = {}

@@ -14,7 +14,7 @@ from selfplay.rollout.players import Player
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Isolation
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.validators import Thresholds
 
@@ -56,7 +56,7 @@ def curriculum_order(order: TrainOrder, repository: Repository) -> Order:
 
 
 def repository_runs(
-    wanted: Order, prepared: Prepared, suite: Suite, player: Player, pool: Pool, workers: Workers, policy: str
+    wanted: Order, prepared: Prepared, suite: Suite, player: Player, pool: SandboxPool, workers: Workers, policy: str
 ) -> RepositoryRuns:
     """What the episodes of both roles share in one repository, in whichever process they are played. `policy`: the name
     under which attempts are filed."""

@@ -16,12 +16,12 @@ from typing import Any, Protocol
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
 from selfplay.commands import cleanup
-from selfplay.commands.curriculum import Watcher as CurriculumWatcher
+from selfplay.commands.curriculum import CurriculumWatcher
 from selfplay.commands.learn import vocabulary_of
 from selfplay.commands.order import Order, refuse_out_in_source, repository_settings, shared_settings
 from selfplay.commands.solve import chosen, settle_attempts
 from selfplay.commands.training import watching
-from selfplay.commands.training.interfaces import Learns, Plays, Samples
+from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend
 from selfplay.commands.training.lines import newest_weights
 from selfplay.commands.training.loop import ONLY, TRAINING, Training
 from selfplay.commands.training.opponents import opposed
@@ -37,13 +37,13 @@ from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.players import player_named
 from selfplay.rollout.runs import RepositoryRuns
-from selfplay.rollout.scheduler import one_per_core, rare_collections
+from selfplay.rollout.scheduler import one_per_core, relaxed_gc
 from selfplay.sandbox import Backend
-from selfplay.sandbox.admission import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
 
-class Watcher(CurriculumWatcher, watching.Watcher, Protocol):
+class RunWatcher(CurriculumWatcher, watching.StepWatcher, Protocol):
     """Receives the progress of the run."""
 
     def done(self, line: str) -> None:
@@ -51,7 +51,7 @@ class Watcher(CurriculumWatcher, watching.Watcher, Protocol):
         ...
 
 
-def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[str, Any]:
+def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> dict[str, Any]:
     """Train, or go on training. Returns the figures of every step and the folder of the newest weights.
 
     Raises `SelfplayError` for what the user can fix; what was played and learned is kept; the same command resumes."""
@@ -82,8 +82,8 @@ def run_training(order: TrainOrder, backend: Backend, watcher: Watcher) -> dict[
         measured = prepared_sources(wanted, pool, ledger, backend, watcher)
         runner = stack.enter_context(asyncio.Runner())
         workers = stack.enter_context(Workers(one_per_core(config.workers)))
-        stack.enter_context(rare_collections())
-        seats = Pool(backend)
+        stack.enter_context(relaxed_gc())
+        seats = SandboxPool(backend)
         runs = {
             one.source: repository_runs(one, *measured[one.source], player, seats, workers, TRAINING)
             for one in wanted
@@ -120,7 +120,7 @@ async def _trained(
     pool: Curriculum,
     ledger: Ledger,
     chat: ChatFormat,
-    watcher: Watcher,
+    watcher: RunWatcher,
 ) -> None:
     """Play and learn until the last step."""
     config = order.config
@@ -159,8 +159,8 @@ async def _trained(
 
 @asynccontextmanager
 async def _parts(
-    order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: Watcher
-) -> AsyncIterator[tuple[Plays, Samples, Learns]]:
+    order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: RunWatcher
+) -> AsyncIterator[tuple[RolloutBackend, InferenceBackend, TrainerBackend]]:
     """What plays, what samples and what learns: in this process, or on a cluster."""
     injecting = next(iter(runs.values())).injecting
     player = injecting.player

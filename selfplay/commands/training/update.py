@@ -9,12 +9,12 @@ from selfplay.commands.result_folder import whole_folder
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.policies.broadcast import WeightGroup, joined
-from selfplay.policies.rendezvous import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Rendezvous
 from selfplay.train.model import Scorer, first_rank
 from selfplay.train.weights import engine_shapes, engine_weights, written_dtype
 from selfplay.update.crediting import Credited
 from selfplay.update.errors import NothingToLearn
-from selfplay.update.policies import OnePolicy, Policy, PolicyByRole
+from selfplay.update.policies import OnePolicy, PolicyByRole, TrainedPolicy
 from selfplay.update.summary import rollout_figures
 
 KEPT = 2
@@ -28,7 +28,7 @@ class Learner:
         """Load the model and the newest checkpoint, if there is one. Raises `TrainError`."""
         self.config, self.out = config, out
         kind = PolicyByRole if config.roles == "separate" else OnePolicy
-        self._policy: Policy = kind(config.model, config.recipe, out / "refused")
+        self._policy: TrainedPolicy = kind(config.model, config.recipe, out / "refused")
         self._position = self._policy.resume(out / "checkpoints")
         self._written: int | None = None
         self._group: WeightGroup | None = None
@@ -77,7 +77,7 @@ class Learner:
         dtype = str(self._dtype).removeprefix("torch.")
         return [(name, dtype, shape) for name, shape in engine_shapes(self._scorer).items()]
 
-    def send(self, meeting: Meeting) -> str | None:
+    def send(self, meeting: Rendezvous) -> str | None:
         """Send the present weights to the engines of a group; what came in the way. Every rank calls it, and goes
         through all weights whatever comes in the way: the others wait for it."""
         failed = self._join(meeting) if first_rank() else None
@@ -91,7 +91,7 @@ class Learner:
             self._group = None
         return failed
 
-    def _join(self, meeting: Meeting) -> str | None:
+    def _join(self, meeting: Rendezvous) -> str | None:
         try:
             self._group = joined(self._group, meeting, 0, self._scorer.device)
         except RuntimeError as error:

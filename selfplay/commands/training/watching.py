@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-class Watcher(Protocol):
+class StepWatcher(Protocol):
     """Who is told."""
 
     def say(self, line: str) -> None: ...
@@ -25,7 +25,7 @@ class Watcher(Protocol):
 
 @contextmanager
 def watching(
-    config: TrainConfig, out: Path, history: Sequence[Figures], watcher: Watcher
+    config: TrainConfig, out: Path, history: Sequence[Figures], watcher: StepWatcher
 ) -> Iterator[Callable[[Sequence[Figures]], None]]:
     """A function to call after each step, with all finished steps. `history`: those of before.
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from selfplay.oracle import inside
-from selfplay.oracle.behaviour.contexts import BARE, Place
+from selfplay.oracle.behaviour.contexts import BARE, CallContext
 from selfplay.oracle.behaviour.events import OWN, Event, areas, paths_of_tests
 from selfplay.oracle.behaviour.recording import NAMES, drawn_names, in_names
 from selfplay.oracle.behaviour.signed import BrokenRecord, Signed, read_signed
 from selfplay.oracle.world import Task
 from selfplay.sandbox import WORKDIR, Backend, Limits
 from selfplay.untrusted_json import AnswerError, answer
-from selfplay.workbench.running import Request, run_tests
+from selfplay.workbench.running import RunRequest, run_tests
 
 SECONDS = 1.0
 """How long one call may work, in core seconds; three times as long by the clock, less what it waited for a core."""
@@ -61,7 +61,7 @@ class Caller:
     each: float = SECONDS
 
     def make(
-        self, calls: Calls, diffs: Sequence[str], place: Place = BARE, hash_seed: str = "0",
+        self, calls: Calls, diffs: Sequence[str], place: CallContext = BARE, hash_seed: str = "0",
         traced: Mapping[str, Sequence[int]] = MappingProxyType({}), again: float = 0.0,
     ) -> Called:  # fmt: skip
         """What the calls do, in their order: one may change what later ones find. Raises `SandboxError`.
@@ -74,7 +74,7 @@ class Caller:
         order = {**self._order(calls, place, traced, names), "record": record, "own": [*OWN, record], "again": again}
         program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
         world = place.world(self.task.world)
-        request = Request(
+        request = RunRequest(
             world, place.script(world, calls.python, program, hash_seed), "", self.seconds, self.limits,
             diffs=tuple(diffs), restore=self.task.artifact.test_files, stdin=f"{key}{json.dumps(order)}".encode(),
             read=(record,), alone=True,
@@ -88,7 +88,7 @@ class Caller:
         return Called(found if ended else {}, events, run.seconds)
 
     def _order(
-        self, calls: Calls, place: Place, traced: Mapping[str, Sequence[int]], names: Mapping[str, str]
+        self, calls: Calls, place: CallContext, traced: Mapping[str, Sequence[int]], names: Mapping[str, str]
     ) -> dict[str, object]:
         """What the caller is told."""
         artifact = self.task.artifact

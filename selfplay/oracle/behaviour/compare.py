@@ -13,7 +13,7 @@ from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND
 from selfplay.oracle.behaviour.recording import Recording
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, Outcomes, compared, worn
 from selfplay.oracle.layers import Layer, caught, passed, unavailable
-from selfplay.oracle.trial import Order, Trial, run_trial
+from selfplay.oracle.trial import Trial, TrialOrder, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 
@@ -23,7 +23,7 @@ third; it may do what the buggy program does in at most the second. Inputs that 
 than the last assure weakly."""
 
 
-def look(backend: Backend, task: Task, order: Order, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
+def look(backend: Backend, task: Task, order: TrialOrder, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
     """Whether a prediction does, on inputs it was not shown, what the original does, and the run that shows it.
     `order`: how it is run. Raises `SandboxError`."""
     if len(known.calls.sources) < ENOUGH:

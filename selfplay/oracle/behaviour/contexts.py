@@ -45,7 +45,7 @@ _EMPTIED = f"rm -rf {WORKDIR}/* {WORKDIR}/.[!.]* {WORKDIR}/..?*"
 
 
 @dataclass(frozen=True)
-class Place:
+class CallContext:
     """`root`: where the tree lies. `home`: a user's folder; empty for the bare place. `argv`: the command line, a
     file first. `recursion`: limit of the stack's depth, which else is the language's. `main`: what that file holds,
     once the caller has begun."""
@@ -98,7 +98,7 @@ def _exported(names: Mapping[str, str]) -> str:
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in names.items())
 
 
-BARE = Place()
+BARE = CallContext()
 """An empty folder, no terminal, no command line."""
 
 
@@ -107,7 +107,7 @@ def any_hashes() -> str:
     return str(1 + secrets.randbelow(2**32 - 1))
 
 
-def users_place() -> Place:
+def users_place() -> CallContext:
     """A user's place under names drawn anew."""
     chance = secrets.SystemRandom()
     home = f"/home/{''.join(chance.choices(_SYLLABLES, k=chance.randint(2, 3)))}"
@@ -117,4 +117,4 @@ def users_place() -> Place:
     one, two, three, four = chance.sample((*_PROJECTS, *_PROGRAMS), 4)
     main = _MAIN.format(one.upper(), two.upper(), three, chance.randint(10, 99), f"{four}_of")
     argv = (f"{home}/bin/{chance.choice(_PROGRAMS)}.py", *words)
-    return Place(root, home, argv, chance.randint(1300, 2000), main)
+    return CallContext(root, home, argv, chance.randint(1300, 2000), main)

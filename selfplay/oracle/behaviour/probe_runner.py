@@ -6,13 +6,13 @@ from functools import cached_property
 from types import MappingProxyType
 
 from selfplay.oracle.behaviour.call_runner import Caller, Calls
-from selfplay.oracle.behaviour.contexts import BARE, Place
+from selfplay.oracle.behaviour.contexts import BARE, CallContext
 from selfplay.oracle.behaviour.events import Event
 from selfplay.oracle.behaviour.recording import Recording
 from selfplay.oracle.behaviour.stored_behaviour import Outcomes
 from selfplay.oracle.behaviour.traced_calls import ENTERED_FILE, Entered, read_entered, watching
 from selfplay.oracle.calibration import Oracle
-from selfplay.oracle.trial import Order, run_trial
+from selfplay.oracle.trial import TrialOrder, run_trial
 from selfplay.oracle.world import Task
 from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, Limits
@@ -43,7 +43,7 @@ class Bench:
     ) -> tuple[Outcomes, Entered]:
         """What the probes in these files record, and, when it is `watched`, how they enter the program."""
         texts = {path: watching(self.task, text) for path, text in texts.items()} if watched else texts
-        order = Order(
+        order = TrialOrder(
             tuple(diffs), self.oracle.seconds, files=with_texts(self.files, texts), hash_seed=hash_seed,
             witness=self.witness and not watched, recording=Recording(), read=(ENTERED_FILE,),
         )  # fmt: skip
@@ -53,7 +53,7 @@ class Bench:
         return trial.recorded or {}, read_entered(trial.found.get(ENTERED_FILE, b""))
 
     def call(
-        self, calls: Calls, diffs: Sequence[str] = (), place: Place = BARE, hash_seed: str = "0",
+        self, calls: Calls, diffs: Sequence[str] = (), place: CallContext = BARE, hash_seed: str = "0",
         traced: Mapping[str, Sequence[int]] = MappingProxyType({}), again: float = 0.0,
     ) -> Outcomes:  # fmt: skip
         """What the calls do."""

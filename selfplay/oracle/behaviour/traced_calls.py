@@ -16,7 +16,7 @@ from selfplay.oracle.originals import original_texts
 from selfplay.oracle.rewriting.python_trees import Function, parsed, unparsed
 from selfplay.oracle.world import Task
 from selfplay.patches.changes import changes
-from selfplay.patches.functions import Function as Place
+from selfplay.patches.functions import PatchedFunction as Place
 from selfplay.patches.functions import functions
 from selfplay.sandbox import WORKDIR
 from selfplay.untrusted_json import AnswerError, answer

@@ -8,7 +8,7 @@ import re
 import secrets
 from collections.abc import Collection, Sequence
 
-from selfplay.oracle.rewriting.javascript_code import Calls
+from selfplay.oracle.rewriting.javascript_code import JavaScriptCalls
 from selfplay.oracle.rewriting.secret_names import secret_name
 from selfplay.oracle.rewriting.variants import FAR
 
@@ -37,7 +37,7 @@ Edit = tuple[int, int, str]
 def falsified(source: str, other: str, variant: int) -> str:
     """The test with each of its assertions made false; empty when none is recognised. `other`: the function that
     returns another value of the same kind; `variant`: how it differs."""
-    edits, calls = list[Edit](), Calls(source)
+    edits, calls = list[Edit](), JavaScriptCalls(source)
     for found in _CLAIM.finditer(source):
         bracket = next((found.start(name) for name in "abc" if found[name]), None)
         call = calls.at(bracket) if bracket is not None else None

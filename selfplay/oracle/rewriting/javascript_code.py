@@ -24,7 +24,7 @@ without an end is read as a string."""
 
 
 @dataclass(frozen=True)
-class Call:
+class JavaScriptCall:
     """`arguments`: (start, end) of each; `end`: after the closing bracket."""
 
     arguments: tuple[tuple[int, int], ...]
@@ -41,14 +41,14 @@ class _Open:
     found: list[tuple[int, int]] = field(default_factory=list)
 
 
-class Calls:
+class JavaScriptCalls:
     """The calls of one text, each read once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._known: dict[int, Call | None] = {}
+        self._known: dict[int, JavaScriptCall | None] = {}
 
-    def at(self, bracket: int) -> Call | None:
+    def at(self, bracket: int) -> JavaScriptCall | None:
         """The call whose opening bracket is at `bracket`; None when the text ends before the call does."""
         if bracket not in self._known:
             self._read(bracket)
@@ -96,7 +96,7 @@ class Calls:
     def _close(self, one: _Open, at: int) -> None:
         if _end(_BLANK, self._text, one.first) < at:
             one.found.append((one.first, at))
-        self._known[one.at] = Call(tuple(one.found), at + 1)
+        self._known[one.at] = JavaScriptCall(tuple(one.found), at + 1)
 
 
 def _after_literal(text: str, at: int) -> int:

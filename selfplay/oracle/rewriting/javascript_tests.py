@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from selfplay.oracle.rewriting.javascript_claims import VARIANTS, Edit, edited, falsified, other_value
-from selfplay.oracle.rewriting.javascript_code import Calls
+from selfplay.oracle.rewriting.javascript_code import JavaScriptCalls
 from selfplay.oracle.rewriting.secret_names import secret_name, some_words
 from selfplay.oracle.rewriting.variants import chosen
 
@@ -83,7 +83,7 @@ def holds(text: str, tests: Collection[str]) -> bool:
 
 def _cases(text: str) -> list[_Case]:
     """The first tests of a file, `MOST_CASES` of them at most."""
-    calls, found = Calls(text), list[_Case]()
+    calls, found = JavaScriptCalls(text), list[_Case]()
     for match in itertools.islice(_NAMED.finditer(text), MOST_CASES):
         call = calls.at(match.start(1))
         if call is not None and len(call.arguments) >= 2:

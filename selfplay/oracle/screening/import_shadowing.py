@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from selfplay.artifact import Artifact
-from selfplay.oracle.originals import Files
+from selfplay.oracle.originals import OriginalFiles
 from selfplay.oracle.screening.paths import folders
 from selfplay.patches import FilePatch
 from selfplay.patches.model import SYMLINK_MODE
@@ -65,7 +65,9 @@ class NewName:
     whole: bool
 
 
-def new_names(sections: Sequence[FilePatch], artifact: Artifact, files: Files, own: Iterable[str]) -> list[NewName]:
+def new_names(
+    sections: Sequence[FilePatch], artifact: Artifact, files: OriginalFiles, own: Iterable[str]
+) -> list[NewName]:
     """The top-level names that are importable with these sections and not without them. `own`: the bug's paths, whose
     packages are the project's."""
     packages = {folder for path in own for folder in folders(path)}
@@ -104,11 +106,11 @@ def _name(section: FilePatch, root: str) -> NewName | None:
     return NewName(first, path, len(rest) == 1 and rest[0].partition(".")[0] == "__init__")
 
 
-def _known(place: str, files: Files, packages: Iterable[str]) -> bool:
+def _known(place: str, files: OriginalFiles, packages: Iterable[str]) -> bool:
     return place in packages or files.text(f"{place}.py") is not None or files.text(f"{place}/__init__.py") is not None
 
 
-def _roots_of_tests(tests: Iterable[str], files: Files) -> Iterable[str]:
+def _roots_of_tests(tests: Iterable[str], files: OriginalFiles) -> Iterable[str]:
     """The folders that pytest puts before all others: of each test the nearest that is no package."""
     for test in tests:
         folder = posixpath.dirname(test)

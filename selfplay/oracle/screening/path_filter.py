@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from selfplay import patches
 from selfplay.artifact import Artifact
-from selfplay.oracle.originals import Files
+from selfplay.oracle.originals import OriginalFiles
 from selfplay.oracle.screening.import_shadowing import NewName, new_names, refused_name
-from selfplay.oracle.screening.paths import Place, Places, plain
+from selfplay.oracle.screening.paths import PathClass, Places, plain
 from selfplay.patches import FilePatch
 from selfplay.patches.model import SYMLINK_MODE
 from selfplay.plain_text import shown
@@ -38,7 +38,7 @@ class _Sorted:
     refused: list[tuple[str, str]] = field(default_factory=list)
 
 
-def screen(sections: Sequence[FilePatch], artifact: Artifact, files: Files) -> Screened:
+def screen(sections: Sequence[FilePatch], artifact: Artifact, files: OriginalFiles) -> Screened:
     """Sort the sections of a prediction. A refused section stays among the kept ones."""
     places, found = Places(artifact, files), _Sorted()
     for section in sections:
@@ -62,9 +62,9 @@ def _sort(section: FilePatch, places: Places, found: _Sorted) -> None:
         found.kept.append(section)
 
 
-def _places(section: FilePatch, places: Places) -> tuple[Place, Place]:
+def _places(section: FilePatch, places: Places) -> tuple[PathClass, PathClass]:
     """What the old and the new path are; a side that is missing, or only read, counts as the program's."""
-    old, new = Place("program"), Place("program")
+    old, new = PathClass("program"), PathClass("program")
     if section.old_path is not None and section.kind != "copied":
         old = places.of(section.old_path)
     if section.new_path is not None:
@@ -74,7 +74,7 @@ def _places(section: FilePatch, places: Places) -> tuple[Place, Place]:
     return old, new
 
 
-def _moved(section: FilePatch, old: Place, new: Place, places: Places, found: _Sorted) -> None:
+def _moved(section: FilePatch, old: PathClass, new: PathClass, places: Places, found: _Sorted) -> None:
     """A file moved into or out of the tests is taken as two changes, one of which is left out."""
     assert section.old_path is not None and section.new_path is not None
     if old.out:
@@ -90,14 +90,14 @@ def _moved(section: FilePatch, old: Place, new: Place, places: Places, found: _S
     found.left_out.append((section.new_path, new.why))
 
 
-def _link(section: FilePatch, path: str, places: Places) -> Place:
+def _link(section: FilePatch, path: str, places: Places) -> PathClass:
     """What a link is, by where it leads. A folder that is left again may be a link itself, and lead anywhere."""
     target = next(iter(section.added_lines), "")
     steps = target.split("/")
     down = next((at for at, step in enumerate(steps) if step not in ("..", ".", "")), len(steps))
     place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
     if target.startswith("/") or place.startswith("..") or ".." in steps[down:]:
-        return Place("steers", "is a link that leaves the repository, or may")
+        return PathClass("steers", "is a link that leaves the repository, or may")
     if patches.is_test_file(f"{plain(place)}/x") or places.of(place).kind == "tests":
-        return Place("tests", "is a link to tests")
-    return Place("program")
+        return PathClass("tests", "is a link to tests")
+    return PathClass("program")

@@ -16,7 +16,7 @@ from typing import Literal
 
 from selfplay import patches
 from selfplay.artifact import Artifact
-from selfplay.oracle.originals import Files
+from selfplay.oracle.originals import OriginalFiles
 from selfplay.oracle.screening.settings import is_settings_file
 from selfplay.patches.functions import find_tests
 
@@ -25,7 +25,7 @@ Kind = Literal["program", "tests", "left-behind", "steers"]
 
 
 @dataclass(frozen=True)
-class Place:
+class PathClass:
     """What a path is, and why: the end of a sentence that begins with the path."""
 
     kind: Kind
@@ -98,7 +98,7 @@ _TESTS_AT_RUN_TIME = re.compile(
 class Places:
     """Tells what the paths of a prediction are, for one bug. `files`: its original."""
 
-    def __init__(self, artifact: Artifact, files: Files) -> None:
+    def __init__(self, artifact: Artifact, files: OriginalFiles) -> None:
         self.files = files
         self.script = artifact.test_script
         self.own = {plain(path) for path in patches.touched_paths(artifact.bug_inject)}
@@ -107,50 +107,50 @@ class Places:
         self._above = {folder for test in self._tests for folder in folders(test)}
         self._packages: dict[str, bool] = {}
 
-    def of(self, path: str, *, new: bool = False) -> Place:
+    def of(self, path: str, *, new: bool = False) -> PathClass:
         """What the path is; `new`: the prediction makes it."""
         name = plain(path)
         if any(name[:length] in self._tests for length in self._lengths if name[length : length + 1] in ("", "/")):
-            return Place("tests", "is one of the tests that decide")
+            return PathClass("tests", "is one of the tests that decide")
         if name in self._above:
-            return Place("tests", "stands where tests are")
+            return PathClass("tests", "stands where tests are")
         if name in self.own:
-            return Place("program")
+            return PathClass("program")
         return self._left_behind(name) or self._steering(path, name, new) or self._of_tests(path)
 
-    def _left_behind(self, name: str) -> Place | None:
+    def _left_behind(self, name: str) -> PathClass | None:
         parts = name.split("/")
         if any(_LEFT_FOLDERS.match(part) for part in parts) or _LEFT_BEHIND.match(parts[-1]):
-            return Place("left-behind", "is installed, compiled or kept by some program")
+            return PathClass("left-behind", "is installed, compiled or kept by some program")
         environment = next((at for at, part in enumerate(parts) if _ENVIRONMENTS.match(part)), None)
         if environment is not None and not self.files.there("/".join(parts[: environment + 1])):
-            return Place("left-behind", "is in an environment of its own")
+            return PathClass("left-behind", "is in an environment of its own")
         return None
 
-    def _steering(self, path: str, name: str, new: bool) -> Place | None:
+    def _steering(self, path: str, name: str, new: bool) -> PathClass | None:
         *above, last = name.split("/")
         if _STEERING.match(last) or any(_STEERING_FOLDERS.match(part) for part in above):
-            return Place("steers", "configures or extends what runs the tests")
+            return PathClass("steers", "configures or extends what runs the tests")
         if not new and _REFERRED.match(last):
-            return Place("steers", "may configure what runs the tests")
+            return PathClass("steers", "may configure what runs the tests")
         if last in _PROGRAMS:
-            return Place("steers", "has the name of a program that runs the tests")
+            return PathClass("steers", "has the name of a program that runs the tests")
         if path not in self.script or not ("." in path or "/" in path):  # a bare word may occur by chance
             return None
         if re.search(rf"(?<![\w/.-])(?:\./)?{re.escape(path)}(?![\w/-])", self.script):
-            return Place("steers", "is named by the test script")
+            return PathClass("steers", "is named by the test script")
         return None
 
-    def _of_tests(self, path: str) -> Place:
+    def _of_tests(self, path: str) -> PathClass:
         if is_settings_file(path):
-            return Place("program")
+            return PathClass("program")
         looks = patches.is_test_file(path) or patches.is_test_file(plain(path))
         if looks and not (self._module(path) or self._package(path)):
-            return Place("tests", "belongs to the tests")
+            return PathClass("tests", "belongs to the tests")
         text = self.files.text(path) if posixpath.basename(path) in ("testing.py", "_testing.py") else None
         if text is not None and _TESTS_AT_RUN_TIME.search(text):
-            return Place("tests", "holds what tests claim with")
-        return Place("program")
+            return PathClass("tests", "holds what tests claim with")
+        return PathClass("program")
 
     def _module(self, path: str) -> bool:
         """Is it a module of the program called `test.py` that has no tests in it, like a web framework's client?"""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from selfplay.artifact import Artifact, ArtifactError, Bug
-from selfplay.artifact.reading import ForeignError, existing_folder
+from selfplay.artifact.reading import UntrustedDataError, existing_folder
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, EpisodeRecord
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name
@@ -52,7 +52,7 @@ def bug_detail(pool: Curriculum, bug: Bug, attempts: Sequence[Attempt]) -> dict[
     """What a bug's page shows beside its row. Raises `SelfplayError` for a bug that is damaged or half-written."""
     try:
         folder = existing_folder(pool.folder, "bugs", bug.id)
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise ArtifactError(error.message, error.hint) from error
     if folder is None:
         raise ArtifactError("its folder is missing")

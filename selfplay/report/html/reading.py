@@ -11,7 +11,7 @@ from typing import Any
 
 from selfplay.agent.trajectory import load as load_trajectory
 from selfplay.artifact import Bug
-from selfplay.artifact.reading import ForeignError, listed_below
+from selfplay.artifact.reading import UntrustedDataError, listed_below
 from selfplay.curriculum import Attempt, Curriculum, EpisodeRecord
 from selfplay.curriculum.summary import read_summary, solves
 from selfplay.errors import SelfplayError
@@ -140,5 +140,5 @@ def _read_beside(contents: Contents) -> None:
             if name not in contents.bugs:
                 unknown = SelfplayError("The pool knows no such bug.", "A kill left it, or somebody put it there.")
                 contents.leave_out(f"bugs/{name}", unknown)
-    except ForeignError as error:
+    except UntrustedDataError as error:
         contents.leave_out("bugs", error)

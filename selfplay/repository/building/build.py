@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from selfplay.plain_text import printable
 from selfplay.repository.building.interpreters import Interpreter
 from selfplay.repository.errors import BuildFailed
-from selfplay.repository.fetching.reading import Plan
+from selfplay.repository.fetching.reading import BuildPlan
 from selfplay.sandbox import MIB, Completed, Limits, Sandbox
 from selfplay.sandbox.kill_detection import believed_here
 
@@ -33,7 +33,7 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Request:
+class BuildRequest:
     """What to build: a plan, the interpreter, and what the user or an earlier build fixed.
 
     `setup` replaces the installation steps; `version`: what tools that read versions from tags are told; `constraints`:
@@ -41,7 +41,7 @@ class Request:
     day of uploads that detected installation steps may use, empty for any.
     """
 
-    plan: Plan
+    plan: BuildPlan
     interpreter: Interpreter | None
     tracked: Mapping[str, str]
     setup: str | None = None
@@ -60,7 +60,7 @@ class Building:
     for its tests.
     """
 
-    request: Request
+    request: BuildRequest
     sandbox: Sandbox
     log: Path
     progress: Progress

@@ -5,14 +5,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from selfplay.repository.errors import BadStream, BuildFailed, TooLarge
-from selfplay.repository.files.unpack import Bounds, Unpacked, Where, bring_out
+from selfplay.repository.files.unpack import StreamBounds, Unpacked, Where, bring_out
 from selfplay.sandbox import MIB, Backend, Limits, Sandbox, SandboxError, SandboxLost
 
 MOST_ENTRIES = 250_000
 """Files and folders that one build may leave: an environment of the whole scientific stack has a third of it."""
 
 
-class Results:
+class BuildResults:
     """Fills folders of `staging`, which together hold at most what the build's disk may hold.
 
     `places`: absolute folders to which links may lead.
@@ -20,7 +20,7 @@ class Results:
 
     def __init__(self, staging: Path, backend: Backend, limits: Limits, places: tuple[str, ...]) -> None:
         self.staging, self.backend, self.limits, self.places = staging, backend, limits, places
-        self._left = Bounds(limits.disk_bytes, MOST_ENTRIES)
+        self._left = StreamBounds(limits.disk_bytes, MOST_ENTRIES)
 
     def take(
         self,

@@ -9,7 +9,7 @@ import re
 from packaging.version import InvalidVersion, Version
 
 from selfplay.repository.building.build import ENV, Building
-from selfplay.repository.building.build_results import Results
+from selfplay.repository.building.build_results import BuildResults
 from selfplay.repository.building.installing import collect
 from selfplay.repository.files.confined_write import Beneath
 from selfplay.repository.files.entries import Header
@@ -23,7 +23,7 @@ LOCKED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,199})==([A-Za-z0-9.+!_-]{1,10
 MOST_LOCKED = 5000
 
 
-def compile_all(world: World, building: Building, results: Results) -> list[str]:
+def compile_all(world: World, building: Building, results: BuildResults) -> list[str]:
     """Compile the environment, the tree and its rewritten tests, as far as they compile; returns the lock.
 
     `world` shows tree and environment. Raises `BuildFailed`.

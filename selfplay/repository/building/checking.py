@@ -25,7 +25,7 @@ CHANGED_HINT = "It changed the interpreter it runs on. Give the commands that in
 
 
 @dataclass(frozen=True)
-class Report:
+class BuildReport:
     """Paths of the tree that the build changed, of copies that were removed, modules imported from outside the tree;
     `listing`: the file inside that names the new files."""
 
@@ -35,7 +35,7 @@ class Report:
     listing: str
 
 
-def check(building: Building) -> Report:
+def check(building: Building) -> BuildReport:
     """Remove copies of the project, and report what is left. Raises `BuildFailed`."""
     request = building.request
     python = request.interpreter is not None
@@ -51,7 +51,7 @@ def check(building: Building) -> Report:
     return read_report(done.stdout)
 
 
-def read_report(data: bytes) -> Report:
+def read_report(data: bytes) -> BuildReport:
     """The last line of the program's output. Raises `BuildFailed` for anything but what our program writes."""
     try:
         value = answer(dict[str, Any], data.rstrip(b"\n").rpartition(b"\n")[2])
@@ -63,7 +63,7 @@ def read_report(data: bytes) -> Report:
             raise ValueError("another place")
     except ValueError as error:
         raise BuildFailed("the build's interpreter does not run our programs as they are", CHANGED_HINT) from error
-    return Report(changed, removed, strays, listing)
+    return BuildReport(changed, removed, strays, listing)
 
 
 def texts(value: object) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def texts(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
-def notes_on(report: Report) -> list[str]:
+def notes_on(report: BuildReport) -> list[str]:
     """What a user should know about it."""
     notes = []
     changed = [path for path in report.changed if ".egg-info/" not in path]

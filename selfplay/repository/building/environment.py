@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.repository.building import node_packages
-from selfplay.repository.building.build import BUILD_LIMITS, ENV, TOOLS, Building, Progress, Request
-from selfplay.repository.building.build_results import Results
+from selfplay.repository.building.build import BUILD_LIMITS, ENV, TOOLS, Building, BuildRequest, Progress
+from selfplay.repository.building.build_results import BuildResults
 from selfplay.repository.building.bytecode import compile_all, is_cached
 from selfplay.repository.building.checking import check, notes_on, only_new
 from selfplay.repository.building.installing import pretend, steps
@@ -33,7 +33,7 @@ SHOWN = ("/usr", "/bin", "/lib", "/lib64", "/etc")
 """What every sandbox shows of the machine, or the image of its own."""
 
 
-def build(staging: Path, request: Request, backend: Backend, progress: Progress) -> None:
+def build(staging: Path, request: BuildRequest, backend: Backend, progress: Progress) -> None:
     """Fill `staging` (which has a checked-out `tree`) with env, tools, bytecode, lock and record. Raises
     `BuildFailed`."""
     for name in ("env", "tools", "bytecode"):
@@ -46,7 +46,7 @@ def build(staging: Path, request: Request, backend: Backend, progress: Progress)
             building = Building(request, sandbox, staging / "build.log", progress, env, egress=egress)
             with egress.explained(sandbox, progress, building.notes):
                 steps(building)
-            results = Results(staging, backend, limits, _link_places(request))
+            results = BuildResults(staging, backend, limits, _link_places(request))
             generated = _take_out(building, results)
     lock = []
     if request.interpreter is not None:
@@ -57,7 +57,7 @@ def build(staging: Path, request: Request, backend: Backend, progress: Progress)
     (staging / "lock.txt").write_text("".join(f"{line}\n" for line in lock))
 
 
-def _take_out(building: Building, results: Results) -> list[str]:
+def _take_out(building: Building, results: BuildResults) -> list[str]:
     """Bring what is kept of the build out of its sandbox; returns the new files of the tree."""
     request, sandbox = building.request, building.sandbox
     if request.plan.language == "javascript":
@@ -77,7 +77,7 @@ def _take_out(building: Building, results: Results) -> list[str]:
     return sorted(generated)
 
 
-def way_out(request: Request, backend: Backend) -> AbstractContextManager[Egress]:
+def way_out(request: BuildRequest, backend: Backend) -> AbstractContextManager[Egress]:
     """Where this build may go: nowhere, if it installs nothing."""
     from selfplay.repository.network.egress import (  # a third of all import time, and few commands build
         no_egress,
@@ -89,7 +89,7 @@ def way_out(request: Request, backend: Backend) -> AbstractContextManager[Egress
     return open_egress(backend, request.allow_hosts, npm="package.json" in request.tracked)
 
 
-def _world(staging: Path, request: Request, egress: Egress) -> tuple[World, dict[str, str]]:
+def _world(staging: Path, request: BuildRequest, egress: Egress) -> tuple[World, dict[str, str]]:
     index_env, mounts = for_sandbox(egress.indexes)
     mounts += (*_tools(request), *egress.mounts)
     env = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "TZ": "UTC", **index_env, **egress.env, **pretend(request)}
@@ -106,7 +106,7 @@ def _python_env() -> dict[str, str]:
     return {"PATH": f"{ENV}/bin:{SYSTEM_PATH}", "LANG": "C.UTF-8", "TZ": "UTC", "VIRTUAL_ENV": ENV}
 
 
-def _tools(request: Request) -> tuple[Mount, ...]:
+def _tools(request: BuildRequest) -> tuple[Mount, ...]:
     return (Mount(_uv(), "/build/uv"), *(python_mounts(request.interpreter) if request.interpreter else ()))
 
 
@@ -116,7 +116,7 @@ def python_mounts(interpreter: Interpreter) -> tuple[Mount, ...]:
     return (Mount(prefix, str(prefix)),) if prefix else ()
 
 
-def _link_places(request: Request) -> tuple[str, ...]:
+def _link_places(request: BuildRequest) -> tuple[str, ...]:
     """Where the links of an environment may lead: to itself, the tree, the machine's programs, the interpreter."""
     interpreter = request.interpreter
     if interpreter is None:

@@ -6,7 +6,7 @@ import re
 from packaging.utils import canonicalize_name
 
 from selfplay.repository.building import node_packages
-from selfplay.repository.building.build import ENV, TOOLS, Building, Request, last_lines
+from selfplay.repository.building.build import ENV, TOOLS, Building, BuildRequest, last_lines
 from selfplay.repository.building.ladder import add_roots, climb, setup_line
 from selfplay.repository.errors import BuildFailed
 from selfplay.repository.suites.pytest_suite import render_script
@@ -124,7 +124,7 @@ def collect() -> str:
     return render_script((), options=("--collect-only",))
 
 
-def pretend(request: Request) -> dict[str, str]:
+def pretend(request: BuildRequest) -> dict[str, str]:
     """The variables that tell the version to tools that read it from tags, since there are no tags inside."""
     version = request.version or "0.0.0"
     names = ["SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION", "UV_DYNAMIC_VERSIONING_BYPASS"]

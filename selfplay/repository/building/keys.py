@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from selfplay.artifact.environment import pinned
-from selfplay.repository.building.build import Request
+from selfplay.repository.building.build import BuildRequest
 
 ROOM_VERSION = 3
 """Raised when what this package builds changes, so that older environments are not mistaken for new ones."""
@@ -15,7 +15,7 @@ PACKAGES_VERSION = 1
 """The same for what it builds of JavaScript alone."""
 
 
-def key_of(environments: Path, tree_hash: str, request: Request, image: str, ready: bool) -> str:
+def key_of(environments: Path, tree_hash: str, request: BuildRequest, image: str, ready: bool) -> str:
     """The key of the environment to use: that of one built without constraints, if what it chose is exactly what they
     ask for, so that an own run builds nothing twice; else a key of its own."""
     free = _key(tree_hash, replace(request, constraints=()), image, ready)
@@ -33,7 +33,7 @@ def _locked_in(folder: Path) -> list[str] | None:
     return sorted(line for line in lock if pinned(line))
 
 
-def _key(tree_hash: str, request: Request, image: str, ready: bool) -> str:
+def _key(tree_hash: str, request: BuildRequest, image: str, ready: bool) -> str:
     """The content key of an environment: all that goes into it. The constraints are a part of it: a stranger's build
     never stands where the user's own next run looks."""
     parts = [

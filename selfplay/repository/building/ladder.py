@@ -13,10 +13,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from selfplay.plain_text import printable, safe_relative
-from selfplay.repository.building.build import ENV, Building, Request
+from selfplay.repository.building.build import ENV, Building, BuildRequest
 from selfplay.repository.building.known_names import MOST_TEXT, distributions_of, missing_modules, named_plugins
 from selfplay.repository.suites.django import MOST_BYTES, PLUGIN, collections, settings_in
-from selfplay.repository.suites.pytest_suite import Record, file_of, parse_records, render_script
+from selfplay.repository.suites.pytest_suite import TestRecord, file_of, parse_records, render_script
 
 LADDER_SECONDS = 240.0
 """For all rungs; the one that is being tried may end later."""
@@ -85,7 +85,7 @@ def look(building: Building) -> Look:
     return Look(tests, broken, len(tried), passed, (done.text + text)[-MOST_TEXT:])
 
 
-def _trial(building: Building, tests: tuple[str, ...], options: tuple[str, ...]) -> tuple[list[Record], str]:
+def _trial(building: Building, tests: tuple[str, ...], options: tuple[str, ...]) -> tuple[list[TestRecord], str]:
     """Run some tests, evenly chosen, and remove what they leave in the tree."""
     chosen = sorted({tests[number * len(tests) // MOST_TRIED] for number in range(MOST_TRIED)})
     files = sorted({file_of(test) for test in chosen})
@@ -171,7 +171,7 @@ def add_roots(building: Building, roots: Collection[str]) -> None:
     building.notes.append(f"modules are imported from {', '.join(printable(root)[:100] for root in new)}, too")
 
 
-def import_roots(request: Request, missing: Collection[str]) -> set[str]:
+def import_roots(request: BuildRequest, missing: Collection[str]) -> set[str]:
     """Folders of the tree that hold a missing module, or its package, themselves: one each, the shortest."""
     found = set()
     for module in missing:
@@ -184,7 +184,7 @@ def import_roots(request: Request, missing: Collection[str]) -> set[str]:
     return found
 
 
-def own_modules(request: Request) -> set[str]:
+def own_modules(request: BuildRequest) -> set[str]:
     """Names that the tree itself defines at its import roots."""
     names = set()
     for path in request.tracked:
@@ -204,7 +204,7 @@ def nearest(building: Building, found: Look) -> str:
     return f"{NEAREST}: {state}{why}; to go on from here: --setup {setup_line(building.request)!r}"
 
 
-def setup_line(request: Request) -> str:
+def setup_line(request: BuildRequest) -> str:
     """A `--setup` like what was done: a line to change and to try."""
     plan = request.plan
     extras = f"[{','.join(plan.extras)}]" if plan.extras else ""

@@ -5,8 +5,8 @@ that modules of the tree find them as before, and nothing of them lies in the tr
 """
 
 from selfplay.repository import inside
-from selfplay.repository.building.build import Building, Request, last_lines
-from selfplay.repository.building.build_results import Results
+from selfplay.repository.building.build import Building, BuildRequest, last_lines
+from selfplay.repository.building.build_results import BuildResults
 from selfplay.repository.errors import BuildFailed
 from selfplay.sandbox import WORKDIR
 
@@ -17,7 +17,7 @@ OTHER_LOCKS = ("yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb")
 QUIET = ("--no-audit", "--no-fund", "--no-progress", "--loglevel=error", "--cache=/tmp/npm-cache")
 
 
-def wanted(request: Request) -> bool:
+def wanted(request: BuildRequest) -> bool:
     """Whether the build installs packages by npm."""
     return request.plan.language == "javascript" and "package.json" in request.tracked and not request.setup
 
@@ -52,7 +52,7 @@ def _npm(building: Building, step: str, *words: str) -> bool:
     return done.exit_code == 0 and not done.timed_out
 
 
-def take_out(building: Building, results: Results) -> None:
+def take_out(building: Building, results: BuildResults) -> None:
     """Bring the installed packages out of the tree, unless the repository has some of its own in it."""
     if any(path.startswith("node_modules/") for path in building.request.tracked):
         return

@@ -14,7 +14,7 @@ from packaging.specifiers import SpecifierSet
 from selfplay.plain_text import safe_relative, well_formed
 from selfplay.repository.detection.declared import declared_names, home_of
 from selfplay.repository.detection.metadata import Metadata, read_metadata
-from selfplay.repository.fetching.reading import SPECIFIER, Plan
+from selfplay.repository.fetching.reading import SPECIFIER, BuildPlan
 
 LANGUAGES = {
     "javascript": ("package.json",),
@@ -51,14 +51,14 @@ MAX_SCANNED_BYTES = 1 << 20
 """Only this much of a file is read."""
 
 
-def detect(tree: Path) -> Plan:
+def detect(tree: Path) -> BuildPlan:
     """The plan for a tree (a checkout without `.git`)."""
     metadata = read_metadata(tree)
     language = _language(tree, metadata)
     if language != "python":
-        return Plan(language)
+        return BuildPlan(language)
     extras, groups, files, packages = (_usable(texts) for texts in _requirements(tree, metadata))
-    return Plan(
+    return BuildPlan(
         language,
         next(iter(_usable((metadata.name,))), None),
         _versions(metadata.requires_python),

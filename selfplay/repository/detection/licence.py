@@ -11,7 +11,7 @@ from configparser import Error as ConfigError
 from pathlib import Path
 from typing import Any
 
-from selfplay.artifact.reading import ForeignError, listed_below, read_below
+from selfplay.artifact.reading import UntrustedDataError, listed_below, read_below
 
 MOST_BYTES = 1 << 20
 _FILES = re.compile(r"(licen[cs]e|copying|unlicense)([.-].*)?", re.IGNORECASE)
@@ -42,7 +42,7 @@ def licence_of(tree: Path) -> str | None:
 def _text(tree: Path, name: str) -> str:
     try:
         return read_below(tree, name, MOST_BYTES).decode("utf-8", "replace")
-    except ForeignError:
+    except UntrustedDataError:
         return ""
 
 
@@ -91,7 +91,7 @@ def _in_pkg_info(tree: Path) -> str | None:
 def _in_files(tree: Path) -> str | None:
     try:
         names = [name for name in listed_below(tree) if _FILES.fullmatch(name)]
-    except ForeignError:
+    except UntrustedDataError:
         return None
     for name in names:
         text = " ".join(_text(tree, name).lower().split())

@@ -10,7 +10,7 @@ from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.gitdir import GitDir, GitError, failure, require_commit
 from selfplay.repository.fetching.layers import DEPTH
 from selfplay.repository.fetching.local import adopt, copy_plain, walk
-from selfplay.repository.fetching.reading import FETCHED, SOURCE, WORK, Order
+from selfplay.repository.fetching.reading import FETCHED, SOURCE, WORK, ReadOrder
 from selfplay.repository.fetching.trees import measured
 from selfplay.repository.fetching.uncommitted import uncommitted
 from selfplay.repository.fetching.versions import day_of, version_from_tags
@@ -34,7 +34,7 @@ class Checkout:
     dated: str = ""
 
 
-def take(order: Order) -> Checkout:
+def take(order: ReadOrder) -> Checkout:
     """What `order` names, in a new store. Raises `SourceError`."""
     Path(WORK).mkdir(parents=True)
     if order.kind == "checkout":
@@ -49,7 +49,7 @@ def take(order: Order) -> Checkout:
     return _plain_folder(order, store, Path(SOURCE), ())
 
 
-def _fetched(order: Order, store: GitDir) -> Checkout:
+def _fetched(order: ReadOrder, store: GitDir) -> Checkout:
     """HEAD or a revision of a remote, whose packs the host received."""
     borrow(store)
     commit = store.resolve(order.commit) if order.commit else store.resolve(order.revision)
@@ -69,7 +69,7 @@ def borrow(store: GitDir) -> None:
         (store.path / "shallow").write_bytes(shallow.read_bytes())
 
 
-def _local(order: Order) -> Checkout:
+def _local(order: ReadOrder) -> Checkout:
     """HEAD of the checkout at a path, or the folder as one commit. Uncommitted changes are noted, but not included."""
     path, root = order.shown, Path(SOURCE)
     try:
@@ -112,7 +112,7 @@ def _look(source: GitDir, inside: str) -> None:
         measured(source, wanted)
 
 
-def _at_revision(order: Order, store: GitDir, source: GitDir) -> Checkout:
+def _at_revision(order: ReadOrder, store: GitDir, source: GitDir) -> Checkout:
     """HEAD or a revision of a local repository that was given as a URL."""
     try:
         _copy(store, source, order.revision or "HEAD", depth=DEPTH + 1)
@@ -168,7 +168,7 @@ def _subfolder_history(store: GitDir, head: str, inside: str) -> str | None:
     return parent[0] if parent else None
 
 
-def _plain_folder(order: Order, store: GitDir, folder: Path, notes: tuple[str, ...]) -> Checkout:
+def _plain_folder(order: ReadOrder, store: GitDir, folder: Path, notes: tuple[str, ...]) -> Checkout:
     """The files of a folder without git, as one commit. Ignored files, caches and special files are left out."""
     staging = Path(WORK, "staging")
     special = copy_plain(folder, staging, everything=False)
@@ -181,7 +181,7 @@ def _plain_folder(order: Order, store: GitDir, folder: Path, notes: tuple[str, .
     return Checkout(store, commit, "folder", None, notes, local=folder)
 
 
-def _tree(order: Order, store: GitDir) -> Checkout:
+def _tree(order: ReadOrder, store: GitDir) -> Checkout:
     """Every file of a folder, as the commit of a tree that was written from another one."""
     staging = Path(WORK, "staging")
     copy_plain(Path(SOURCE), staging, everything=True)
@@ -189,7 +189,7 @@ def _tree(order: Order, store: GitDir) -> Checkout:
     return Checkout(store, commit, order.revision or "original", order.commit or None, local=Path(SOURCE))
 
 
-def _releases(order: Order, store: GitDir) -> Checkout:
+def _releases(order: ReadOrder, store: GitDir) -> Checkout:
     """The last of the releases as HEAD, the earlier ones behind it, one commit each. One that cannot be unpacked is a
     note, unless it is the last."""
     notes = list(order.notes)

@@ -20,11 +20,11 @@ from selfplay import subprocesses
 from selfplay.repository.errors import BadStream, SourceError, TooLarge
 from selfplay.repository.fetching.local import MAX_TREE_BYTES
 from selfplay.repository.files.confined_write import PAGE
-from selfplay.repository.files.unpack import Bounds, Unpacked, unpack
+from selfplay.repository.files.unpack import StreamBounds, Unpacked, unpack
 from selfplay.repository.inside import pack
 from selfplay.sandbox import Mount
 
-BOUNDS = Bounds(bytes=MAX_TREE_BYTES, entries=100_000)
+BOUNDS = StreamBounds(bytes=MAX_TREE_BYTES, entries=100_000)
 SOURCE_SECONDS, RUN_SECONDS = 300.0, 20.0
 """For a folder that the user named, and for the original of a run, which anybody may have made."""
 MOST_SAID = 4096
@@ -58,7 +58,7 @@ def copied(
     return tuple(made)
 
 
-def measure(folders: Iterable[Path], bounds: Bounds, deadline: float) -> None:
+def measure(folders: Iterable[Path], bounds: StreamBounds, deadline: float) -> None:
     """Raises `TooLarge` where the folders have more entries, or more bytes by the sizes that files claim, holes too;
     `TimeoutError` when that takes too long."""
     entries = total = 0
@@ -91,7 +91,9 @@ def _statuses(folder: Path) -> Iterator[os.stat_result]:
                             waiting.append(path + b"/" + name if path else name)
 
 
-def _copy(source: Path, whose: int, target: Path, bounds: Bounds, owner: tuple[int, int], deadline: float) -> Unpacked:
+def _copy(
+    source: Path, whose: int, target: Path, bounds: StreamBounds, owner: tuple[int, int], deadline: float
+) -> Unpacked:
     """One folder's copy, read by descriptors in a program of its own, which ends at the deadline."""
     target.mkdir()
     whose = whose or source.lstat().st_uid

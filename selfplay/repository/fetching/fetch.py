@@ -11,10 +11,10 @@ from urllib.parse import unquote, urlsplit
 from selfplay.repository.cache import give
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.copying import RUN_SECONDS, SOURCE_SECONDS, copied
-from selfplay.repository.fetching.find_repository import Place, at_url, locate
+from selfplay.repository.fetching.find_repository import RepositoryPlace, at_url, locate
 from selfplay.repository.fetching.gitdir import GitDir
 from selfplay.repository.fetching.quarantine import Quarantine, quarantine
-from selfplay.repository.fetching.reading import FETCHED, LAYER, SOURCE, Found, Order
+from selfplay.repository.fetching.reading import FETCHED, LAYER, SOURCE, ReadOrder, SourceFound
 from selfplay.repository.fetching.source import GitSource, PathSource, PypiSource, Source
 from selfplay.repository.fetching.submodules import receive_submodule
 from selfplay.repository.fetching.transport import located, receive
@@ -26,11 +26,11 @@ MAX_ROUNDS = 4
 
 
 @dataclass(frozen=True)
-class Task:
+class FetchTask:
     """What a sandbox is shown and asked. `store`: where the host fetches what only it can; `whose`: the uid to which
     the folders in `mounts` belong."""
 
-    order: Order
+    order: ReadOrder
     store: GitDir
     mounts: tuple[Mount, ...] = ()
     whose: int = 0
@@ -39,7 +39,7 @@ class Task:
 @contextmanager
 def reading(
     source: Source, *, backend: Backend, work: Path, downloads: Path, releases: int, progress: Progress
-) -> Iterator[tuple[Found, Quarantine]]:
+) -> Iterator[tuple[SourceFound, Quarantine]]:
     """What `source` holds, and the sandbox from which its layers can be taken. `work`: an empty folder of ours. Raises
     `SourceError`."""
     store = GitDir.create(work / "store")
@@ -50,10 +50,10 @@ def reading(
 @contextmanager
 def reading_tree(
     folder: Path, revision: str, version: str | None, *, backend: Backend, work: Path
-) -> Iterator[tuple[Found, Quarantine]]:
+) -> Iterator[tuple[SourceFound, Quarantine]]:
     """The same for a plain tree, every file of it. Raises `SourceError`."""
-    order = Order("tree", str(folder), revision=revision, commit=version or "", closed=_root())
-    task = Task(order, GitDir.create(work / "store"), (Mount(folder, SOURCE),), folder.stat().st_uid)
+    order = ReadOrder("tree", str(folder), revision=revision, commit=version or "", closed=_root())
+    task = FetchTask(order, GitDir.create(work / "store"), (Mount(folder, SOURCE),), folder.stat().st_uid)
     with opened(task, backend, work) as found:
         yield found
 
@@ -61,11 +61,11 @@ def reading_tree(
 def bring_tree(layer: Path, tree_hash: str, target: Path, backend: Backend) -> None:
     """Write the files of one tree of a `.git` layer into a new folder. Raises `SourceError`."""
     with quarantine(backend, (Mount(layer, LAYER),), str(layer)) as inside:
-        inside.read(Order("layer", str(layer), commit=tree_hash))
+        inside.read(ReadOrder("layer", str(layer), commit=tree_hash))
         inside.tree(target)
 
 
-def task_of(source: Source, store: GitDir, downloads: Path, releases: int, progress: Progress) -> Task:
+def task_of(source: Source, store: GitDir, downloads: Path, releases: int, progress: Progress) -> FetchTask:
     """Locate, fetch or download what `source` names. Raises `SourceError`."""
     if isinstance(source, PathSource):
         return local(locate(source.path), str(source), store)
@@ -75,20 +75,20 @@ def task_of(source: Source, store: GitDir, downloads: Path, releases: int, progr
     from selfplay.repository.fetching.pypi import download  # requests is slow to import, and only this source needs it
 
     assert isinstance(source, PypiSource)
-    return Task(*download(source, store, downloads=downloads, releases=releases, progress=progress))
+    return FetchTask(*download(source, store, downloads=downloads, releases=releases, progress=progress))
 
 
-def local(place: Place, shown: str, store: GitDir) -> Task:
+def local(place: RepositoryPlace, shown: str, store: GitDir) -> FetchTask:
     """A folder of this machine."""
-    order = Order(
+    order = ReadOrder(
         "checkout" if place.git else "folder", shown, git=place.git, subfolder=place.subfolder, moved=place.moved(),
         closed=_root(),
     )  # fmt: skip
     mounts = tuple(Mount(folder, where) for where, folder in place.shown().items())
-    return Task(order, store, mounts, place.root.stat().st_uid)
+    return FetchTask(order, store, mounts, place.root.stat().st_uid)
 
 
-def _of_url(source: GitSource, store: GitDir) -> Task:
+def _of_url(source: GitSource, store: GitDir) -> FetchTask:
     parts = urlsplit(source.url)
     if parts.scheme.lower() == "file":
         place = at_url(Path(unquote(parts.path)))
@@ -99,8 +99,8 @@ def _of_url(source: GitSource, store: GitDir) -> Task:
         return replace(task, order=replace(task.order, revision=source.rev or "", at_url=True))
     found, tags = located(store, source)
     commit = receive(store, found)
-    order = Order("fetched", str(source), commit=commit, revision=source.rev or "", url=source.url, tags=tags)
-    return Task(order, store)
+    order = ReadOrder("fetched", str(source), commit=commit, revision=source.rev or "", url=source.url, tags=tags)
+    return FetchTask(order, store)
 
 
 def _root() -> bool:
@@ -109,12 +109,12 @@ def _root() -> bool:
 
 
 @contextmanager
-def opened(task: Task, backend: Backend, work: Path) -> Iterator[tuple[Found, Quarantine]]:
+def opened(task: FetchTask, backend: Backend, work: Path) -> Iterator[tuple[SourceFound, Quarantine]]:
     """Read what the task names. Files that only root can read are copied first, for the sandbox's user."""
     closed = ""
     with _started(task, backend) as inside:
         found = _asked(inside, task, backend)
-        if isinstance(found, Found):
+        if isinstance(found, SourceFound):
             yield found, inside
             return
         closed = found
@@ -123,18 +123,18 @@ def opened(task: Task, backend: Backend, work: Path) -> Iterator[tuple[Found, Qu
     task = replace(task, mounts=mounts, order=replace(task.order, closed=False))
     with _started(task, backend) as inside:
         found = _asked(inside, task, backend)
-        assert isinstance(found, Found)
+        assert isinstance(found, SourceFound)
         yield found, inside
 
 
 @contextmanager
-def _started(task: Task, backend: Backend) -> Iterator[Quarantine]:
+def _started(task: FetchTask, backend: Backend) -> Iterator[Quarantine]:
     give(task.store.path, backend.owner())
     with quarantine(backend, (*task.mounts, Mount(task.store.path, FETCHED)), task.order.shown) as inside:
         yield inside
 
 
-def _asked(inside: Quarantine, task: Task, backend: Backend) -> Found | str:
+def _asked(inside: Quarantine, task: FetchTask, backend: Backend) -> SourceFound | str:
     """What was found, after the host fetched the submodules asked for; or a file that cannot be read inside."""
     order = task.order
     for _ in range(MAX_ROUNDS):

@@ -21,7 +21,7 @@ OWN = "Name a clone of it: `git clone` copies what it needs."
 
 
 @dataclass(frozen=True)
-class Place:
+class RepositoryPlace:
     """`root` is shown at `SOURCE`, `common` (a git folder elsewhere that it uses) at `COMMON`. `git`: the git folder as
     seen inside, empty for a plain folder; `subfolder`: the part of the work tree that was named. `whole`: all of `root`
     is shown, and not only that part and the git folder."""
@@ -46,13 +46,13 @@ class Place:
         return names | ({os.fspath(self.common): COMMON} if self.common else {})
 
 
-def locate(path: Path) -> Place:
+def locate(path: Path) -> RepositoryPlace:
     """The nearest repository at or above `path`, found by looking, so that no configuration is read; without one the
     folder itself. Of a repository in which the user's home lies, perhaps with all their settings, only the named part
     is shown. Raises `SourceError` when it uses a folder that is not its own."""
     root = enclosing_repository(path)
     if root is None:
-        return Place(path)
+        return RepositoryPlace(path)
     if root == Path(root.anchor):
         raise SourceError(f"{path} lies in a repository of the whole machine", OWN)
     subfolder = path.relative_to(root).as_posix()
@@ -60,19 +60,19 @@ def locate(path: Path) -> Place:
     whole = subfolder == "." or not _holds_home(root)
     if not whole and git == SOURCE:
         raise SourceError(f"{path} lies in {root}, which is a git folder and holds your home", OWN)
-    return Place(root, git, common, subfolder, whole)
+    return RepositoryPlace(root, git, common, subfolder, whole)
 
 
 def _holds_home(root: Path) -> bool:
     return Path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(os.path.realpath(root))  # noqa: PTH111
 
 
-def at_url(path: Path) -> Place | None:
+def at_url(path: Path) -> RepositoryPlace | None:
     """The repository that git finds at the path of a `file:` URL; None without one. Raises `SourceError`."""
     for folder in (path, path.with_name(f"{path.name}.git")):
         if os.path.lexists(folder / ".git") or is_bare(folder):
             git, common = _git_folder(folder)
-            return Place(folder, git, common)
+            return RepositoryPlace(folder, git, common)
     return None
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from selfplay.repository.disk import raise_mentioned
 from selfplay.repository.errors import SourceError
-from selfplay.repository.fetching.running import Bounds, OutOfBounds, execute
+from selfplay.repository.fetching.running import OutOfBounds, ProgramBounds, execute
 
 RAW_ATTRIBUTES = "* -text -filter -ident -working-tree-encoding -eol -export-ignore -export-subst\n"
 SETTINGS = {
@@ -76,7 +76,7 @@ class GitError(Exception):
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """One path of a tree: `mode` as git prints it, `path` with undecodable bytes as surrogates."""
 
     mode: str
@@ -109,7 +109,7 @@ class GitDir:
         settings: Mapping[str, str] | None = None,
         user_config: bool = False,
         strict: bool = True,
-        bounds: Bounds = Bounds(),
+        bounds: ProgramBounds = ProgramBounds(),
     ) -> bytes:
         """stdout of one git command.
 
@@ -149,13 +149,13 @@ class GitDir:
         except GitError:
             return None
 
-    def entries(self, treeish: str) -> Iterator[Entry]:
+    def entries(self, treeish: str) -> Iterator[TreeEntry]:
         """Every file, link and submodule of a tree."""
         for record in self.run("ls-tree", "-r", "-z", "--full-tree", treeish).split(b"\0"):
             if record:
                 head, _, path = record.partition(b"\t")
                 mode, _, oid = head.decode().split(" ")
-                yield Entry(mode, oid, os.fsdecode(path))
+                yield TreeEntry(mode, oid, os.fsdecode(path))
 
     def tree_of(self, commit: str) -> str:
         return self.line("rev-parse", f"{commit}^{{tree}}")
@@ -193,7 +193,7 @@ class GitDir:
 
 
 def _execute(
-    command: list[str], cwd: Path, stdin: bytes, env: Mapping[str, str | None], strict: bool, bounds: Bounds
+    command: list[str], cwd: Path, stdin: bytes, env: Mapping[str, str | None], strict: bool, bounds: ProgramBounds
 ) -> bytes:
     try:
         status, out, errors = execute(command, cwd, stdin, env, bounds)

@@ -15,9 +15,9 @@ from selfplay.plain_text import MAX_PATH
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.checkouts import Checkout
 from selfplay.repository.fetching.find_repository import small
-from selfplay.repository.fetching.gitdir import Entry, GitDir, GitError
+from selfplay.repository.fetching.gitdir import GitDir, GitError, TreeEntry
 from selfplay.repository.fetching.local import adopt, moved, on_host
-from selfplay.repository.fetching.reading import WORK, Order, Submodule
+from selfplay.repository.fetching.reading import WORK, ReadOrder, Submodule
 from selfplay.repository.fetching.trees import measured
 
 SUBMODULE, LINK = "160000", "120000"
@@ -45,7 +45,7 @@ class Wanted(Exception):
         self.submodules = submodules
 
 
-def tidy(checkout: Checkout, order: Order) -> Tidied:
+def tidy(checkout: Checkout, order: ReadOrder) -> Tidied:
     """Add submodules, remove escaping links; the store gains a commit if something changed. Raises `Wanted`, and
     `SourceError` for a tree that cannot be written to a disk."""
     store, commit = checkout.store, checkout.commit
@@ -72,7 +72,7 @@ def _drop(store: GitDir, index: Path, paths: Iterable[str]) -> None:
     ))  # fmt: skip
 
 
-def _submodules(checkout: Checkout, index: Path, order: Order) -> tuple[str, ...]:
+def _submodules(checkout: Checkout, index: Path, order: ReadOrder) -> tuple[str, ...]:
     """Replace each submodule entry of the index by the submodule's files, including nested submodules."""
     store, notes = checkout.store, []
     for _ in range(MAX_NESTING):
@@ -100,7 +100,7 @@ def _submodules(checkout: Checkout, index: Path, order: Order) -> tuple[str, ...
     return tuple(notes)
 
 
-def _graft(store: GitDir, index: Path, submodule: Entry) -> None:
+def _graft(store: GitDir, index: Path, submodule: TreeEntry) -> None:
     """Add the files of a submodule's commit below its path."""
     records = b"".join(
         f"{entry.mode} {entry.oid}\t".encode() + os.fsencode(f"{submodule.path}/{entry.path}") + b"\0"
@@ -124,7 +124,7 @@ def _urls(store: GitDir, tree: str) -> dict[str, str]:
     return {table["path"]: table["url"] for table in sections.values() if table.get("path") and table.get("url")}
 
 
-def _bring(checkout: Checkout, entry: Entry, urls: dict[str, str], order: Order) -> Submodule | str | None:
+def _bring(checkout: Checkout, entry: TreeEntry, urls: dict[str, str], order: ReadOrder) -> Submodule | str | None:
     """Bring a submodule's commit into our store: None when it is there, else what the host has to fetch, else why it
     cannot be had.
 
@@ -153,7 +153,7 @@ def beside(base: str, url: str) -> str:
     return f"{base}/{url}"
 
 
-def _own_copy(checkout: Checkout, entry: Entry, order: Order) -> bool:
+def _own_copy(checkout: Checkout, entry: TreeEntry, order: ReadOrder) -> bool:
     """Fetch the submodule from where it lies in the local checkout; whether that worked."""
     assert checkout.local is not None
     folder = checkout.local / entry.path
@@ -227,7 +227,7 @@ def leaves(path: str, targets: Mapping[str, str]) -> bool:
     return True
 
 
-def _pointers(store: GitDir, entries: Iterable[Entry]) -> tuple[str, ...]:
+def _pointers(store: GitDir, entries: Iterable[TreeEntry]) -> tuple[str, ...]:
     """A note when Git LFS keeps files elsewhere: the tests then see the pointers."""
     try:
         attributes = next(entry.oid for entry in entries if entry.path == ".gitattributes")

@@ -16,11 +16,11 @@ from selfplay.repository.errors import BadStream, SourceError
 from selfplay.repository.files.confined_write import Beneath
 from selfplay.repository.files.entries import Header
 from selfplay.repository.files.tar import Tar
-from selfplay.repository.files.unpack import ANYWHERE, Bounds, write_out
+from selfplay.repository.files.unpack import ANYWHERE, StreamBounds, write_out
 from selfplay.repository.inside.pack import LINK
 from selfplay.sandbox import Backend
 
-BOUNDS = Bounds(bytes=4 << 30, entries=500_000)
+BOUNDS = StreamBounds(bytes=4 << 30, entries=500_000)
 GIT_PARTS = (b"HEAD", b"packed-refs", b"shallow", b"objects", b"refs")
 GIT_CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 LEFT_OUT = {".git", "__pycache__", ".pytest_cache"}

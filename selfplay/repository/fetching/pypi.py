@@ -25,7 +25,7 @@ from pypi_simple.errors import DigestMismatchError, NoDigestsError
 
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.gitdir import GitDir
-from selfplay.repository.fetching.reading import ARCHIVES, Order, Release
+from selfplay.repository.fetching.reading import ARCHIVES, ReadOrder, Release
 from selfplay.repository.fetching.source import PypiSource
 from selfplay.repository.network.index_session import IndexSession
 from selfplay.repository.network.indexes import configured
@@ -40,7 +40,7 @@ ENDINGS = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")  # in order of pref
 
 def download(
     source: PypiSource, store: GitDir, *, downloads: Path, releases: int, progress: Progress
-) -> tuple[Order, GitDir, tuple[Mount, ...]]:
+) -> tuple[ReadOrder, GitDir, tuple[Mount, ...]]:
     """The order for a sandbox with the release's sdist and those of up to `releases` earlier ones, and their mounts.
     Raises `SourceError`."""
     _make(downloads)
@@ -67,7 +67,7 @@ def download(
             archive.chmod(0o644)
             mounts.append(Mount(archive, place))
     uploaded = sdists[head].upload_time
-    order = Order(
+    order = ReadOrder(
         "releases", str(source), name=source.name, releases=tuple(given), notes=tuple(notes),
         dated=uploaded.astimezone(UTC).date().isoformat() if uploaded else "",
     )  # fmt: skip

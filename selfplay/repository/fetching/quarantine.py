@@ -24,21 +24,21 @@ from selfplay.repository.fetching.reading import (
     MAX_ANSWER,
     SPECIFIER,
     TREE,
-    Answer,
-    Found,
     Malformed,
-    Order,
+    ReaderAnswer,
+    ReadOrder,
+    SourceFound,
     decoded,
     encoded,
 )  # fmt: skip
-from selfplay.repository.files.unpack import Bounds, bring_out
+from selfplay.repository.files.unpack import StreamBounds, bring_out
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Mount, Sandbox, World, open_backend
 from selfplay.sandbox.kill_detection import believed_here
 from selfplay.sandbox.machine import fitting
 
 LIMITS = Limits(memory_bytes=4096 * MIB, disk_bytes=3072 * MIB, processes=128)
 READ_SECONDS = 900.0
-LAYER_BOUNDS = Bounds(bytes=3 << 30, entries=600_000)
+LAYER_BOUNDS = StreamBounds(bytes=3 << 30, entries=600_000)
 PROGRAM = "/tmp/read_source.zip"
 MODULES = {
     "repository": ("disk", "errors"),
@@ -70,11 +70,11 @@ class Quarantine:
         self.sandbox, self.python, self.shown = sandbox, python, shown
         sandbox.write_file(PROGRAM, program())
 
-    def read(self, order: Order) -> Answer:
+    def read(self, order: ReadOrder) -> ReaderAnswer:
         """What `order` names. Raises `SourceError` when it cannot be read."""
         self._run("read", encoded(order))
         try:
-            answer = decoded(Answer, self.sandbox.read_file(ANSWER, MAX_ANSWER))
+            answer = decoded(ReaderAnswer, self.sandbox.read_file(ANSWER, MAX_ANSWER))
             if answer.found is not None:
                 check(answer.found)
         except (Malformed, FileNotFoundError) as error:
@@ -157,7 +157,7 @@ def compiled(path: Path) -> bytes:
     return importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
 
 
-def check(found: Found) -> None:
+def check(found: SourceFound) -> None:
     """Raises `Malformed` for a value that could mean something else on the host than a name or a number."""
     plan = found.plan
     if not (OID.fullmatch(found.commit) and OID.fullmatch(found.tree_hash) and LANGUAGE.fullmatch(plan.language)):

@@ -15,52 +15,52 @@ from selfplay.repository.fetching.reading import (
     LAYER,
     TREE,
     WORK,
-    Answer,
-    Found,
-    Order,
+    ReaderAnswer,
+    ReadOrder,
+    SourceFound,
     decoded,
     encoded,
 )  # fmt: skip
 from selfplay.repository.fetching.unreadable_files import first_closed
 
 
-def read(order: Order) -> Answer:
+def read(order: ReadOrder) -> ReaderAnswer:
     """What the order's source is, with its tree checked out."""
     remove(Path(WORK))
     if order.closed and (path := first_closed(order)):
-        return Answer(closed=path)
+        return ReaderAnswer(closed=path)
     if order.kind == "layer":
         Path(WORK).mkdir(parents=True)
         write_tree(GitDir(Path(LAYER, ".git")), order.commit, Path(TREE))
-        return Answer()
+        return ReaderAnswer()
     checkout = take(order)
     tidied = tidy(checkout, order)
     write_tree(checkout.store, tidied.tree_hash, Path(TREE))
     notes, plan = (*checkout.notes, *tidied.notes), detect(Path(TREE))
     store, names = (tidied.commit, tidied.tree_hash, tidied.tracked), (checkout.revision, checkout.version)
-    return Answer(Found(*store, *names, notes, plan, checkout.dated))
+    return ReaderAnswer(SourceFound(*store, *names, notes, plan, checkout.dated))
 
 
-def answer(order: Order) -> Answer:
+def answer(order: ReadOrder) -> ReaderAnswer:
     """What `read` returns, or why it cannot."""
     try:
         return read(order)
     except Wanted as wanted:
-        return Answer(wanted=wanted.submodules)
+        return ReaderAnswer(wanted=wanted.submodules)
     except RepositoryError as error:
         named = error.message if order.shown in error.message else f"{order.shown}: {error.message}"
-        return Answer(problem=(named, error.hint))
+        return ReaderAnswer(problem=(named, error.hint))
     except GitError as error:
-        return Answer(problem=(f"{order.shown}: git cannot read it: {failure(error)[:500]}", ""))
+        return ReaderAnswer(problem=(f"{order.shown}: git cannot read it: {failure(error)[:500]}", ""))
     except OSError as error:
         if error.errno not in OF_WRITING:
             raise
-        return Answer(problem=(f"{order.shown} does not fit on the disk on which sources are unpacked", ""))
+        return ReaderAnswer(problem=(f"{order.shown} does not fit on the disk on which sources are unpacked", ""))
 
 
 def main() -> None:
     """Read the order from standard input, write the answer's file."""
-    given = answer(decoded(Order, sys.stdin.buffer.read()))
+    given = answer(decoded(ReadOrder, sys.stdin.buffer.read()))
     if given.problem:
         remove(Path(WORK))  # it may have filled the disk
     Path(ANSWER).write_bytes(encoded(given))

@@ -41,7 +41,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Order:
+class ReadOrder:
     """What is to be read. `kind`: `folder` (a plain folder), `checkout` (a git repository, at HEAD, or at `revision`),
     `fetched` (packs that the host fetched, at `commit` or at `revision`), `releases` (sdists), `tree` (a folder with
     every file it has), `layer` (the tree `commit` of a `.git` layer).
@@ -72,7 +72,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BuildPlan:
     """How to build an environment for a tree.
 
     `project`: the tree itself can be installed, with `extras` and dependency `groups`. `requirement_files` and
@@ -96,7 +96,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Found:
+class SourceFound:
     """`commit`: the tidied HEAD; `tree_hash`: its tree; `tracked`: path -> blob id; `revision`: as a person names it;
     `version`: the release that the tree claims to be; `notes`: lines for the user; `plan`: how to build it; `dated`:
     the day of its commit or release, empty when nobody says."""
@@ -107,7 +107,7 @@ class Found:
     revision: str
     version: str | None
     notes: tuple[str, ...]
-    plan: Plan
+    plan: BuildPlan
     dated: str = ""
 
 
@@ -124,11 +124,11 @@ class Submodule:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReaderAnswer:
     """One of: what was found, submodules the host is to fetch before it asks again, a file that the sandbox's user
     cannot read, or the `problem` (a message and a hint) that makes this no source."""
 
-    found: Found | None = None
+    found: SourceFound | None = None
     wanted: tuple[Submodule, ...] = ()
     closed: str = ""
     problem: tuple[str, ...] = ()

@@ -20,7 +20,7 @@ BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ProgramBounds:
     """`seconds` of wall time, `output` bytes of stdout. `memory` and `file` bytes hold for each process that the
     program starts; 0 is no limit."""
 
@@ -35,7 +35,7 @@ class OutOfBounds(Exception):
 
 
 def execute(
-    command: Sequence[str], cwd: Path, stdin: bytes, env: Mapping[str, str | None], bounds: Bounds
+    command: Sequence[str], cwd: Path, stdin: bytes, env: Mapping[str, str | None], bounds: ProgramBounds
 ) -> tuple[int, bytes, str]:
     """(exit status, stdout, the end of stderr). `env` adds to this process's environment, and takes what is None
     away. Raises `OutOfBounds`, and
@@ -65,7 +65,7 @@ def execute(
         _end(process)
 
 
-def _output(process: subprocesses.Process, bounds: Bounds) -> tuple[bytes, bytes]:
+def _output(process: subprocesses.Process, bounds: ProgramBounds) -> tuple[bytes, bytes]:
     """All of stdout and the end of stderr, once both are closed."""
     assert process.stdout is not None and process.stderr is not None
     kept = {process.stdout: bytearray(), process.stderr: bytearray()}

@@ -15,7 +15,7 @@ from selfplay.repository.errors import NoTests, SourceError
 from selfplay.repository.fetching.fetch import reading
 from selfplay.repository.fetching.gitdir import GitDir
 from selfplay.repository.fetching.quarantine import Quarantine
-from selfplay.repository.fetching.reading import Found
+from selfplay.repository.fetching.reading import SourceFound
 from selfplay.repository.fetching.source import GitSource, PypiSource, Source
 from selfplay.repository.fetching.transport import located
 from selfplay.sandbox import Backend
@@ -49,7 +49,7 @@ class Where:
 @contextmanager
 def reading_tested(
     source: Source, where: Where, releases: int, *, as_it_is: bool = False
-) -> Iterator[tuple[str, Found, Quarantine]]:
+) -> Iterator[tuple[str, SourceFound, Quarantine]]:
     """The source as messages call it, what it holds, and its sandbox; of a release without tests its repository's.
     `as_it_is`: never that. Raises `SourceError`, and `NoTests` when the release names no repository."""
     with _read(source, where, where.work, releases) as (found, inside):
@@ -67,7 +67,9 @@ def reading_tested(
         yield str(elsewhere), found, inside
 
 
-def _read(source: Source, where: Where, work: Path, releases: int) -> AbstractContextManager[tuple[Found, Quarantine]]:
+def _read(
+    source: Source, where: Where, work: Path, releases: int
+) -> AbstractContextManager[tuple[SourceFound, Quarantine]]:
     return reading(
         source, backend=where.backend, work=work, downloads=where.downloads, releases=releases, progress=where.progress
     )
@@ -80,7 +82,7 @@ def may_hold_tests(paths: Iterable[str], language: str) -> bool:
     )
 
 
-def home_of(source: PypiSource, found: Found) -> str:
+def home_of(source: PypiSource, found: SourceFound) -> str:
     """The URL of the release's repository, checked again: a sandbox gave it. Raises `NoTests`."""
     url = repository_url(found.plan.home)
     if not url:

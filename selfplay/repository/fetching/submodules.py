@@ -13,11 +13,11 @@ import socket
 from dataclasses import dataclass
 
 from selfplay.repository.fetching.gitdir import GitDir, GitError
-from selfplay.repository.fetching.running import Bounds
+from selfplay.repository.fetching.running import ProgramBounds
 from selfplay.repository.fetching.transport import fetch_exact
 from selfplay.repository.network.hosts import AUTHORITY, NAME, PORTS, is_public, plain
 
-BOUNDS = Bounds(seconds=600.0, output=1 << 20, memory=4 << 30, file=2 << 30)
+BOUNDS = ProgramBounds(seconds=600.0, output=1 << 20, memory=4 << 30, file=2 << 30)
 MAX_URL = 2000
 FORGE = "git"
 USER = r"[A-Za-z0-9_][^\s/@?#\\]*"

@@ -14,14 +14,14 @@ from urllib.parse import urljoin
 
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.gitdir import GitDir, GitError, failure
-from selfplay.repository.fetching.running import Bounds
+from selfplay.repository.fetching.running import ProgramBounds
 from selfplay.repository.fetching.source import GitSource
 from selfplay.repository.network.hosts import AUTHORITY, address_of
 
 DEPTH = 200
 """As many commits are kept behind HEAD; one more is fetched."""
-FETCHING = Bounds(seconds=1800.0, output=1 << 20, memory=4 << 30, file=4 << 30)
-ASKING = Bounds(seconds=120.0, output=16 << 20, memory=4 << 30, file=64 << 20)
+FETCHING = ProgramBounds(seconds=1800.0, output=1 << 20, memory=4 << 30, file=4 << 30)
+ASKING = ProgramBounds(seconds=120.0, output=16 << 20, memory=4 << 30, file=64 << 20)
 REMOTE_ONLY: Mapping[str, str | None] = {"GIT_ALLOW_PROTOCOL": "https:http:ssh"}
 FETCHED = re.compile(rb"([0-9a-f]{40})\t")
 PLAIN_REF = re.compile(r"refs/(?:heads|tags)/[^\s:^~?*\[\\{]+")
@@ -100,7 +100,7 @@ def fetch_exact(
     store: GitDir,
     url: str,
     wanted: Iterable[str],
-    bounds: Bounds,
+    bounds: ProgramBounds,
     *options: str,
     settings: Mapping[str, str] | None = None,
     env: Mapping[str, str | None] = REMOTE_ONLY,

@@ -5,19 +5,19 @@ from collections.abc import Iterator
 
 from selfplay.plain_text import MAX_PATH
 from selfplay.repository.errors import SourceError
-from selfplay.repository.fetching.gitdir import Entry, GitDir, GitError
+from selfplay.repository.fetching.gitdir import GitDir, GitError, TreeEntry
 from selfplay.repository.fetching.local import MAX_DEPTH, MAX_ENTRIES, MAX_TREE_BYTES, too_deep, too_large, too_many
-from selfplay.repository.fetching.running import Bounds, OutOfBounds
+from selfplay.repository.fetching.running import OutOfBounds, ProgramBounds
 
-LISTING = Bounds(seconds=15.0, output=64 << 20)
+LISTING = ProgramBounds(seconds=15.0, output=64 << 20)
 """A tree of a few hundred bytes can name more files than fit on any disk, or none at all in as many folders."""
 
 
-_KNOWN: dict[str, tuple[Entry, ...]] = {}
+_KNOWN: dict[str, tuple[TreeEntry, ...]] = {}
 """Object name of a tree -> what it holds; a run looks at the same few again and again."""
 
 
-def measured(store: GitDir, tree: str) -> tuple[Entry, ...]:
+def measured(store: GitDir, tree: str) -> tuple[TreeEntry, ...]:
     """Every file, link and submodule of the tree, or commit, of that object name, once it is known that a disk can hold
     them under their names. Raises `SourceError`."""
     if tree not in _KNOWN:
@@ -25,7 +25,7 @@ def measured(store: GitDir, tree: str) -> tuple[Entry, ...]:
     return _KNOWN[tree]
 
 
-def _listed(store: GitDir, treeish: str) -> tuple[Entry, ...]:
+def _listed(store: GitDir, treeish: str) -> tuple[TreeEntry, ...]:
     try:
         listing = store.run("ls-tree", "-r", "-l", "-z", "--full-tree", treeish, bounds=LISTING)
     except GitError as error:
@@ -40,7 +40,7 @@ def _listed(store: GitDir, treeish: str) -> tuple[Entry, ...]:
         if record:
             head, _, path = record.partition(b"\t")
             mode, _, oid, size = head.decode().split()
-            found.append(Entry(mode, oid, os.fsdecode(path)))
+            found.append(TreeEntry(mode, oid, os.fsdecode(path)))
             total += int(size) if size.isdigit() else 0
     if total > MAX_TREE_BYTES:
         raise too_large(total)

@@ -7,15 +7,15 @@ from pathlib import Path
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.gitdir import GitDir, GitError
 from selfplay.repository.fetching.local import MAX_OBJECTS, walk
-from selfplay.repository.fetching.reading import SOURCE, Order
-from selfplay.repository.fetching.running import Bounds
+from selfplay.repository.fetching.reading import SOURCE, ReadOrder
+from selfplay.repository.fetching.running import ProgramBounds
 from selfplay.repository.fetching.trees import measured
 
-STATUS = Bounds(seconds=60.0)
+STATUS = ProgramBounds(seconds=60.0)
 IGNORING = (".gitignore", ".gitattributes")
 
 
-def uncommitted(store: GitDir, head: str, order: Order) -> tuple[str, ...]:
+def uncommitted(store: GitDir, head: str, order: ReadOrder) -> tuple[str, ...]:
     """One note when tracked files differ from HEAD or untracked ones exist, compared with our git settings."""
     root, inside = Path(SOURCE), order.subfolder
     if not os.path.lexists(root / ".git"):

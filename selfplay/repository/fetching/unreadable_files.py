@@ -14,14 +14,14 @@ from pathlib import Path, PurePosixPath
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.gitdir import GitError
 from selfplay.repository.fetching.local import MAX_OBJECTS, adopt, walk
-from selfplay.repository.fetching.reading import COMMON, SOURCE, Order
+from selfplay.repository.fetching.reading import COMMON, SOURCE, ReadOrder
 from selfplay.repository.fetching.trees import measured
 
 MOST = 10_000
 """So many files are looked at; where more are closed, the source is copied."""
 
 
-def first_closed(order: Order) -> str:
+def first_closed(order: ReadOrder) -> str:
     """The first file or folder that is needed and cannot be read; empty when all can be."""
     found = list(islice(unreadable(Path(SOURCE)), MOST))
     if path := next(unreadable(Path(COMMON)), ""):
@@ -45,7 +45,7 @@ def unreadable(root: Path) -> Iterator[str]:
             yield (folder / name).relative_to(root).as_posix()
 
 
-def _tracked(order: Order) -> tuple[frozenset[str], frozenset[str]] | None:
+def _tracked(order: ReadOrder) -> tuple[frozenset[str], frozenset[str]] | None:
     """(what HEAD holds with the folders around it, its submodules); None where the files themselves are taken, or
     nothing is known."""
     try:

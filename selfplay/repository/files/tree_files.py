@@ -12,11 +12,11 @@ from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.fetch import reading, reading_tree
 from selfplay.repository.fetching.gitdir import AUTHOR, EPOCH, RAW_ATTRIBUTES, SETTINGS, UNASKED, settings_env
 from selfplay.repository.fetching.source import GitSource, PathSource, parse_source
-from selfplay.repository.files.unpack import Bounds, bring_out
+from selfplay.repository.files.unpack import StreamBounds, bring_out
 from selfplay.sandbox import MIB, WORKDIR, Backend, Sandbox
 from selfplay.sandbox.owners import scratch
 
-LARGEST_TREE = Bounds(4096 * MIB, 500_000)
+LARGEST_TREE = StreamBounds(4096 * MIB, 500_000)
 GIT_SECONDS = 300.0
 
 

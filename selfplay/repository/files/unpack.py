@@ -27,7 +27,7 @@ ANYWHERE = ""
 
 
 @dataclass(frozen=True)
-class Bounds:
+class StreamBounds:
     """What may come out at most. `bytes` counts files by their full size in whole pages; `entries` frames and folders
     made; `depth` names of one path, `path_bytes` all of them: what lies above it on the host is not in it."""
 
@@ -36,7 +36,7 @@ class Bounds:
     depth: int = 100
     path_bytes: int = 2048
 
-    def less(self, result: "Unpacked") -> "Bounds":
+    def less(self, result: "Unpacked") -> "StreamBounds":
         """What may still come out after that."""
         return replace(self, bytes=self.bytes - result.bytes, entries=self.entries - result.entries)
 
@@ -60,7 +60,7 @@ def bring_out(
     sandbox: Sandbox,
     folder: str,
     target: Path,
-    bounds: Bounds,
+    bounds: StreamBounds,
     *,
     python: str,
     listing: str | None = None,
@@ -81,7 +81,7 @@ def bring_out(
 def unpack(
     stream: IO[bytes],
     target: Path,
-    bounds: Bounds,
+    bounds: StreamBounds,
     *,
     places: tuple[str, ...] = (),
     owner: tuple[int, int] | None = None,
@@ -100,7 +100,7 @@ def unpack(
 def write_out(
     entries: Entries,
     target: Path,
-    bounds: Bounds,
+    bounds: StreamBounds,
     *,
     places: tuple[str, ...] = (),
     owner: tuple[int, int] | None = None,
@@ -117,7 +117,7 @@ def write_out(
 
 class _Unpacking:
     def __init__(
-        self, entries: Entries, beneath: Beneath, bounds: Bounds, places: tuple[str, ...], where: Where | None
+        self, entries: Entries, beneath: Beneath, bounds: StreamBounds, places: tuple[str, ...], where: Where | None
     ) -> None:
         self.entries, self.beneath, self.bounds, self.where = entries, beneath, bounds, where
         self.places = tuple(os.fsencode(place) for place in places)
@@ -180,7 +180,7 @@ class _Unpacking:
             self.result.dropped += (shown(header.path),)
 
 
-def checked_names(path: bytes, bounds: Bounds) -> Names:
+def checked_names(path: bytes, bounds: StreamBounds) -> Names:
     """The names of a relative path. Raises `BadStream` for any other, and for one that no file can have."""
     if len(path) > bounds.path_bytes:
         raise TooLarge(f"a path of {len(path)} bytes", f"{bounds.path_bytes} are the most")

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from selfplay.repository.network.credentials import READING, Secret
 from selfplay.repository.network.hosts import Address, Allowed
 from selfplay.repository.network.indexes import trusted
-from selfplay.repository.network.proxy_request import Refused, Request, parse
+from selfplay.repository.network.proxy_request import ProxyRequest, Refused, parse
 from selfplay.repository.network.tls_name import checked_beginning
 from selfplay.repository.network.upstream import NotThere, Streams, Unreachable, reach, upstream_for
 
@@ -85,7 +85,7 @@ class Proxy:
         if refused.asked and len(self.refused) < MOST_KEPT:
             self.refused.setdefault(refused.asked, refused.sentence)
 
-    async def _reach(self, request: Request, *, tls: bool = False) -> Streams:
+    async def _reach(self, request: ProxyRequest, *, tls: bool = False) -> Streams:
         """Streams for an allowed host, `tls` inside them. Raises `Refused`. No name is looked up before it is known to
         be allowed."""
         address = request.address
@@ -103,7 +103,7 @@ class Proxy:
             raise Refused(502, str(error)) from error
 
 
-def _with(request: Request, secret: Secret) -> Request:
+def _with(request: ProxyRequest, secret: Secret) -> ProxyRequest:
     """The request with an index's credentials in place of any of its own. Raises `Refused` for one that changes the
     index."""
     if request.method not in READING:

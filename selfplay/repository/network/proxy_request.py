@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Request:
+class ProxyRequest:
     """`tunnel`: CONNECT; else `method`, `target` (path and query), `headers` and a body of `body` bytes follow."""
 
     address: Address
@@ -51,7 +51,7 @@ class Request:
         return "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1")
 
 
-def parse(head: bytes) -> Request:
+def parse(head: bytes) -> ProxyRequest:
     """The request of a head that ends with an empty line. Raises `Refused`."""
     first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     request = REQUEST.fullmatch(first)
@@ -63,7 +63,7 @@ def parse(head: bytes) -> Request:
         found = re.fullmatch(AUTHORITY, target)
         if found is None or not found[2]:
             raise Refused(400, "a tunnel needs HOST:PORT and nothing else")
-        return Request(_address(found[1], found[2], 0), tunnel=True)
+        return ProxyRequest(_address(found[1], found[2], 0), tunnel=True)
     found = URL.fullmatch(target)
     if found is None:
         raise Refused(400, "only http:// URLs without a user are served as they are; for https ask for a tunnel")
@@ -75,7 +75,7 @@ def parse(head: bytes) -> Request:
     }
     kept = tuple((name, value) for name, value in headers if name not in dropped)
     place = _address(found[1], found[2], PORTS["http"])
-    return Request(place, False, method, path if path.startswith("/") else "/" + path, kept, _body(headers))
+    return ProxyRequest(place, False, method, path if path.startswith("/") else "/" + path, kept, _body(headers))
 
 
 def _headers(lines: list[str]) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from selfplay.repository.errors import NoTests
 from selfplay.repository.prepared import Prepared
 from selfplay.repository.suites.django import MOST_BYTES, collections, settings_in
 from selfplay.repository.suites.pytest_suite import file_of, parse_records, render_script
-from selfplay.repository.suites.runners import Asked, Call
+from selfplay.repository.suites.runners import Asked, RunnerCall
 from selfplay.repository.suites.script_frame import framed
 from selfplay.sandbox import WORKDIR, Completed
 
@@ -75,7 +75,7 @@ def run_by(command: str, prepared: Prepared, run: Run, seconds: float) -> list[s
     return sorted(files)
 
 
-def run_as_called(call: Call, prepared: Prepared, run: Run, seconds: float) -> tuple[list[str], list[str]]:
+def run_as_called(call: RunnerCall, prepared: Prepared, run: Run, seconds: float) -> tuple[list[str], list[str]]:
     """(test files of which the repository's own call of its framework runs tests, files that cannot be loaded). Raises
     `NoTests`."""
     broken, log = list[str](), b""

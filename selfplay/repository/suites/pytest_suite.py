@@ -42,7 +42,7 @@ _OPTIONS = ("--continue-on-collection-errors", "--maxfail=0", "-q", "--no-header
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TestRecord:
     """One test of one run. `outcome`: passed, failed, skipped, xfailed, xpassed; `seconds` None when it never ended.
 
     A file that cannot be collected has one record, with its path as `id`, and `kind` "collect"; else `kind` is "test",
@@ -134,12 +134,12 @@ def _user_command(command: str) -> list[str]:
     ]
 
 
-def parse_records(log: bytes) -> list[Record]:
+def parse_records(log: bytes) -> list[TestRecord]:
     """The records of a log, the last one of each id; lines that are not records are skipped. Raises `BadStream` for
     more than `MOST_RECORDS` lines that look like records, of whatever ids."""
     if sum(1 for _ in _RECORD.finditer(log)) > MOST_RECORDS:  # known before any is parsed
         raise BadStream(f"the log of the tests holds more than {MOST_RECORDS} records")
-    records: dict[str, Record] = {}
+    records: dict[str, TestRecord] = {}
     for found in _RECORD.finditer(log):
         record = _record(found[1])
         if record:
@@ -147,14 +147,14 @@ def parse_records(log: bytes) -> list[Record]:
     return list(records.values())
 
 
-def _record(line: bytes) -> Record | None:
+def _record(line: bytes) -> TestRecord | None:
     """One record; None for what is none, as the repository's code may write anything."""
     value = _json(line)
     known = value.get("id") if value else None
     if not value or not isinstance(known, str) or "\0" in known:
         return None
     seconds = value.get("seconds")
-    return Record(
+    return TestRecord(
         known,
         str(value.get("outcome", "failed"))[:MOST_WORD],
         min(max(float(seconds), 0.0), MOST_SECONDS) if isinstance(seconds, int | float) else None,

@@ -19,10 +19,10 @@ from selfplay.repository.suites.discovery import advice, collected, run_as_calle
 from selfplay.repository.suites.kept_runs import KeptRuns
 from selfplay.repository.suites.script_frame import framed
 
-from selfplay.repository.suites.pytest_suite import TEST_SECONDS, Record, file_of, finished  # isort: skip
+from selfplay.repository.suites.pytest_suite import TEST_SECONDS, TestRecord, file_of, finished  # isort: skip
 from selfplay.formatting import count
 from selfplay.repository.suites.pytest_suite import parse_records, render_script, script_for
-from selfplay.repository.suites.runners import Asked, Call, calling
+from selfplay.repository.suites.runners import Asked, RunnerCall, calling
 from selfplay.sandbox import MIB, Backend, Completed, Limits
 from selfplay.sandbox.kill_detection import believed
 
@@ -46,7 +46,7 @@ class _Measurement:
     time_limit: float
     command: str | None
     kept: KeptRuns
-    call: Call | None = None
+    call: RunnerCall | None = None
     options: tuple[str, ...] = ()
     left_out: list[str] = field(default_factory=list)
 
@@ -159,12 +159,12 @@ def _files(work: _Measurement) -> list[str]:
     return files
 
 
-def _first_run(work: _Measurement, files: list[str], progress: Progress) -> tuple[list[Record], float, bytes]:
+def _first_run(work: _Measurement, files: list[str], progress: Progress) -> tuple[list[TestRecord], float, bytes]:
     """Records of whole files, the seconds they took, and the last log.
 
     Files that keep a run from finishing are left out, and the files not reached yet are run next.
     """
-    remaining, known, seconds, log = list(files), list[Record](), 0.0, b""
+    remaining, known, seconds, log = list(files), list[TestRecord](), 0.0, b""
     deadline = time.monotonic() + MAX_MEASURING * work.time_limit
     while remaining and time.monotonic() < deadline:
         done = work.run(work.script(remaining), 2 * work.time_limit)
@@ -182,7 +182,7 @@ def _first_run(work: _Measurement, files: list[str], progress: Progress) -> tupl
     return known, seconds, log
 
 
-def _culprits(records: list[Record], done: Completed) -> set[str]:
+def _culprits(records: list[TestRecord], done: Completed) -> set[str]:
     """Files during which the run died or was killed."""
     died = {file_of(record.id) for record in records if record.outcome == "failed" and record.seconds is None}
     collected = {file_of(record.id) for record in records if record.kind == "collect"}
@@ -190,7 +190,7 @@ def _culprits(records: list[Record], done: Completed) -> set[str]:
     return (died - collected) | last
 
 
-def _fit(work: _Measurement, records: list[Record], wall: float) -> set[str]:
+def _fit(work: _Measurement, records: list[TestRecord], wall: float) -> set[str]:
     """Whole files, quickest first, that fit the limit when a run of all of them took `wall` seconds."""
     spent: dict[str, float] = {}
     for record in records:

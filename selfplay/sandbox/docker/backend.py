@@ -215,7 +215,9 @@ class DockerBackend:
     def _created(self, world: World, limits: Limits, merged: MergedTree, uid: int) -> str:
         """The id of a new container that was not started."""
         accounts, version = self.users.files(self.image, uid), self.engine.api_version
-        plan = container.Plan(world, limits, self.image, (uid, uid), merged, labels(), self.runtime, version, accounts)
+        plan = container.ContainerPlan(
+            world, limits, self.image, (uid, uid), merged, labels(), self.runtime, version, accounts
+        )
         settings = container.settings(plan)
         with translated(self._called):
             return str(patiently(lambda: self.engine.api.create_container(**settings))["Id"])

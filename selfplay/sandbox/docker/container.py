@@ -33,7 +33,7 @@ MASKED = (
 
 
 @dataclass(frozen=True)
-class Plan:
+class ContainerPlan:
     """The description of one container. `owner`: the uid and gid inside and outside; `merged`: what is sent into
     `/testbed`; `version`: of the engine's API; `accounts`: files that name the owner inside."""
 
@@ -48,7 +48,7 @@ class Plan:
     accounts: tuple[Mount, ...] = ()
 
 
-def settings(plan: Plan) -> dict[str, Any]:
+def settings(plan: ContainerPlan) -> dict[str, Any]:
     """Arguments of `create_container`."""
     limits = plan.limits
     largest_file = limits.disk_bytes + plan.merged.disk_bytes
@@ -69,7 +69,7 @@ def settings(plan: Plan) -> dict[str, Any]:
     }
 
 
-def host(plan: Plan) -> HostConfig:
+def host(plan: ContainerPlan) -> HostConfig:
     """The part of the settings that isolates."""
     limits = plan.limits
     memory = limits.memory_bytes + plan.merged.disk_bytes
@@ -94,7 +94,7 @@ def host(plan: Plan) -> HostConfig:
     return made
 
 
-def writable(plan: Plan) -> dict[str, str]:
+def writable(plan: ContainerPlan) -> dict[str, str]:
     """Place -> options of its tmpfs."""
     places = {}
     uid, gid = plan.owner
@@ -117,7 +117,7 @@ def shares(folders: tuple[str, ...]) -> dict[str, float]:
     return parts | {place: FOLDERS_SHARE * (1 - FIRST_SHARE) / len(others) for place in others}
 
 
-def volumes(plan: Plan) -> dict[str, str]:
+def volumes(plan: ContainerPlan) -> dict[str, str]:
     """A read-only empty tmpfs over each volume that the image declares: on disk it would have no size limit."""
     shown = {mount.target for mount in plan.world.mounts} | set(plan.world.folders)
     return {place: "ro,nosuid,nodev,size=4096,mode=755" for place in plan.image.volumes if place not in shown}

@@ -23,7 +23,7 @@ from selfplay.scripted.injector.history_planner import HistoryPlanner
 from selfplay.scripted.injector.impossible import impossible
 from selfplay.scripted.injector.planner import Planner
 from selfplay.scripted.injector.sources import Sources
-from selfplay.scripted.injector.steps import TestRun
+from selfplay.scripted.injector.steps import ScriptedRun
 from selfplay.scripted.injector.submit import hand_in
 from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.injector.trial import trial_episode
@@ -118,7 +118,7 @@ class _Episode:
         others = {path: set[str]().union(*(own for other, own in tests.items() if other != path)) for path in tests}
         return tuple(change for change in changes if tests[change.path] - others[change.path])
 
-    def _fault(self, found: TestRun, ids: Collection[str]) -> str:
+    def _fault(self, found: ScriptedRun, ids: Collection[str]) -> str:
         """Why the failures do not make a bug: too few tests fail, or most of the suite, or tests outside `ids`. Else
         empty."""
         if not found.ran:
@@ -141,9 +141,9 @@ class _Episode:
         numbers: frozenset[int] = frozenset().union(*(self.planner.tests_of(change) for change in changes))
         return [self.survey.tests[n] for n in sorted(numbers) if self.survey.tests[n] in self.usable]
 
-    def _run_tests(self, ids: Sequence[str]) -> Script[TestRun]:
+    def _run_tests(self, ids: Sequence[str]) -> Script[ScriptedRun]:
         if not ids:
-            return TestRun()
+            return ScriptedRun()
         suite = self.task.suite
         limit = max(1.5, 5 * max(suite.seconds.values()))
         return (yield from steps.run_tests(suite, ids, limit, self.most))

@@ -24,7 +24,7 @@ PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5
 
 
 @dataclass(frozen=True)
-class TestRun:
+class ScriptedRun:
     """One run of some tests: which failed and how many passed; `ran` is False when they could not be run."""
 
     failures: tuple[Failure, ...] = ()
@@ -37,7 +37,7 @@ def install_probe() -> Script[None]:
     yield from create(f"{PLUGINS}/{PROBE}.py", inside.text(f"{PROBE}.py"))
 
 
-def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) -> Script[TestRun]:
+def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) -> Script[ScriptedRun]:
     """Run the tests `ids`; learn where the failing ones are defined, and how many pass.
 
     A test that hangs makes the run useless, and so do more than `most` failures: the run ends there.
@@ -54,21 +54,21 @@ def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) 
     )
     lines = done.output.splitlines()
     if done.exit_code not in (PASSED, FAILED, NOTHING_COLLECTED) or not lines:
-        return TestRun(ran=False)
+        return ScriptedRun(ran=False)
     return read_report(lines)
 
 
-def read_report(lines: Sequence[str]) -> TestRun:
+def read_report(lines: Sequence[str]) -> ScriptedRun:
     """What the probe wrote; a run that counts for nothing where it makes no sense: more failures than a page holds, a
     test that hangs, or lines of somebody else."""
     try:
         passed = answer(dict[str, int], encode(lines[-1]))["passed"]
         found = [answer(_Line, encode(line)) for line in lines[:-1]]
     except (AnswerError, KeyError):
-        return TestRun(ran=False)
+        return ScriptedRun(ran=False)
     if any(one.late for one in found):
-        return TestRun(ran=False)
-    return TestRun(
+        return ScriptedRun(ran=False)
+    return ScriptedRun(
         tuple(Failure(one.id, one.path, one.line, one.name, one.crash, one.indices) for one in found), passed
     )
 

@@ -8,7 +8,7 @@ from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts
 from selfplay.scripted.injector.git_log import past_change, past_pairs
 from selfplay.scripted.injector.history import Revert, carry, reverts
 from selfplay.scripted.injector.removal import compose
-from selfplay.scripted.injector.sources import Place, Sources, suffixes
+from selfplay.scripted.injector.sources import SourcePlace, Sources, suffixes
 from selfplay.scripted.injector.target_order import in_turns, rotated, wanted_lines
 from selfplay.scripted.policy import Script, Stuck
 from selfplay.scripted.tree_sitter.edits import made, made_of
@@ -59,7 +59,7 @@ class TreePlanner:
         self.small.sort(key=lambda change: -change.size)
         return (self.small.pop(0),) if self.small else ()
 
-    def _change(self, place: Place) -> Change | None:
+    def _change(self, place: SourcePlace) -> Change | None:
         """A believable change of a function, if it offers one."""
         source, function = self.sources.source(place.path), self.sources.function(place)
         text, language = self.sources.texts[place.path], self.sources.language

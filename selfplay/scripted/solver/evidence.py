@@ -20,7 +20,7 @@ from selfplay.scripted.solver.reports import Looked, SeenCall, SeenTest, TracedR
 
 
 @dataclass(frozen=True)
-class Place:
+class CodePlace:
     """A function of the repository that failing tests run. `owner`: its class's name, or empty."""
 
     path: str
@@ -90,13 +90,13 @@ class Evidence:
         return words_of(self.specification)
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[CodePlace, ...]:
         """The functions failing tests run, the most suspicious first."""
         found = []
         for path, owner, function in self.functions:
             score = self._suspicion_of(path, function) if path in self.failing_runs else 0.0
             if score > 0 and is_of_moderate_size(function, self.lines(path)):
-                found.append(Place(path, function, owner, score))
+                found.append(CodePlace(path, function, owner, score))
         return tuple(sorted(found, key=lambda place: -place.suspicion))
 
     def _suspicion_of(self, path: str, function: Function) -> float:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
 
-from selfplay.believable import Rules, faults
+from selfplay.believable import BelievableRules, faults
 from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts, cuts_between
 from selfplay.scripted.tree_sitter.tidy import tidied_text
 from selfplay.syntax import parse
@@ -17,7 +17,9 @@ def made(path: str, language: str, text: str, cuts: Sequence[Cut]) -> Change | N
     return made_of(path, language, text, apply_cuts(text, cuts), what)
 
 
-def made_of(path: str, language: str, text: str, after: str, what: str, rules: Rules = Rules()) -> Change | None:
+def made_of(
+    path: str, language: str, text: str, after: str, what: str, rules: BelievableRules = BelievableRules()
+) -> Change | None:
     """The believable change from one text to another. None when the other does not parse, or is the same program."""
     try:
         if program(language, after) == program(language, text):

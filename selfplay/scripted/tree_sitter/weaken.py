@@ -11,7 +11,7 @@ from typing import Literal
 
 from tree_sitter import Node
 
-from selfplay.believable import Rules
+from selfplay.believable import BelievableRules
 from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts
 from selfplay.scripted.tree_sitter.cases import Case, case_of, cases, subtest_name
 from selfplay.scripted.tree_sitter.edits import made_of
@@ -24,7 +24,7 @@ from selfplay.syntax.source import Unreadable, first_line, last_line, statements
 Method = Literal["remove", "cases", "assertions", "loosen"]
 METHODS: tuple[Method, ...] = ("cases", "loosen", "assertions", "remove")
 WEIGHTS = (4, 6, 4, 2)
-RULES = Rules(stubs=False, product=False)
+RULES = BelievableRules(stubs=False, product=False)
 """Of a test: no loose names. It may well do less than before."""
 
 

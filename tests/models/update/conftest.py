@@ -15,7 +15,7 @@ from coached import coached_player
 from recorded import messages
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
-from selfplay.commands.curriculum import run_campaign
+from selfplay.commands.curriculum import run_curriculum
 from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, run_solve
 from selfplay.rollout import players
@@ -56,7 +56,7 @@ def play(shop: Path, backend: Backend) -> Callable[[Path, Path], Path]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(players, "KINDS", kinds)
             asked = Order(str(shop), out, bugs=1, strategy="direct", policy="coached:m", group=2, workers=1)
-            run_campaign(asked, backend, SILENT)
+            run_curriculum(asked, backend, SILENT)
             run_solve(SolveOrder(out, attempts=2, policy="coached:m", workers=1), backend, SILENT)
         return out
 

@@ -12,7 +12,7 @@ import pytest
 from models.update.conftest import SILENT, tiny_folder
 from safetensors.torch import load_file
 
-from selfplay.agent.taped import ForeignTape
+from selfplay.agent.taped import TokenizerMismatch
 from selfplay.agent.trajectory import load, save
 from selfplay.cli.learn import told
 from selfplay.commands.credit import CreditOrder
@@ -55,7 +55,7 @@ def test_a_model_that_did_not_play(tiny_run: Path, tiny: Path, tmp_path: Path) -
     other = Path(shutil.copytree(tiny, tmp_path / "other"))
     template = other / "chat_template.jinja"
     template.write_text(template.read_text().replace("<|im_start|>", "<|im_end|>"))
-    said = refusal(ForeignTape, tiny_run, other, tmp_path / "out")
+    said = refusal(TokenizerMismatch, tiny_run, other, tmp_path / "out")
     assert "000000-injector was taped with another tokenizer or chat template" in said
     assert "Train the model that played it" in said
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.oracle.rewriting import javascript_claims, javascript_tests
-from selfplay.oracle.rewriting.javascript_code import Calls
+from selfplay.oracle.rewriting.javascript_code import JavaScriptCalls
 from selfplay.oracle.rewriting.secret_names import is_odd
 
 WORDS = ["one plain word here", "another plain word here"]
@@ -26,7 +26,7 @@ WORDS = ["one plain word here", "another plain word here"]
 )
 def test_a_calls_end_and_arguments(arguments: list[str]) -> None:
     text = f"before(f({','.join(arguments)}), after)"
-    call = Calls(text).at(8)
+    call = JavaScriptCalls(text).at(8)
     assert call is not None
     assert text[7 : call.end] == f"f({','.join(arguments)})"
     assert [text[start:end] for start, end in call.arguments] == arguments
@@ -34,7 +34,7 @@ def test_a_calls_end_and_arguments(arguments: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["f(", "f(a, [b)", "f(`${", "f('", "f(/* )"])
 def test_a_call_that_does_not_end_is_none(text: str) -> None:
-    assert Calls(text).at(1) is None
+    assert JavaScriptCalls(text).at(1) is None
 
 
 SUITE = """const { test, describe, beforeEach } = require('node:test');

@@ -10,13 +10,13 @@ from stream_frames import ENDED, file, folder, link
 
 from selfplay.repository import BuildFailed
 from selfplay.repository.building.bytecode import beside_sources, locked
-from selfplay.repository.building.checking import Report, notes_on, only_new, read_report
+from selfplay.repository.building.checking import BuildReport, notes_on, only_new, read_report
 from selfplay.repository.errors import TooLarge
 from selfplay.repository.files.confined_write import Beneath
-from selfplay.repository.files.unpack import Bounds, unpack
+from selfplay.repository.files.unpack import StreamBounds, unpack
 from selfplay.sandbox import MIB
 
-BOUNDS = Bounds(bytes=MIB, entries=1000)
+BOUNDS = StreamBounds(bytes=MIB, entries=1000)
 REPORT = {"changed": ["a"], "removed": [], "strays": ["b"], "listing": "/tmp/x"}
 
 
@@ -54,7 +54,7 @@ def test_byte_code_of_sources_only(tmp_path: Path) -> None:
 
 def test_a_report_of_ours() -> None:
     report = read_report(b"a warning of the project\n" + json.dumps(REPORT).encode() + b"\n")
-    assert report == Report(("a",), (), ("b",), "/tmp/x")
+    assert report == BuildReport(("a",), (), ("b",), "/tmp/x")
     assert len(notes_on(report)) == 2
 
 
@@ -79,7 +79,7 @@ def test_a_report_that_is_none(data: bytes) -> None:
 
 
 def test_notes_cannot_control_a_terminal() -> None:
-    (note,) = notes_on(Report(("\x1b[2Jx" * 100,), (), (), "/tmp/x"))
+    (note,) = notes_on(BuildReport(("\x1b[2Jx" * 100,), (), (), "/tmp/x"))
     assert note.isprintable() and len(note) < 400
 
 
@@ -98,7 +98,7 @@ g==not a version
 
 
 def test_one_budget_for_all_that_is_left(tmp_path: Path) -> None:
-    bounds = Bounds(bytes=100 * 4096, entries=20)
+    bounds = StreamBounds(bytes=100 * 4096, entries=20)
     first = unpack(io.BytesIO(file(b"a", b"x" * (60 * 4096)) + ENDED), tmp_path, bounds)
     left = bounds.less(first)
     assert (left.bytes, left.entries) == (40 * 4096, 19)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.repository.building.build import Building, Request
+from selfplay.repository.building.build import Building, BuildRequest
 from selfplay.repository.building.dates import last_day
-from selfplay.repository.fetching.reading import Plan
+from selfplay.repository.fetching.reading import BuildPlan
 from selfplay.sandbox import Completed
 
 TODAY = date(2026, 5, 10)
@@ -43,7 +43,7 @@ class Index(Building):
 
 
 def build(folder: Path, as_of: str) -> Index:
-    return Index(Request(Plan("python"), None, {}, as_of=as_of), None, folder / "log", print, {})  # type: ignore[arg-type]
+    return Index(BuildRequest(BuildPlan("python"), None, {}, as_of=as_of), None, folder / "log", print, {})  # type: ignore[arg-type]
 
 
 def test_packages_are_installed_as_of_the_day(tmp_path: Path) -> None:

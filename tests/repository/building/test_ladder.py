@@ -7,9 +7,9 @@ import pytest
 from repository_fixtures import git, write
 
 from selfplay.repository import NoTests, Prepared, measure_suite, prepare
-from selfplay.repository.building.build import Request
+from selfplay.repository.building.build import BuildRequest
 from selfplay.repository.building.ladder import NEAREST, Look, import_roots, setup_line
-from selfplay.repository.fetching.reading import Plan
+from selfplay.repository.fetching.reading import BuildPlan
 from selfplay.sandbox import Backend
 
 Build = Callable[[Mapping[str, str]], Prepared]
@@ -117,7 +117,7 @@ def test_what_the_trial_leaves_is_not_a_part_of_the_tree(build: Build) -> None:
 
 def test_import_roots_are_folders_that_hold_the_module() -> None:
     tracked = dict.fromkeys(("a/lib/m/__init__.py", "a/lib/m/x.py", "deep/er/m.py", "p/__init__.py", "p/q.py"), "")
-    request = Request(Plan("python"), None, tracked)
+    request = BuildRequest(BuildPlan("python"), None, tracked)
     assert import_roots(request, ["m.x"]) == {"a/lib"}  # as deep as the other, and before it
     assert import_roots(request, ["q", "unknown"]) == set()  # a part of a package is no module of its own
 
@@ -130,5 +130,5 @@ def test_the_better_look_has_more_that_passes() -> None:
 
 
 def test_the_setup_line_is_what_was_done() -> None:
-    plan = Plan("python", project=True, extras=("test",), requirement_files=("dev.txt",), packages=("a>1",))
-    assert setup_line(Request(plan, None, {})) == "pip install -e '.[test]' -r 'dev.txt' 'a>1' pytest"
+    plan = BuildPlan("python", project=True, extras=("test",), requirement_files=("dev.txt",), packages=("a>1",))
+    assert setup_line(BuildRequest(plan, None, {})) == "pip install -e '.[test]' -r 'dev.txt' 'a>1' pytest"

@@ -12,7 +12,7 @@ from repository_fixtures import write
 
 from selfplay.repository.detection.detect import detect
 from selfplay.repository.fetching.quarantine import check
-from selfplay.repository.fetching.reading import Answer, Found, Malformed, Plan, decoded, encoded
+from selfplay.repository.fetching.reading import BuildPlan, Malformed, ReaderAnswer, SourceFound, decoded, encoded
 
 NAMES = st.text(max_size=6) | st.sampled_from(["python", "version", "extras", "markers", "path", "x", "where"])
 ARGUMENTS = (
@@ -133,8 +133,8 @@ def test_whatever_the_files_hold_there_is_a_plan_that_the_host_accepts(document,
         (tree / "PKG-INFO").write_bytes(b"Name: " + noise + b"\nRequires-Python: " + noise + b"\n\n" + noise)
         (tree / "tox.ini").write_bytes(b"[testenv]\ndeps =\n  " + noise)
         plan = detect(tree)
-    found = Found("0" * 40, "0" * 40, {"a": "0" * 40}, "r", None, (), plan)
-    assert decoded(Found, encoded(found)) == found
+    found = SourceFound("0" * 40, "0" * 40, {"a": "0" * 40}, "r", None, (), plan)
+    assert decoded(SourceFound, encoded(found)) == found
     check(found)
     if plan.requires_python is not None:
         SpecifierSet(plan.requires_python)
@@ -145,7 +145,7 @@ def test_whatever_the_files_hold_there_is_a_plan_that_the_host_accepts(document,
     [
         b"", b"[]", b"null", b"[" * 100_000, b'{"found": 1}', b'{"found": null}', b"\xff",
         *(
-            json.dumps({**json.loads(encoded(Answer())), name: value}).encode()
+            json.dumps({**json.loads(encoded(ReaderAnswer())), name: value}).encode()
             for name, value in [
                 ("wanted", 3), ("wanted", [{"url": 1, "commit": "x"}]), ("closed", None), ("problem", [1]),
                 ("problem", "x" * 20_000), ("closed", "x" * 20_000), ("closed", "a\0b"), ("found", {"commit": "x"}),
@@ -156,7 +156,7 @@ def test_whatever_the_files_hold_there_is_a_plan_that_the_host_accepts(document,
 )  # fmt: skip
 def test_an_answer_that_is_none_is_refused(answer: bytes) -> None:
     with pytest.raises(Malformed):
-        decoded(Answer, answer)
+        decoded(ReaderAnswer, answer)
 
 
 @pytest.mark.parametrize(
@@ -168,6 +168,6 @@ def test_an_answer_that_is_none_is_refused(answer: bytes) -> None:
     ],
 )  # fmt: skip
 def test_a_name_that_could_lead_elsewhere_is_refused(part: str, change: dict[str, Any]) -> None:
-    found = Found("0" * 40, "0" * 40, {}, "r", None, (), Plan("c"))
+    found = SourceFound("0" * 40, "0" * 40, {}, "r", None, (), BuildPlan("c"))
     with pytest.raises(Malformed):
         check(replace(found, **(change if part == "found" else {"plan": replace(found.plan, **change)})))

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.repository.fetching.gitdir import GitDir, GitError
-from selfplay.repository.fetching.running import Bounds, OutOfBounds, execute
+from selfplay.repository.fetching.running import OutOfBounds, ProgramBounds, execute
 
 
 def test_a_tree_is_written_to_a_folder_named_from_where_we_are(tmp_path: Path, monkeypatch) -> None:
@@ -21,8 +21,8 @@ def test_a_tree_is_written_to_a_folder_named_from_where_we_are(tmp_path: Path, m
 def test_a_git_that_leaves_its_bounds_ends(tmp_path: Path) -> None:
     store = GitDir.create(tmp_path / "store")
     with pytest.raises(GitError, match="wrote more than 10 bytes"):
-        store.run("help", "--all", bounds=Bounds(output=10))
+        store.run("help", "--all", bounds=ProgramBounds(output=10))
     with pytest.raises(OutOfBounds, match="took more than 0 s"):
-        execute(["sleep", "30"], tmp_path, b"", {}, Bounds(seconds=0.2))
-    assert execute(["sh", "-c", "head -c 1000000 /dev/zero > x"], tmp_path, b"", {}, Bounds(file=65536))[0] != 0
+        execute(["sleep", "30"], tmp_path, b"", {}, ProgramBounds(seconds=0.2))
+    assert execute(["sh", "-c", "head -c 1000000 /dev/zero > x"], tmp_path, b"", {}, ProgramBounds(file=65536))[0] != 0
     assert (tmp_path / "x").stat().st_size <= 65536

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from stream_frames import ENDED, file, folder, frame, link, packed
 
 from selfplay.repository.errors import BadStream, TooLarge
-from selfplay.repository.files.unpack import Bounds, Unpacked, bring_out, unpack
+from selfplay.repository.files.unpack import StreamBounds, Unpacked, bring_out, unpack
 from selfplay.sandbox import MIB, Backend, Limits, SandboxError, World, open_backend
 
-SMALL = Bounds(bytes=MIB, entries=100)
+SMALL = StreamBounds(bytes=MIB, entries=100)
 LIMITS = Limits(memory_bytes=256 * MIB, disk_bytes=64 * MIB)
 
 
@@ -28,7 +28,7 @@ def each_backend(request: pytest.FixtureRequest) -> Backend:
     return open_backend(request.param)
 
 
-def unpacked(data: bytes, target: Path, bounds: Bounds = SMALL, places: tuple[str, ...] = ()) -> Unpacked:
+def unpacked(data: bytes, target: Path, bounds: StreamBounds = SMALL, places: tuple[str, ...] = ()) -> Unpacked:
     target.mkdir(exist_ok=True)
     return unpack(io.BytesIO(data), target, bounds, places=places)
 
@@ -192,7 +192,7 @@ def test_bounds_are_met_before_anything_is_written(around: Path) -> None:
         unpacked(huge, around / "target")
     pages = b"".join(file(b"%d" % number, b"x") for number in range(99))
     with pytest.raises(TooLarge, match="more than 0 MiB"):  # each takes a page
-        unpacked(pages + ENDED, around / "target", Bounds(bytes=50 * 4096, entries=100))
+        unpacked(pages + ENDED, around / "target", StreamBounds(bytes=50 * 4096, entries=100))
     many = b"".join(folder(b"many%d" % number) for number in range(101))
     with pytest.raises(TooLarge, match="more than 100 files"):
         unpacked(many + ENDED, around / "target")
@@ -230,7 +230,7 @@ def test_any_bytes_end_in_a_tree_inside_or_in_an_error(data: bytes) -> None:
         around = Path(name)
         (around / "outside").mkdir()
         with contextlib.suppress(BadStream):
-            unpacked(data, around / "target", Bounds(bytes=20 * 4096, entries=8), places=("/usr",))
+            unpacked(data, around / "target", StreamBounds(bytes=20 * 4096, entries=8), places=("/usr",))
         assert listed(around / "outside") == {}
         inside = list((around / "target").rglob("*"))
         assert len(inside) <= 16
@@ -251,7 +251,7 @@ def test_a_large_stream_takes_little_memory(tmp_path: Path) -> None:
     with subprocess.Popen(program, stdout=subprocess.PIPE) as sending:
         assert sending.stdout is not None
         (tmp_path / "target").mkdir()
-        unpack(sending.stdout, tmp_path / "target", Bounds(bytes=400 * MIB, entries=10))
+        unpack(sending.stdout, tmp_path / "target", StreamBounds(bytes=400 * MIB, entries=10))
     assert (tmp_path / "target" / "sparse").stat().st_size == 300 * MIB
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 16 * 1024
 
@@ -280,7 +280,7 @@ for number in range(2000): os.link("first", f"link{number}")
 def test_bombs_in_a_sandbox_come_out_as_errors(
     each_backend: Backend, tmp_path: Path, program: str, message: str
 ) -> None:
-    bounds = Bounds(bytes=32 * MIB, entries=10_000)
+    bounds = StreamBounds(bytes=32 * MIB, entries=10_000)
     with each_backend.open(World(folders=("/env",)), LIMITS) as sandbox:
         python = each_backend.python
         assert sandbox.run([python, "-c", program], timeout=60, cwd="/env").exit_code == 0

@@ -3,7 +3,7 @@
 import pytest
 
 from selfplay.repository.network.hosts import Address
-from selfplay.repository.network.proxy_request import MOST_BODY, Refused, Request, parse
+from selfplay.repository.network.proxy_request import MOST_BODY, ProxyRequest, Refused, parse
 
 
 def head(*lines: str) -> bytes:
@@ -11,7 +11,7 @@ def head(*lines: str) -> bytes:
 
 
 def test_a_tunnel() -> None:
-    assert parse(head("CONNECT Example.org:443 HTTP/1.1", "Host: x")) == Request(
+    assert parse(head("CONNECT Example.org:443 HTTP/1.1", "Host: x")) == ProxyRequest(
         Address("example.org", 443), tunnel=True
     )
     assert parse(head("CONNECT [::1]:8080 HTTP/1.1")).address == Address("::1", 8080)

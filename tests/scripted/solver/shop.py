@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Mapping
 
-from selfplay.scripted.solver.evidence import Evidence, Place
+from selfplay.scripted.solver.evidence import CodePlace, Evidence
 from selfplay.scripted.solver.reports import SeenTest
 
 LINES = 10_000
@@ -20,7 +20,7 @@ def failed(name: str, error: str, message: str, *frames: tuple[str, int, str]) -
     return SeenTest(name, False, error=error, message=message, frames=list(frames))
 
 
-def place(found: Evidence, name: str) -> Place:
+def place(found: Evidence, name: str) -> CodePlace:
     return next(place for place in found.places if place.function.name == name)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from selfplay.repository.suites.runners.go import GO
 from selfplay.repository.suites.runners.javascript import JEST, MOCHA, NODE, VITEST
-from selfplay.repository.suites.runners.runner import Call, Runner, is_assignment
+from selfplay.repository.suites.runners.runner import Runner, RunnerCall, is_assignment
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def segments(command: str) -> list[list[str]]:
     return [words for words in found if words]
 
 
-def found_in(words: list[str], only: str = "") -> Call | None:
+def found_in(words: list[str], only: str = "") -> RunnerCall | None:
     """The call of a measured framework in the words of one command (the one called `only`); None without any."""
     for at, word in enumerate(words):
         name = posixpath.basename(word)
@@ -140,7 +140,7 @@ def _node_options(words: list[str]) -> list[str]:
     return [f"NODE_OPTIONS={' '.join(options)}"] if options else []
 
 
-def _call(spelling: _Spelling, assignments: list[str], words: list[str]) -> Call:
+def _call(spelling: _Spelling, assignments: list[str], words: list[str]) -> RunnerCall:
     options, places = list[str](), list[str]()
     waiting = iter(words)
     for word in waiting:
@@ -156,4 +156,4 @@ def _call(spelling: _Spelling, assignments: list[str], words: list[str]) -> Call
             options.append(word)
         else:
             places.append(word)
-    return Call(spelling.runner, (*assignments, *options), tuple(places))
+    return RunnerCall(spelling.runner, (*assignments, *options), tuple(places))

@@ -62,7 +62,7 @@ class Runner:
 
 
 @dataclass(frozen=True)
-class Call:
+class RunnerCall:
     """How a repository calls its framework. `places`: what it names to run: files, folders, patterns. `before`: the
     commands that compile what is tested (`compiling.py`)."""
 

@@ -11,7 +11,7 @@ from selfplay.repository.suites.runners.command_line import found_in, segments
 from selfplay.repository.suites.runners.compiling import compiling, named
 from selfplay.repository.suites.runners.go import GO
 from selfplay.repository.suites.runners.javascript import JEST, MOCHA, VITEST
-from selfplay.repository.suites.runners.runner import Call
+from selfplay.repository.suites.runners.runner import RunnerCall
 from selfplay.untrusted_json import AnswerError, json_value
 
 OTHERS = (
@@ -26,7 +26,7 @@ DEEP = 5
 ANOTHER = "A model injector (--policy) needs no measured suite, and can still work on it."
 
 
-def calling(tree: Path, source: str, language: str, command: str | None) -> Call:
+def calling(tree: Path, source: str, language: str, command: str | None) -> RunnerCall:
     """How the tests of a repository are called. `command`: the user's. Raises `NoTests` when its language or framework
     is not measured, or nothing says which it is."""
     if language == "go":
@@ -38,7 +38,7 @@ def calling(tree: Path, source: str, language: str, command: str | None) -> Call
     return _javascript(_package(tree), source, command)
 
 
-def _go(source: str, command: str | None) -> Call:
+def _go(source: str, command: str | None) -> RunnerCall:
     for words in segments(command or "go test ./..."):
         if call := found_in(words, GO.name):
             return call
@@ -47,7 +47,7 @@ def _go(source: str, command: str | None) -> Call:
     )
 
 
-def _javascript(package: Mapping[str, Any], source: str, command: str | None) -> Call:
+def _javascript(package: Mapping[str, Any], source: str, command: str | None) -> RunnerCall:
     scripts = _texts(package, "scripts")
     if command is not None:
         if call := _followed(command, scripts):
@@ -59,7 +59,7 @@ def _javascript(package: Mapping[str, Any], source: str, command: str | None) ->
     needed = {**_texts(package, "dependencies"), **_texts(package, "devDependencies")}
     for runner in (VITEST, JEST, MOCHA):
         if runner.name in needed:
-            return Call(runner)
+            return RunnerCall(runner)
     raise NoTests(_why_none(source, scripts.get("test", ""), needed), f"Name one of {MEASURED} with --test. {ANOTHER}")
 
 
@@ -72,7 +72,9 @@ def _why_none(source: str, script: str, needed: Mapping[str, str]) -> str:
     return f"nothing in package.json says how the tests of {source} are run{said}"
 
 
-def _followed(command: str, scripts: Mapping[str, str], deep: int = DEEP, before: tuple[str, ...] = ()) -> Call | None:
+def _followed(
+    command: str, scripts: Mapping[str, str], deep: int = DEEP, before: tuple[str, ...] = ()
+) -> RunnerCall | None:
     """The first call of a measured framework in a command, also in a script that it runs. `before`: what was compiled
     until then."""
     for words in segments(command):
