@@ -88,3 +88,14 @@ def regular_file(root: Path, path: str) -> Path | None:
         return step if step.is_file() else None
     except OSError:  # a name that no file system accepts
         return None
+
+
+def text_below(root: Path, path: str, most: int) -> str | None:
+    """The text of a regular file of at most `most` bytes; None for any other, and for one that is not UTF-8."""
+    file = regular_file(root, path)
+    if file is None or file.stat().st_size > most:
+        return None
+    try:
+        return file.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None

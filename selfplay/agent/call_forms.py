@@ -1,4 +1,4 @@
-"""How calls of the four tools are written between their tags, and a form for any tool that takes one text.
+"""How calls of the four tools are written between their tags.
 
 Error messages are worded so that a small model can act on them.
 """
@@ -16,17 +16,6 @@ EDIT_RULE = (
     "needs the path on the first line, then the lines <<<<<<< SEARCH, the old text, =======, "
     "the new text, >>>>>>> REPLACE."
 )
-
-
-def body_form(argument: str) -> TextForm:
-    """The form of a tool that takes one text: the whole body is the argument of this name."""
-
-    def read(body: str, options: str) -> dict[str, Any]:
-        if not body.strip():
-            raise CallParseError(f"there is no {argument} between the tags.")
-        return {argument: body}
-
-    return TextForm(read, lambda arguments: ("", f"{arguments[argument]}\n"))
 
 
 def _read_bash(body: str, options: str) -> dict[str, Any]:

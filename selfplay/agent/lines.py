@@ -23,7 +23,9 @@ _PIECE = 256 * 1024
 
 def json_lines(stream: IO[bytes], what: str, packed: bool) -> Iterator[dict[str, Any]]:
     """The objects in the file, one a line. Raises `UntrustedDataError`, and `zstandard.ZstdError` for a damaged
-    frame.""" memory = values = 0 for number, line in enumerate(_lines(stream, what, packed), 1):
+    frame."""
+    memory = values = 0
+    for number, line in enumerate(_lines(stream, what, packed), 1):
         name = f"line {number} of {what}"
         memory += text_memory(line)
         values += count_values(line)

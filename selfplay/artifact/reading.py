@@ -89,7 +89,9 @@ def opened_named(path: Path, most: int) -> Iterator[IO[bytes]]:
 
 def existing_folder(root: Path, *names: str) -> Path | None:
     """The folder `root/names...`; None where it is absent. Raises `UntrustedDataError` for a link or a file in its
-    place.""" place = root for name in names:
+    place."""
+    place = root
+    for name in names:
         place /= name
         try:
             mode = place.lstat().st_mode

@@ -8,7 +8,7 @@ not stored.
 import asyncio
 import io
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -46,7 +46,6 @@ SECONDS = 7200.0
 """How long a host may take to prepare a repository, or for one episode with all around it."""
 TRIES = 3
 """How many hosts a repository may lose while it is prepared."""
-Say = Callable[[str], None]
 
 
 def on_ray(base: Order, isolation: Isolation, address: str, watcher: CurriculumWatcher) -> Make:

@@ -68,14 +68,14 @@ def grade_patch(
     return again(work)
 
 
-def audit_bug(folder: Path, backend: Backend, *, prepared: Prepared | None = None, trust: bool = False) -> Audit:
+def audit_bug(folder: Path, backend: Backend, *, trust: bool = False) -> Audit:
     """Search the solver's world of the bug in `folder`.
 
     Raises `SelfplayError` for a damaged bug, or one whose environment is gone and cannot be built again."""
     bug, artifact, _ = read_bug(folder)
 
     def work() -> Audit:
-        world = solver_world(prepared or prepared_for(folder, bug, backend, trust=trust))
+        world = solver_world(prepared_for(folder, bug, backend, trust=trust))
         return audit_task(backend, task_of(folder, bug, artifact, world))
 
     return again(work)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.agent import EpisodeLimits
-from selfplay.agent.conversation import Style
 from selfplay.commands import cleanup
 from selfplay.commands.curriculum import CurriculumWatcher, prepared_source
 from selfplay.commands.order import Order, refuse_out_in_source, settings_of
@@ -29,7 +28,6 @@ from selfplay.rollout.scheduler import one_per_core, relaxed_gc
 from selfplay.sandbox import Backend
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
-from selfplay.validators import Thresholds
 
 
 @dataclass(frozen=True)
@@ -46,13 +44,11 @@ class ServeOrder:
     setup: str | None = None
     test: str | None = None
     allow_hosts: tuple[str, ...] = ()
-    thresholds: Thresholds = field(default_factory=Thresholds)
     workers: int | None = None
     prompts: int = 64
     sessions: int = 64
     silent: float = 900.0
     limits: EpisodeLimits = field(default_factory=EpisodeLimits)
-    style: Style = field(default_factory=Style)
 
 
 def serve_environments(
@@ -61,11 +57,10 @@ def serve_environments(
     """Serve until `until` is set; `ready` is called with the port. Raises `SelfplayError`; what was stored is kept."""
     wanted = Order(
         order.source, order.out, strategy=order.strategy, seed=order.seed, setup=order.setup, test=order.test,
-        thresholds=order.thresholds, policy=OUTSIDE, group=PROMPT_EPISODES, allow_hosts=order.allow_hosts,
-        workers=order.workers,
+        policy=OUTSIDE, group=PROMPT_EPISODES, allow_hosts=order.allow_hosts, workers=order.workers,
     )  # fmt: skip
     refuse_out_in_source(wanted)
-    player = OutsidePlayer(order.limits, order.style)
+    player = OutsidePlayer(order.limits)
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))
         cleanup.sweep(order.out)
@@ -85,7 +80,7 @@ def serve_environments(
 
 async def _served(order: ServeOrder, run: ServedRun, ready: Callable[[int], Any], until: asyncio.Event) -> None:
     await run.look()
-    sessions = Sessions(run, order.limits, order.style, order.sessions, order.silent)
+    sessions = Sessions(run, order.limits, order.sessions, order.silent)
     async with served(sessions, order.port, order.out) as port:
         ready(port)
         await until.wait()

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from selfplay.agent import EpisodeLimits, Policy
-from selfplay.agent.conversation import ChatConversation, Style
+from selfplay.agent.conversation import ChatConversation
 from selfplay.agent.model import ContextFull, Message, Reply, Sampling
 from selfplay.roles.role import Role
 from selfplay.rollout.players import Say
@@ -57,15 +57,15 @@ class OutsidePlayer:
 
     name, episodes = OUTSIDE, 0
 
-    def __init__(self, limits: EpisodeLimits, style: Style = Style()) -> None:
-        self.model, self.limits, self._style = OutsideModel(), limits, style
+    def __init__(self, limits: EpisodeLimits) -> None:
+        self.model, self.limits = OutsideModel(), limits
         self.settings: Mapping[str, Any] = MappingProxyType({})
 
     async def open(self, say: Say) -> None:
         """The trainer opens its model."""
 
     def policy(self, role: Role[T], task: T) -> Policy:
-        return ChatConversation(self.model, self.name, role.name, role.opening(task), self._style, toolset=role.toolset)
+        return ChatConversation(self.model, self.name, role.name, role.opening(task), toolset=role.toolset)
 
     async def close(self) -> None:
         """There is nothing to free."""

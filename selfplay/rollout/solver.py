@@ -90,9 +90,9 @@ def make_ready(folder: Path, prepared: Prepared) -> ReadyBug:
     )
 
 
-def search_world(ready: ReadyBug, backend: Backend, limits: Limits = Limits()) -> Audit:
+def search_world(ready: ReadyBug, backend: Backend) -> Audit:
     """Search the world a solver would see for copies of the answer. Raises what `audit_task` raises."""
-    return audit_task(backend, ready.task, limits)
+    return audit_task(backend, ready.task)
 
 
 async def solver_rollout(run: SolverRun, ready: ReadyBug, number: int) -> SolverRollout:

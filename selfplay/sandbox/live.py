@@ -81,6 +81,7 @@ class LiveSandbox:
         if answer[0] == b"errno":
             raise SandboxError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
         code, timed_out, truncated, seconds, cpu_seconds = messages.DONE.unpack(answer[1])
+        self._spent(cpu_seconds)
         return Completed(code, answer[2], answer[3], timed_out, truncated, seconds, cpu_seconds)
 
     @contextlib.contextmanager
@@ -128,7 +129,7 @@ class LiveSandbox:
             self._link.close()
 
     def _spent(self, cpu_seconds: float) -> None:
-        """Called with the core seconds of a command whose output was streamed."""
+        """Called with the core seconds of each command that ended."""
 
     def _must_be_free(self) -> None:
         if self._flowing:

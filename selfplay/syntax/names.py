@@ -19,8 +19,6 @@ Kind = Literal["import", "local", "function", "parameter", "other"]
 class Binding:
     """A name bound in a scope by the node `at`. `kind` "other" is what nobody misses: a type, a constant, an export."""
 
-    name: str
-    where: str
     kind: Kind
     at: Node
     reads: int = 0
@@ -37,7 +35,7 @@ class Scope:
 
     def bind(self, name: str, kind: Kind, at: Node) -> None:
         if name and name != "_":
-            self.bound.setdefault(name, []).append(Binding(name, self.where, kind, at))
+            self.bound.setdefault(name, []).append(Binding(kind, at))
 
     def home(self) -> "Scope":
         """The scope of the function around."""

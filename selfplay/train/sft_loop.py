@@ -14,6 +14,7 @@ from typing import Any
 
 from torch import Tensor
 
+from selfplay.rl import losses
 from selfplay.train import checkpoint
 from selfplay.train.errors import TrainError
 from selfplay.train.packing import Example
@@ -113,8 +114,8 @@ def mean_loss(trainer: Trainer, examples: Sequence[Example]) -> float | None:
 
 
 def cross_entropy(tokens: Tokens) -> Tensor:
-    """-log p, summed over the trained tokens; outside them log-probabilities are 0."""
-    return -tokens.logprobs.sum()
+    """-log p, summed over the trained tokens."""
+    return losses.cross_entropy(tokens.logprobs, tokens.mask).sum()
 
 
 def batches(count: int, options: TuneOptions) -> int:

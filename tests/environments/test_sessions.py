@@ -8,7 +8,6 @@ import pytest
 
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.actions import Budget, Call, Observation, Stop
-from selfplay.agent.conversation import Style
 from selfplay.environments.errors import Busy, Conflict, NoSession, NoTask
 from selfplay.environments.results import BugCredit, Result
 from selfplay.environments.session import SessionEpisode, Told
@@ -42,7 +41,7 @@ class Run:
 
 
 def sessions(play: Play, most: int = 1, silent: float = 60.0) -> Sessions:
-    return Sessions(Run(play), EpisodeLimits(), Style(), most, silent)
+    return Sessions(Run(play), EpisodeLimits(), most, silent)
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:

@@ -19,8 +19,6 @@ NO_PACKAGE = (
 """What backends say of a folder of modules that is no package: it needs no installation."""
 MAX_NAME = 200
 """A longer name gets no variable: all variables of a command share limited space."""
-MAX_MISSING = 50
-"""How many missing modules are searched: each costs an installation, and the tests name them."""
 
 
 def steps(building: Building) -> None:

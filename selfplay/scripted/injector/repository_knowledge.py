@@ -1,7 +1,6 @@
 """What the scripted injector learns of a repository before its first episode, by language."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend
@@ -17,10 +16,9 @@ def known_of(
     prepared: Prepared,
     suite: Suite,
     backend: Backend,
-    cache: Path | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Survey | Sources:
     """The survey of a Python repository; the sources of another. Raises as `survey_of`."""
     if prepared.language == "python":
-        return survey_of(prepared, suite, backend, cache, say)
+        return survey_of(prepared, suite, backend, say=say)
     return read_sources(prepared.tree, prepared.language)

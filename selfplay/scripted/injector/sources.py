@@ -12,7 +12,7 @@ from pathlib import Path
 
 from selfplay.believable.product import is_product
 from selfplay.patches import is_test_file
-from selfplay.plain_text import regular_file
+from selfplay.plain_text import text_below
 from selfplay.scripted.edits.cuts import LONGEST_LINE, MOST_LINES
 from selfplay.syntax import GRAMMARS, Source, grammar_of, parse
 from selfplay.syntax.grammar import walk
@@ -102,14 +102,8 @@ def read_sources(tree: Path, language: str) -> Sources:
 
 
 def _text(tree: Path, path: str) -> str | None:
-    file = regular_file(tree, path)
-    if file is None or file.stat().st_size > MOST_SOURCE:
-        return None
-    try:
-        text = file.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-    return None if "\r" in text.replace("\r\n", "\n") else text
+    text = text_below(tree, path, MOST_SOURCE)
+    return None if text is None or "\r" in text.replace("\r\n", "\n") else text
 
 
 def suffixes(language: str) -> list[str]:

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from selfplay.patches import is_test_file
-from selfplay.plain_text import syntax_tree
-from selfplay.scripted.edits.cuts import UNREADABLE, is_of_moderate_size, split_lines
+from selfplay.scripted.edits.cuts import is_of_moderate_size, split_lines, trees_of
 from selfplay.scripted.edits.names import Function, outermost_functions, without_docstring
 from selfplay.scripted.solver.reports import Looked, SeenCall, SeenTest, TracedRun
 
@@ -45,15 +44,8 @@ class Evidence:
 
     @cached_property
     def trees(self) -> dict[str, ast.Module]:
-        """The parsed sources, without files that this interpreter cannot parse or that have lone CRs as line ends."""
-        parsed = {}
-        for path, text in self.texts.items():
-            try:
-                if "\r" not in text.replace("\r\n", "\n"):
-                    parsed[path] = syntax_tree(text)
-            except UNREADABLE:
-                continue
-        return parsed
+        """The parsed sources."""
+        return trees_of(self.texts)
 
     @cached_property
     def functions(self) -> tuple[tuple[str, str, Function], ...]:

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from repository_fixtures import write
 
-from selfplay.repository import NoPassingTests, NoTests, Prepared, Suite, measure_suite, prepare
+from selfplay.repository import NoPassingTests, NoTests, Prepared, measure_suite, prepare
 from selfplay.repository.suites import pytest_suite
 from selfplay.sandbox import Backend, Limits, Sandbox, World
-
-Measure = Callable[..., Suite]
 
 
 @pytest.fixture(scope="module")

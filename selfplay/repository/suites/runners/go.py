@@ -50,4 +50,4 @@ def _chosen(asked: Asked) -> str:
     return "".join(f"{mark} {json.dumps(test, ensure_ascii=False)[1:-1]}\n" for mark, test in marked)
 
 
-GO = Runner("go", "go", {"go_records.awk": text("go_records.awk")}, _go, ("go",))
+GO = Runner("go", "go", {"go_records.awk": text("go_records.awk")}, _go)

@@ -8,16 +8,15 @@ from selfplay.repository.suites.runners.runner import Asked, Runner, quoted
 from selfplay.repository.suites.script_frame import chosen
 
 SETTINGS = 'export SELFPLAY_DIR="$work" CI=1 PATH="$PWD/node_modules/.bin:$PATH"'
-TOOLS = ("node", "npm")
 
 
-def _called(asked: Asked, command: str, last: str = "") -> list[str]:
-    """The lines that run `command` over the chosen files or places. `last`: options that must follow them."""
+def _called(asked: Asked, command: str) -> list[str]:
+    """The lines that run `command` over the chosen files or places."""
     lines = [SETTINGS, *([f"export {quoted(asked.assignments)}"] if asked.assignments else [])]
     lines += [f'{one} > "$work/compiled" 2>&1 < /dev/null || cat "$work/compiled"' for one in asked.before]
     if asked.files:
-        return [*lines, *chosen(asked.files), f'{command} "${{chosen[@]}}"{last}']
-    return [*lines, f"{command} {quoted(asked.places)}{last}".rstrip()]
+        return [*lines, *chosen(asked.files), f'{command} "${{chosen[@]}}"']
+    return [*lines, f"{command} {quoted(asked.places)}".rstrip()]
 
 
 def _mocha(asked: Asked) -> Sequence[str]:
@@ -60,7 +59,7 @@ def _programs(*names: str) -> dict[str, str]:
     return {name: text(name) for name in ("selfplay_record.js", *names)}
 
 
-MOCHA = Runner("mocha", "javascript", _programs("mocha_reporter.js"), _mocha, TOOLS, ignoring="--ignore=")
-JEST = Runner("jest", "javascript", _programs("jest_records.js"), _jest, TOOLS)
-VITEST = Runner("vitest", "javascript", _programs("jest_records.js"), _vitest, TOOLS)
-NODE = Runner("node", "javascript", _programs("node_reporter.js"), _node, TOOLS)
+MOCHA = Runner("mocha", "javascript", _programs("mocha_reporter.js"), _mocha, ignoring="--ignore=")
+JEST = Runner("jest", "javascript", _programs("jest_records.js"), _jest)
+VITEST = Runner("vitest", "javascript", _programs("jest_records.js"), _vitest)
+NODE = Runner("node", "javascript", _programs("node_reporter.js"), _node)

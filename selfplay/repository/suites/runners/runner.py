@@ -45,14 +45,13 @@ class Asked:
 @dataclass(frozen=True)
 class Runner:
     """A framework. `programs`: name -> text of what the script writes into its folder; `call`: the lines that run it,
-    the last of which leaves its exit status. `tools`: the programs that it needs of the machine. `ignoring`: the option
-    that leaves a file out, where one file that cannot be loaded ends the whole run."""
+    the last of which leaves its exit status. `ignoring`: the option that leaves a file out, where one file that cannot
+    be loaded ends the whole run."""
 
     name: str
     language: str
     programs: dict[str, str]
     call: Callable[[Asked], Sequence[str]]
-    tools: tuple[str, ...]
     ignoring: str = ""
 
     def lines(self, asked: Asked) -> list[str]:
