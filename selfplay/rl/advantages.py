@@ -68,6 +68,32 @@ def maximum_likelihood(rewards: Sequence[float]) -> list[float]:
     return [centre / mean if mean > 0 else 0.0 for centre in centred(rewards)]
 
 
+def two_level(proposers: Sequence[float], solvers: Sequence[Sequence[float]]) -> tuple[list[float], list[list[float]]]:
+    """The proposers' rewards centred across their group, the solvers' within each proposal: two roles whose interests
+    oppose, and problems of different difficulty, are never compared (prime-rl's hierarchical GRPO).
+
+    Raises `ValueError` unless there is one group of solvers for each proposer.
+    """
+    if len(proposers) != len(solvers):
+        raise ValueError(f"{len(proposers)} proposers and {len(solvers)} groups of solvers")
+    return centred(proposers), [centred(group) for group in solvers]
+
+
+def discounted_returns(rewards: Sequence[float], mask: Sequence[bool], gamma: float = 1.0) -> list[float]:
+    """G_t = r_t + gamma G_{t+1} for the tokens of one episode: the returns of REINFORCE++ (arXiv 2501.03262).
+
+    `rewards`: one a token. `mask`: a token outside it ends what came before, so nothing flows back across it, as in
+    verl. Raises `ValueError` for a mask of another length.
+    """
+    _refuse_not_finite(rewards)
+    found, following = [], 0.0
+    for reward, inside in zip(reversed(rewards), reversed(mask), strict=True):
+        following = reward + gamma * following
+        found.append(following)
+        following = following if inside else 0.0
+    return found[::-1]
+
+
 def unweighted(estimator: Callable[[Sequence[float]], list[float]]) -> Estimator:
     """The estimator for a place that hands over lengths too."""
     return lambda rewards, tokens: estimator(rewards)

@@ -36,6 +36,14 @@ def icepop(trained: Tensor, sampled: Tensor, mask: Tensor, low: float = 0.5, hig
     return inside(torch.where((ratio >= low) & (ratio <= high), ratio, torch.zeros_like(ratio)), mask)
 
 
+def effective_sample_size(weights: Tensor, mask: Tensor) -> Tensor:
+    """(sum w)^2 / (n sum w^2) over the n tokens of the mask (Kish): the share of the batch that the weights leave, 1
+    for equal ones, 1 / n where one token has all. 0 where there is no weight at all."""
+    kept = inside(weights, mask).float()
+    squares = mask.sum() * kept.square().sum()
+    return torch.where(squares > 0, kept.sum().square() / squares.clamp(min=torch.finfo(torch.float32).tiny), 0.0)
+
+
 def _capped(ratio: Tensor, cap: float) -> Tensor:
     if cap <= 0:
         raise ValueError(f"a cap above 0, not {cap}")

@@ -51,6 +51,11 @@ def injector_reward(valid: bool, solved: int = 0, attempts: int = 0, alpha: floa
     return ssr(solved, attempts, alpha) if valid else -1.0
 
 
+def solver_reward(resolved: bool, cheated: bool = False) -> float:
+    """+1 if every F2P and P2P test is there and passes, else -1. A patch that cheats has failed, whatever passes."""
+    return 1.0 if resolved and not cheated else -1.0
+
+
 def length_penalty(tokens: int, free: int, longest: int, most: float = 1.0) -> float:
     """What is added to a reward for length: 0 up to `free` sampled tokens, then falling in a straight line to -`most`
     at `longest` and beyond (DAPO's soft overlong punishment, arXiv 2503.14476).

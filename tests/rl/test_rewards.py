@@ -12,6 +12,7 @@ from selfplay.rl.rewards import (
     consistency,
     injector_reward,
     length_penalty,
+    solver_reward,
     ssr,
 )
 
@@ -74,6 +75,11 @@ def test_beta_refuses_exponents_that_would_pay_at_an_end(a: float, b: float) -> 
 def test_counts_that_cannot_be(shape: ValidBugReward, solved: int, attempts: int) -> None:
     with pytest.raises(ValueError, match=f"{solved} of {attempts} attempts"):
         shape(solved, attempts)
+
+
+def test_the_solvers_reward() -> None:
+    assert (solver_reward(True), solver_reward(False)) == (1.0, -1.0)
+    assert solver_reward(True, cheated=True) == solver_reward(False, cheated=True) == -1.0
 
 
 def test_a_length_penalty_falls_in_a_line_from_the_threshold_to_the_longest() -> None:
