@@ -268,7 +268,7 @@ def test_a_second_opinion_agrees(
     opinions_agree(backend, run, [first_bug(run)])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_bugs_of_a_real_project_pass_a_second_opinion(
     backend: Backend, selfplay: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -36,6 +36,7 @@ def src_layout(tmp_path_factory: pytest.TempPathFactory, backend: Backend, cache
     return prepare(str(folder), backend=backend, cache=cache)
 
 
+@pytest.mark.long
 def test_the_project_is_imported_from_the_tree(backend: Backend, src_layout: Prepared) -> None:
     where = inside(backend, src_layout, "python -c 'import demo_pkg.core as m; print(m.__file__)'")
     assert where == "/testbed/src/demo_pkg/core.py"

@@ -238,7 +238,7 @@ def test_rejected_for_its_reason(name, bench, tmp_path, monkeypatch):
     assert naive(case, artifact, bench, tmp_path).failed == expected
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("language", hand_made.LANGUAGES)
 def test_the_naive_checks_agree_on_the_valid_ones(language, bench, tmp_path):
     case = Case("", "", script(), language)
@@ -249,7 +249,7 @@ def test_the_naive_checks_agree_on_the_valid_ones(language, bench, tmp_path):
     assert (second.fail_to_pass, second.pass_to_pass) == (set(first.fail_to_pass), set(first.pass_to_pass))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["modified", "added", "deleted", "renamed", "mode", "binary"])
 def test_every_kind_of_change_must_matter(kind, bench):
     """The Python bug has one section of each kind; without the tests that see it, each in turn is told to be idle."""
