@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from tree_sitter import Node
 
 from selfplay.syntax import binding_go, binding_javascript
-from selfplay.syntax.names import Found, Scope
+from selfplay.syntax.names import FoundNames, Scope
 from selfplay.syntax.source import Source
 
-Visit = Callable[[Node, Scope, Source, Found], list[Node] | None]
+Visit = Callable[[Node, Scope, Source, FoundNames], list[Node] | None]
 """Notes what a node binds and reads, and returns the nodes below that are left to visit; None for all of them."""
 VISITS: dict[str, tuple[Visit, frozenset[str]]] = {
     "javascript": (binding_javascript.visit, binding_javascript.BLOCKS),
@@ -16,7 +16,7 @@ VISITS: dict[str, tuple[Visit, frozenset[str]]] = {
 }
 
 
-def collect(source: Source, found: Found) -> None:
+def collect(source: Source, found: FoundNames) -> None:
     """Fill `found` from a source."""
     visit, blocks = VISITS[source.grammar.name]
     waiting: list[tuple[Node, Scope]] = [(source.root, found.open(None, True, ""))]
@@ -28,7 +28,7 @@ def collect(source: Source, found: Found) -> None:
         waiting.extend((child, scope) for child in reversed(children))
 
 
-def _scope(node: Node, outer: Scope, source: Source, found: Found, blocks: frozenset[str]) -> Scope:
+def _scope(node: Node, outer: Scope, source: Source, found: FoundNames, blocks: frozenset[str]) -> Scope:
     """The scope of a node's children: its own where it opens one. A function's body is the function's own scope."""
     if node.type in source.grammar.functions:
         return found.open(outer, True, f"{outer.where}{source.name_of(node) or '<anonymous>'}.")

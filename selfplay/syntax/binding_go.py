@@ -2,7 +2,7 @@
 
 from tree_sitter import Node
 
-from selfplay.syntax.names import Found, Kind, Scope
+from selfplay.syntax.names import FoundNames, Kind, Scope
 from selfplay.syntax.source import Source
 
 BLOCKS = frozenset(
@@ -17,7 +17,7 @@ _NAMED = {
 }  # fmt: skip
 
 
-def visit(node: Node, scope: Scope, source: Source, found: Found) -> list[Node] | None:
+def visit(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[Node] | None:
     """See `binding.Visit`."""
     match node.type:
         case "function_declaration":
@@ -76,7 +76,7 @@ def _assigned(node: Node, scope: Scope, source: Source) -> list[Node]:
     return [*targets, *rest]
 
 
-def _keyed(node: Node, scope: Scope, source: Source, found: Found) -> list[Node]:
+def _keyed(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[Node]:
     """A key is a field, or a name that is read: the types tell, and are not known here."""
     key = node.child_by_field_name("key")
     inner = key.named_children[0] if key is not None and key.named_children else None

@@ -2,7 +2,7 @@
 
 from tree_sitter import Node
 
-from selfplay.syntax.names import Found, Kind, Scope
+from selfplay.syntax.names import FoundNames, Kind, Scope
 from selfplay.syntax.source import Source
 
 BLOCKS = frozenset(
@@ -16,7 +16,7 @@ _DECLARED = {"lexical_declaration": False, "variable_declaration": True}
 """Whether what it declares lives in the whole function."""
 
 
-def visit(node: Node, scope: Scope, source: Source, found: Found) -> list[Node] | None:
+def visit(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[Node] | None:
     """See `binding.Visit`."""
     match node.type:
         case kind if kind in source.grammar.functions:
@@ -86,7 +86,7 @@ def _declarator(node: Node, scope: Scope, source: Source) -> list[Node]:
     return [*rest, *([value] if value is not None else [])]
 
 
-def _for_in(node: Node, scope: Scope, source: Source, found: Found) -> list[Node]:
+def _for_in(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[Node]:
     left = node.child_by_field_name("left")
     rest = [child for child in node.named_children if child != left]
     if node.child_by_field_name("kind") is not None:
@@ -108,7 +108,7 @@ def _import(node: Node, scope: Scope, source: Source) -> None:
                 scope.bind(source.said(called), "import", name)
 
 
-def _assignment(node: Node, scope: Scope, source: Source, found: Found) -> list[Node]:
+def _assignment(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[Node]:
     """`x = 1` and `x += 1` as statements write `x` alone; inside an expression their value is read."""
     left = node.child_by_field_name("left")
     rest = [child for child in node.named_children if child != left]

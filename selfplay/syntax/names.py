@@ -54,7 +54,7 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Names:
+class BoundNames:
     """`undefined`: names that are read and that neither the file nor the language binds. `unread`: imports, locals and
     functions that nothing reads, by `scope.name`."""
 
@@ -67,7 +67,7 @@ class Names:
 
 
 @dataclass(eq=False)
-class Found:
+class FoundNames:
     """What a walk collects: scopes, and reads in them. `maybe`: read if it is bound, and else something other."""
 
     scopes: list[Scope] = field(default_factory=list)
@@ -82,12 +82,12 @@ class Found:
 
 
 @lru_cache(maxsize=64)
-def names(language: str, text: str) -> Names:
+def names(language: str, text: str) -> BoundNames:
     """The loose names of a source. Raises `Unreadable`."""
     from selfplay.syntax import binding
 
     source = parse(language, text)
-    found = Found()
+    found = FoundNames()
     binding.collect(source, found)
     undefined = set()
     for name, scope, maybe in found.reads:
@@ -96,10 +96,10 @@ def names(language: str, text: str) -> Names:
             one.reads += 1
         if not bound and not maybe and name not in source.grammar.globals:
             undefined.add(name)
-    return Names(frozenset(undefined), dict(_unread(found, source)))
+    return BoundNames(frozenset(undefined), dict(_unread(found, source)))
 
 
-def _unread(found: Found, source: Source) -> Iterator[tuple[str, Binding]]:
+def _unread(found: FoundNames, source: Source) -> Iterator[tuple[str, Binding]]:
     for scope in found.scopes:
         for name, bound in scope.bound.items():
             last = bound[-1]

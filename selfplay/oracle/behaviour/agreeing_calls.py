@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from selfplay.formatting import count
 from selfplay.oracle.behaviour.call_probes import target_of, varied_calls
-from selfplay.oracle.behaviour.call_results import SCENARIO, Tried, only
+from selfplay.oracle.behaviour.call_results import SCENARIO, TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.contexts import any_hashes, users_place
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED
@@ -30,11 +30,11 @@ BESIDE = "g"
 """What the names of calls beside begin with."""
 
 
-def find_guards(tried: Tried, of_tests: Collection[str], beside: Sequence[str], tests: str, seed: int) -> Guards:
+def find_guards(tried: TriedCalls, of_tests: Collection[str], beside: Sequence[str], tests: str, seed: int) -> Guards:
     """`tried`: the calls that reach what the bug changes, `of_tests` those of them that tests make; `beside`: calls of
     the tests that do not. `tests`: the text of all tests. Raises `SandboxError`."""
     seen = list(beside[:SEEN_BESIDE])
-    other = Tried(tried.bench, tried.calls, prefix=BESIDE)
+    other = TriedCalls(tried.bench, tried.calls, prefix=BESIDE)
     shown = other.add(seen)
     other.add((*varied_calls(seen, (), TRIED_GUARDS, seed), *all_novel(seen, tests, TRIED_GUARDS, seed)))
     groups = {**_agreed(other, shown), **_agreed(tried, of_tests)}
@@ -44,7 +44,7 @@ def find_guards(tried: Tried, of_tests: Collection[str], beside: Sequence[str], 
     return _lasting(Guards(calls, {name: {**tried.first, **other.first}[name] for name in sources}), again)
 
 
-def lasting(guards: Guards, tried: Tried, calls: Calls) -> Guards:
+def lasting(guards: Guards, tried: TriedCalls, calls: Calls) -> Guards:
     """Those that do the same after these calls, in one process with them."""
     return _lasting(guards, tried.bench.call(joined(calls, guards.calls), hash_seed=any_hashes())) if guards else guards
 
@@ -59,7 +59,7 @@ def joined(calls: Calls, guards: Calls) -> Calls:
     return replace(calls, sources={**calls.sources, **guards.sources}, helpers={**calls.helpers, **guards.helpers})
 
 
-def _agreed(tried: Tried, shown: Collection[str]) -> dict[str, str]:
+def _agreed(tried: TriedCalls, shown: Collection[str]) -> dict[str, str]:
     """Name -> what it calls, of the calls that no test makes and on which the two programs agree."""
     made = {name: function_of(source) for name, source in tried.names.items() if name not in shown}
     agreed = {name: called for name, called in made.items() if _agree(tried.first, tried.buggy, name)}

@@ -13,7 +13,7 @@ SCENARIO = "selfplay_s"
 
 
 @dataclass
-class Tried:
+class TriedCalls:
     """`names`: name -> call; the names begin with `prefix`."""
 
     bench: Bench

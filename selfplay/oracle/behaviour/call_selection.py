@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from selfplay.oracle.behaviour.agreeing_calls import find_guards, lasting
 from selfplay.oracle.behaviour.borrowed import helped
 from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
-from selfplay.oracle.behaviour.call_results import Tried, only
+from selfplay.oracle.behaviour.call_results import TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Calls
 from selfplay.oracle.behaviour.contexts import any_hashes, users_place
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND, lacking, strata
@@ -55,7 +55,7 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
         return Behaviour()
     modules = {module: name for module, name in shown.modules.items() if module not in shown.helpers}
     played = {name: one.source for name, one in scenarios.items()}
-    tried = Tried(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
+    tried = TriedCalls(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
     by_call = {one.call: one for one in scenarios.values()}
     first = tried.add((*seen, *by_call))
     of_tests, steps = first[: len(seen)], first[len(seen) :]
@@ -82,7 +82,11 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
 
 
 def _kept(
-    bench: Bench, tried: Tried, groups: Mapping[str, str], novel: Collection[str], kinds: Mapping[str, Sequence[str]]
+    bench: Bench,
+    tried: TriedCalls,
+    groups: Mapping[str, str],
+    novel: Collection[str],
+    kinds: Mapping[str, Sequence[str]],
 ) -> Behaviour:
     """Of these calls those that do the same in a user's place, when no others are made between them, and after many;
     some of each of these kinds."""
@@ -108,7 +112,7 @@ def _among(kinds: Mapping[str, Sequence[str]], names: Collection[str]) -> dict[s
 
 
 def _telling(
-    groups: Mapping[str, str], names: Collection[str], again: Outcomes, tried: Tried
+    groups: Mapping[str, str], names: Collection[str], again: Outcomes, tried: TriedCalls
 ) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
     """Those of these that tell the programs apart."""
     return choose({name: groups[name] for name in names}, tried.first, again, tried.buggy, len(names))

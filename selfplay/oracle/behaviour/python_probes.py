@@ -14,7 +14,7 @@ from selfplay.oracle.behaviour.literals import strings, varied
 from selfplay.oracle.behaviour.recording import LOCAL, NAMES, PLACEHOLDER
 from selfplay.oracle.behaviour.unseen_inputs import Novel, novel_test
 from selfplay.oracle.rewriting.python_claims import RAISES
-from selfplay.oracle.rewriting.python_trees import Asked, Function, find, parsed, unparsed, without
+from selfplay.oracle.rewriting.python_trees import Function, WantedTests, find, parsed, unparsed, without
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed:
     tree = parsed(text)
     if tree is None:
         return None
-    asked, chance = Asked(path, fail_to_pass), random.Random(f"{seed} {path}")
+    asked, chance = WantedTests(path, fail_to_pass), random.Random(f"{seed} {path}")
     wanted = [test for test in find(tree) if asked.has(*test)]
     if not wanted:
         return None
@@ -56,7 +56,7 @@ def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed:
 
 def has_any(path: str, text: str, tests: Collection[str]) -> bool:
     """Is one of these tests written in this file?"""
-    tree, asked = parsed(text), Asked(path, tests)
+    tree, asked = parsed(text), WantedTests(path, tests)
     return tree is not None and any(asked.has(*test) for test in find(tree))
 
 

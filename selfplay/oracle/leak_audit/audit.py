@@ -96,7 +96,7 @@ def audit(world: SolverWorld) -> Audit:
     command = [world.python, "-I", "-S", "-c", program(), WORKDIR, "/tmp", "/home", *mounted]
     done = world.sandbox.run(command, timeout=SEARCH_SECONDS, stdin=stdin, env=world.env)
     unless_killed(done, "the search for leaks")
-    said = Said([], {}, f"the search took more than {SEARCH_SECONDS:.0f} s")
+    said = SearchAnswer([], {}, f"the search took more than {SEARCH_SECONDS:.0f} s")
     if not done.timed_out:
         if done.exit_code != 0 or done.truncated:
             raise SandboxError(f"the search for leaks failed: {done.stderr.decode('utf-8', 'replace')[-300:]}")
@@ -107,7 +107,7 @@ def audit(world: SolverWorld) -> Audit:
 
 
 @dataclass(frozen=True)
-class Said:
+class SearchAnswer:
     """What the search prints."""
 
     found: list[tuple[str, str, float]]
@@ -115,10 +115,10 @@ class Said:
     stopped: str
 
 
-def read(data: bytes) -> Said:
+def read(data: bytes) -> SearchAnswer:
     """What the search printed. Raises `SandboxError`: anything else is no result, and no world is clean without."""
     try:
-        return answer(Said, data)
+        return answer(SearchAnswer, data)
     except AnswerError as error:
         raise SandboxError(f"the search for leaks said what it cannot say: {error}") from error
 

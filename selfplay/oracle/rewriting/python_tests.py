@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from selfplay.oracle.rewriting.python_claims import VARIANTS, falsified, other_value, with_few_cases
-from selfplay.oracle.rewriting.python_trees import Asked, Function, Owner, find, parsed, unparsed, without
+from selfplay.oracle.rewriting.python_trees import Function, Owner, WantedTests, find, parsed, unparsed, without
 from selfplay.oracle.rewriting.secret_names import as_class, secret_name, vocabulary
 from selfplay.oracle.rewriting.variants import chosen
 from selfplay.plain_text import syntax_tree
@@ -35,7 +35,7 @@ def canaries(
     added = _canaries(words, known, _kinds(tree))
     copies: dict[str, str] = {}
     wrong, made = list[str](), set[str]()
-    asked = Asked(path, fail_to_pass)
+    asked = WantedTests(path, fail_to_pass)
     wanted = [(function, owner) for function, owner in find(tree) if asked.has(function, owner)]
     for function, owner in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
         name = "test_" + secret_name(known, "".join([text, *added]))
@@ -56,7 +56,7 @@ def canaries(
 def holds(path: str, text: str, tests: Collection[str]) -> bool:
     """Is one of the tests in this file, as far as their ids tell?"""
     tree = parsed(text)
-    asked = Asked(path, tests)
+    asked = WantedTests(path, tests)
     return tree is not None and any(asked.has(function, owner) for function, owner in find(tree))
 
 
@@ -70,7 +70,7 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
     tree = parsed(text)
     if tree is None:
         return text
-    found, asked, words = list(find(tree)), Asked(path, fail_to_pass), vocabulary(text)
+    found, asked, words = list(find(tree)), WantedTests(path, fail_to_pass), vocabulary(text)
     wanted = {id(function) for function, owner in found if asked.has(function, owner)}
     others = [id(function) for function, _ in found if id(function) not in wanted]
     kept = wanted | set(secrets.SystemRandom().sample(others, min(len(others), OTHERS)))

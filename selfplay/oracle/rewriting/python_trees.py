@@ -63,7 +63,7 @@ def find(tree: ast.AST) -> Iterator[Test]:
         left += [(child, owner) for child in reversed(list(ast.iter_child_nodes(node)))]
 
 
-class Asked:
+class WantedTests:
     """Which functions of a file belong to the tests with these ids, as far as the ids tell."""
 
     def __init__(self, path: str, tests: Collection[str]) -> None:

@@ -38,7 +38,7 @@ _MAKE_VARIABLE = re.compile(r"(?m)^[ ]*([\w.-]+)[ \t]*(?:::?|\?|\+|!)?=[^\n]*(?:
 _MAKE_USE = re.compile(r"\$[({]([\w.-]+)[)}]")
 
 
-class Unreadable(ValueError):
+class UnreadableSettings(ValueError):
     """A settings file that its own format cannot read."""
 
 
@@ -49,7 +49,7 @@ def changed_settings(path: str, before: str | None, after: str | None, script: s
         return ""
     try:
         same = _viewed(view, after) == _viewed(view, before)
-    except (Unreadable, RecursionError) as error:
+    except (UnreadableSettings, RecursionError) as error:
         return f"{path!r} can no longer be read: {error}"
     return "" if same else f"{path!r} changes how the tests are run"
 
@@ -74,21 +74,21 @@ def _view(path: str, script: str) -> Callable[[str], Any] | None:
 
 def _viewed(view: Callable[[str], Any], text: str | None) -> Any:
     if text is not None and len(text) > MOST_CHARACTERS:
-        raise Unreadable(f"it has more than {MOST_CHARACTERS} characters")
+        raise UnreadableSettings(f"it has more than {MOST_CHARACTERS} characters")
     return view(text or "")
 
 
 def _toml(text: str, script: str) -> Any:
     if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
-        raise Unreadable(f"a line of it has more than {MOST_DOTS} dots")
+        raise UnreadableSettings(f"a line of it has more than {MOST_DOTS} dots")
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableSettings(str(error)) from error
     tools, project = value.get("tool", {}), value.get("project", {})
     points = project.get("entry-points", {}) if isinstance(project, dict) else None
     if not isinstance(tools, dict) or not isinstance(points, dict):
-        raise Unreadable("tool, project and its entry points must be tables")
+        raise UnreadableSettings("tool, project and its entry points must be tables")
     said = [line for line in text.splitlines() if _TOML_PYTEST.match(line)]  # another reader may take a string for it
     return [tools.get(name) for name, word in _TOML.items() if word in script], points.get(_PLUGINS), said
 
@@ -123,7 +123,7 @@ def _json(text: str, script: str) -> Any:
     try:
         value = json.loads(text or "{}")
     except ValueError as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableSettings(str(error)) from error
     if not isinstance(value, dict):
         return value
     return [value.get(name) for name in _JSON], _scripts(value.get("scripts"), script)

@@ -24,7 +24,7 @@ from selfplay.repository.fetching.reading import (
     MAX_ANSWER,
     SPECIFIER,
     TREE,
-    Malformed,
+    MalformedAnswer,
     ReaderAnswer,
     ReadOrder,
     SourceFound,
@@ -77,7 +77,7 @@ class Quarantine:
             answer = decoded(ReaderAnswer, self.sandbox.read_file(ANSWER, MAX_ANSWER))
             if answer.found is not None:
                 check(answer.found)
-        except (Malformed, FileNotFoundError) as error:
+        except (MalformedAnswer, FileNotFoundError) as error:
             raise SourceError(f"{self.shown} was read, and what came back makes no sense: {error}") from error
         if answer.problem:
             raise SourceError(*answer.problem)
@@ -158,14 +158,14 @@ def compiled(path: Path) -> bytes:
 
 
 def check(found: SourceFound) -> None:
-    """Raises `Malformed` for a value that could mean something else on the host than a name or a number."""
+    """Raises `MalformedAnswer` for a value that could mean something else on the host than a name or a number."""
     plan = found.plan
     if not (OID.fullmatch(found.commit) and OID.fullmatch(found.tree_hash) and LANGUAGE.fullmatch(plan.language)):
-        raise Malformed("what is not an object name")
+        raise MalformedAnswer("what is not an object name")
     if any(path.startswith("/") or {"", ".", ".."} & set(path.split("/")) for path in found.tracked):
-        raise Malformed("a path that leaves the tree")
+        raise MalformedAnswer("a path that leaves the tree")
     if plan.requires_python is not None and not SPECIFIER.fullmatch(plan.requires_python):
-        raise Malformed("what is not a range of versions")
+        raise MalformedAnswer("what is not a range of versions")
 
 
 def excluded(generated: Sequence[str]) -> bytes:

@@ -28,7 +28,7 @@ SPECIFIER = re.compile(r"[\w.*,<>=!~ +-]{0,200}", re.ASCII)
 T = TypeVar("T")
 
 
-class Malformed(Exception):
+class MalformedAnswer(Exception):
     """An answer that is not what was asked for."""
 
 
@@ -140,16 +140,16 @@ def encoded(value: Any) -> bytes:
 
 
 def decoded(kind: type[T], data: bytes) -> T:
-    """A value of that class from JSON. Raises `Malformed`."""
+    """A value of that class from JSON. Raises `MalformedAnswer`."""
     try:
         return typing.cast(T, checked(kind, json_value(data, values=MAX_VALUES)))
     except ValueError as error:
-        raise Malformed(str(error)) from error
+        raise MalformedAnswer(str(error)) from error
 
 
 def checked(kind: Any, value: Any) -> Any:
     """`value` as that type: a class of this module, text, a truth value, a tuple or a mapping of one type, or None.
-    Raises `Malformed`."""
+    Raises `MalformedAnswer`."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         chosen = next(one for one in inner if one is not type(None))
@@ -157,7 +157,7 @@ def checked(kind: Any, value: Any) -> Any:
     if dataclasses.is_dataclass(kind) and isinstance(value, dict):
         hints = typing.get_type_hints(kind)
         if set(value) != set(hints):
-            raise Malformed(f"not the fields of {kind}")
+            raise MalformedAnswer(f"not the fields of {kind}")
         return kind(**{name: checked(hint, value[name]) for name, hint in hints.items()})  # type: ignore[operator]
     if origin is tuple and isinstance(value, list) and len(value) <= MAX_ITEMS:
         return tuple(checked(inner[0], item) for item in value)
@@ -167,4 +167,4 @@ def checked(kind: Any, value: Any) -> Any:
         return value
     if kind is str and isinstance(value, str) and len(value) <= MAX_TEXT and "\0" not in value:
         return value
-    raise Malformed(f"{str(value)[:60]!r} is not {kind}")
+    raise MalformedAnswer(f"{str(value)[:60]!r} is not {kind}")

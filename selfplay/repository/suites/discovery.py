@@ -10,7 +10,7 @@ from selfplay.repository.errors import NoTests
 from selfplay.repository.prepared import Prepared
 from selfplay.repository.suites.django import MOST_BYTES, collections, settings_in
 from selfplay.repository.suites.pytest_suite import file_of, parse_records, render_script
-from selfplay.repository.suites.runners import Asked, RunnerCall
+from selfplay.repository.suites.runners import RunnerCall, RunnerRequest
 from selfplay.repository.suites.script_frame import framed
 from selfplay.sandbox import WORKDIR, Completed
 
@@ -81,7 +81,9 @@ def run_as_called(call: RunnerCall, prepared: Prepared, run: Run, seconds: float
     broken, log = list[str](), b""
     while True:
         options = (*call.options, *(f"{call.runner.ignoring}{path}" for path in broken))
-        done = run(framed(call.runner.lines(Asked(options=options, places=call.places, before=call.before))), seconds)
+        done = run(
+            framed(call.runner.lines(RunnerRequest(options=options, places=call.places, before=call.before))), seconds
+        )
         files = {file_of(record.id) for record in parse_records(done.stdout) if record.kind == "test"}
         log = log or done.stdout
         culprit = unloadable(done.stdout) if call.runner.ignoring and not files and len(broken) < MOST_BROKEN else ""

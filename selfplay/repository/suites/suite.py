@@ -22,7 +22,7 @@ from selfplay.repository.suites.script_frame import framed
 from selfplay.repository.suites.pytest_suite import TEST_SECONDS, TestRecord, file_of, finished  # isort: skip
 from selfplay.formatting import count
 from selfplay.repository.suites.pytest_suite import parse_records, render_script, script_for
-from selfplay.repository.suites.runners import Asked, RunnerCall, calling
+from selfplay.repository.suites.runners import RunnerCall, RunnerRequest, calling
 from selfplay.sandbox import MIB, Backend, Completed, Limits
 from selfplay.sandbox.kill_detection import believed
 
@@ -66,7 +66,9 @@ class _Measurement:
 
     def script(self, files: Iterable[str], excluded: Iterable[str] = ()) -> str:
         if self.call:
-            asked = Asked(tuple(sorted(files)), self.options, (), tuple(sorted(excluded)), before=self.call.before)
+            asked = RunnerRequest(
+                tuple(sorted(files)), self.options, (), tuple(sorted(excluded)), before=self.call.before
+            )
             return framed(self.call.runner.lines(asked))
         return render_script(
             sorted(files), sorted(excluded), options=self.options, command=self.command,
@@ -92,7 +94,9 @@ def measure_suite(
     if prepared.language != "python":
         call = calling(prepared.tree, prepared.source, prepared.language, command)
     kept = _kept(
-        prepared, "suite", [time_limit, command, *([call.runner.lines(Asked(before=call.before))] if call else [])]
+        prepared,
+        "suite",
+        [time_limit, command, *([call.runner.lines(RunnerRequest(before=call.before))] if call else [])],
     )
     suite = _load(kept)
     if suite is not None:

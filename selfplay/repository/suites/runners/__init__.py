@@ -6,8 +6,8 @@ which options, in the repository's own settings.
 """
 
 from selfplay.repository.suites.pytest_suite import PARSER
-from selfplay.repository.suites.runners.runner import Asked, Runner, RunnerCall
+from selfplay.repository.suites.runners.runner import Runner, RunnerCall, RunnerRequest
 from selfplay.repository.suites.runners.scripts import RUNNERS, script_for
 from selfplay.repository.suites.runners.search import calling
 
-__all__ = ["PARSER", "RUNNERS", "Asked", "Runner", "RunnerCall", "calling", "script_for"]
+__all__ = ["PARSER", "RUNNERS", "Runner", "RunnerCall", "RunnerRequest", "calling", "script_for"]

@@ -9,7 +9,7 @@ from selfplay.repository.suites.script_frame import heredoc
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunnerRequest:
     """What one script is to run. `files`: test files; empty for those that `places`, or the framework itself, choose.
 
     `options`: words of the framework's command line, which may begin with assignments (`NAME=value`). Tests in
@@ -51,10 +51,10 @@ class Runner:
     name: str
     language: str
     programs: dict[str, str]
-    call: Callable[[Asked], Sequence[str]]
+    call: Callable[[RunnerRequest], Sequence[str]]
     ignoring: str = ""
 
-    def lines(self, asked: Asked) -> list[str]:
+    def lines(self, asked: RunnerRequest) -> list[str]:
         """The part of the script that is this framework's."""
         written = [line for name, text in self.programs.items() for line in heredoc(name, text)]
         return [*written, *heredoc("selection.json", asked.selection()), *self.call(asked)]
