@@ -10,7 +10,7 @@ from selfplay.repository.runners.javascript import JEST, MOCHA, NODE, VITEST
 from selfplay.repository.runners.runner import Asked
 
 RUNNERS = {runner.name: runner for runner in (MOCHA, JEST, VITEST, NODE, GO)}
-"""All but pytest, which `pytest_suite` knows."""
+"""All runners but pytest, which `pytest_suite` handles."""
 
 
 def script_for(suite: Suite, files: Collection[str] | None = None, *, only: Collection[str] = ()) -> str:
