@@ -13,7 +13,7 @@ from selfplay.sandbox.live import Link, LiveSandbox, memory_exceeded
 from selfplay.sandbox.protocol import WORKDIR, Completed, Limits, SandboxLost
 
 NEWS_SECONDS = 2.0
-"""How long the engine may take to hear from the kernel why a container ended."""
+"""How long the engine may take to learn from the kernel why a container ended."""
 
 
 class DockerSandbox(LiveSandbox):
@@ -44,7 +44,7 @@ class DockerSandbox(LiveSandbox):
         env: Mapping[str, str] | None = None,
         merge_stderr: bool = False,
     ) -> Completed:
-        """As every sandbox's, with its core seconds noted: no process of ours will report them."""
+        """Like `LiveSandbox.run`, but notes the core seconds, because no process of ours will report them."""
         done = super().run(command, timeout=timeout, stdin=stdin, cwd=cwd, env=env, merge_stderr=merge_stderr)
         elsewhere.add(done.cpu_seconds)
         return done
@@ -68,8 +68,8 @@ class DockerSandbox(LiveSandbox):
         return SandboxLost(f"the sandbox died: {error}")
 
     def _out_of_memory(self) -> bool:
-        """Whether the kernel told the engine, since the last request began, that the container used up its memory. The
-        engine's events say so: the container itself is gone."""
+        """Whether the container ran out of memory since the last request began. The engine's events tell, because the
+        container itself is gone."""
         deadline = time.monotonic() + NEWS_SECONDS
         while True:
             told = {"container": self.id, "event": ["oom", "die"]}
