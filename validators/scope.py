@@ -38,9 +38,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     if tests := [path for path in touched if path in listed or is_test_file(path)]:
         return fails(NAME, f"bug_inject.diff touches the test file {few(tests)}")
     if settings := [path for path in touched if path.rsplit("/", 1)[-1] in PROJECT_SETTINGS]:
-        return fails(
-            NAME, f"bug_inject.diff touches {few(settings)}, which is not code and can change which tests run"
-        )
+        return fails(NAME, f"bug_inject.diff touches {few(settings)}, which is not code and can change which tests run")
     if links := [patch.path for patch in patches if patch.symlink]:
         return fails(NAME, f"bug_inject.diff makes or changes the symbolic link {few(links)}")
     files = {patch.path for patch in patches}
