@@ -50,7 +50,7 @@ def unpack(read: "Callable[[int], bytes]", most: int) -> list[bytes]:
         raise ValueError(f"a message of {count} parts")
     lengths = [LENGTH.unpack(read(LENGTH.size))[0] for _ in range(count)]
     if sum(lengths) > most:
-        raise ValueError(f"a message of {sum(lengths)} bytes ; at most {most} are taken")
+        raise ValueError(f"a message of {sum(lengths)} bytes; at most {most} are taken")
     return [read(length) for length in lengths]
 
 
