@@ -3,7 +3,7 @@
 import shlex
 
 from selfplay.commands.cost import cpu_seconds
-from selfplay.curriculum import Attempt, Progress
+from selfplay.curriculum import Attempt, RunProgress
 from selfplay.repository import Prepared
 from selfplay.sandbox import Sandbox
 
@@ -27,7 +27,7 @@ class Bare:
     def attempt(self, attempt: Attempt) -> None:
         pass
 
-    def step(self, step: Progress) -> None:
+    def step(self, step: RunProgress) -> None:
         self.steps += 1
         if self.steps % 2:
             self.run()

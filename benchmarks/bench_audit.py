@@ -18,8 +18,8 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from benchmarks.planting import MECHANISMS, Answer, answers, plant
-from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug, task_of
-from selfplay.oracle.audit import Audit, AuditState, audit_task
+from selfplay.curriculum.stored_bugs import bug_folders, prepared_for, read_bug, task_of
+from selfplay.oracle.leak_audit.audit import Audit, AuditState, audit_task
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.world import Task, solver_world
 from selfplay.sandbox import Backend, open_backend

@@ -24,11 +24,11 @@ from typing import Any
 
 from benchmarks.bare import Bare, bare_command, warmed
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
-from selfplay.commands.curriculum import run_campaign
+from selfplay.commands.curriculum import run_curriculum
 from selfplay.commands.order import Order
 from selfplay.repository import measure_suite, prepare
 from selfplay.sandbox import Backend, open_backend
-from selfplay.scripted.injector.keeping import place_of
+from selfplay.scripted.injector.survey_cache import place_of
 from selfplay.validators import Thresholds
 
 PROJECTS = ("pypi:sqlparse==0.5.3", "pypi:jinja2==3.1.6", "pypi:boltons==25.0.0")
@@ -77,7 +77,7 @@ def measure(source: str, bugs: int, min_files: int, backend: Backend) -> Measure
         warmed(bare, prepared)
         order = Order(source, Path(folder), bugs, workers=1, thresholds=Thresholds(min_changed_files=min_files))
         place_of(prepared, suite, None).unlink(missing_ok=True)  # every run pays for its survey
-        summary = run_campaign(order, backend, bare)
+        summary = run_curriculum(order, backend, bare)
         cost, wall, core = summary["cost"]["bugs"], bare.spent_wall, bare.spent_core
         while len(bare.core) < BARE_RUNS:
             bare.run()

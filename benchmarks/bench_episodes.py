@@ -24,9 +24,9 @@ from selfplay.agent.conversation import TokenConversation
 from selfplay.agent.model import Message, Sample, Sampling
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.commands.cost import cpu_seconds
-from selfplay.rollout.many import rare_collections
+from selfplay.rollout.scheduler import relaxed_gc
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, World, open_backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
 EPISODES, TURNS, PLACES = 1000, 20, 256
@@ -146,7 +146,7 @@ def play() -> list[Trajectory]:
     """The episodes with tools that only take time: what the loop itself costs."""
 
     async def main() -> list[Trajectory]:
-        with Workers(PLACES) as workers, rare_collections():
+        with Workers(PLACES) as workers, relaxed_gc():
             games = [_episode(Engine(TURNS), Tools(), workers) for _ in range(EPISODES)]  # type: ignore[arg-type]
             return await asyncio.gather(*games)
 
@@ -183,7 +183,7 @@ def play_real(backend: Backend) -> tuple[list[Trajectory], int]:
     most = 0
 
     async def main() -> list[Trajectory]:
-        pool = Pool(backend)
+        pool = SandboxPool(backend)
 
         async def life(workers: Workers) -> Trajectory:
             nonlocal most
@@ -191,7 +191,7 @@ def play_real(backend: Backend) -> tuple[list[Trajectory], int]:
                 most = max(most, pool.usage().leases)
                 return await _episode(Engine(REAL_TURNS, f"sleep {TOOL_SECONDS}"), sandbox, workers)
 
-        with Workers(REAL_PLACES) as workers, rare_collections():
+        with Workers(REAL_PLACES) as workers, relaxed_gc():
             return await asyncio.gather(*(life(workers) for _ in range(EPISODES)))
 
     return asyncio.run(main()), most

@@ -21,8 +21,8 @@ from benchmarks.figures import Figure, Sheet, at_most, report_each
 from selfplay.artifact import Artifact, save, save_bug
 from selfplay.commands.export import FORMS, ExportOrder, run_export
 from selfplay.curriculum import open_curriculum
-from selfplay.curriculum.guarding import DATABASE
-from selfplay.curriculum.stored import bug_folders, read_bug
+from selfplay.curriculum.stored_bugs import bug_folders, read_bug
+from selfplay.curriculum.untrusted_sqlite import DATABASE
 
 BUGS, SECONDS, MEGABYTES = 10_000, 60.0, 500.0
 

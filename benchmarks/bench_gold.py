@@ -24,7 +24,7 @@ from benchmarks.kept import Kept
 from selfplay import patches
 from selfplay.commands.grade import Gradable, gradable
 from selfplay.curriculum.calibrations import calibration_of
-from selfplay.curriculum.stored import prepared_for, read_bug
+from selfplay.curriculum.stored_bugs import prepared_for, read_bug
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.grade import Grader
 from selfplay.sandbox import Backend, Limits, open_backend

@@ -19,12 +19,12 @@ from pathlib import Path
 from benchmarks.bare import Bare, bare_command, warmed
 from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from selfplay.commands.cost import cpu_seconds
-from selfplay.commands.curriculum import run_campaign
+from selfplay.commands.curriculum import run_curriculum
 from selfplay.commands.grade import gradable, grader_of
 from selfplay.commands.order import Order
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
-from selfplay.curriculum.stored import MOST_SECONDS, read_bug, task_of
-from selfplay.oracle.trial import Order as TrialOrder
+from selfplay.curriculum.stored_bugs import MOST_SECONDS, read_bug, task_of
+from selfplay.oracle.trial import TrialOrder as TrialOrder
 from selfplay.oracle.trial import run_trial
 from selfplay.patches import reverse
 from selfplay.repository import Prepared, measure_suite, prepare
@@ -81,7 +81,7 @@ def _sheet(source: str, bugs: int, backend: Backend) -> Sheet:
     with backend.open(prepared.world()) as sandbox, tempfile.TemporaryDirectory() as folder:
         bare = Bare(sandbox, bare_command(suite.files))
         warmed(bare, prepared)
-        run_campaign(Order(source, Path(folder), bugs, workers=1), backend, bare)
+        run_curriculum(Order(source, Path(folder), bugs, workers=1), backend, bare)
         folders = sorted(Path(folder, "bugs").iterdir())
         found = {asked: grade_all(folders, prepared, backend, bare, asked) for asked in MOST}
     worth = statistics.median(bare.core)

@@ -21,13 +21,13 @@ from benchmarks.bench_loop import SILENT, LearnsNothing, asked, trajectory
 from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay.agent import Trajectory
 from selfplay.commands.storing import store_episode
-from selfplay.commands.train_loop import Training
-from selfplay.commands.train_repositories import Repositories
+from selfplay.commands.training.loop import Training
+from selfplay.commands.training.repositories import Repositories
 from selfplay.curriculum import Curriculum, open_curriculum
+from selfplay.loop.ledger import Ledger, open_ledger
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.sandbox.workers import Workers
-from selfplay.training.ledger import Ledger, open_ledger
 
 STORED = (64, 20_000)
 EACH, STEPS = 64, 2

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from benchmarks.figures import Sheet, at_least, at_most, report
 from benchmarks.ours import selfplay, small_model
-from selfplay.curriculum.opening import read_pool
-from selfplay.training.config import load_config
-from selfplay.training.figures import Figures, counts, read_history
+from selfplay.curriculum.open_pool import read_pool
+from selfplay.loop.config import load_config
+from selfplay.loop.metrics import Figures, counts, read_history
 
 TAUGHT, LEARNS, CONTROL = (Path("runs", f"learning-{name}") for name in ("bugs", "rewards", "shuffled"))
 BUGS, WANTED = 10, 8

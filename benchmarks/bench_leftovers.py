@@ -16,10 +16,10 @@ from benchmarks.exploits.leftovers import LEFTOVERS, Bug, Leave
 from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay import patches
 from selfplay.commands.grade import gradable, grader_of
-from selfplay.curriculum.stored import prepared_for, read_bug
+from selfplay.curriculum.stored_bugs import prepared_for, read_bug
 from selfplay.oracle.originals import original_texts
 from selfplay.patches import is_test_file
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, open_backend
 
 BUGS = 2

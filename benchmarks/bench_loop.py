@@ -29,18 +29,18 @@ from selfplay.agent.conversation import TokenConversation
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.cluster.engines import Engines
 from selfplay.cluster.hosts import Hosts
-from selfplay.cluster.joining import joined
-from selfplay.commands.train_loop import Training
-from selfplay.commands.train_repositories import Repositories
+from selfplay.cluster.ray_session import joined
+from selfplay.commands.training.loop import Training
+from selfplay.commands.training.repositories import Repositories
 from selfplay.curriculum import open_curriculum
-from selfplay.learning.crediting import Credited
-from selfplay.rollout.many import rare_collections
+from selfplay.loop.config import TrainConfig
+from selfplay.loop.ledger import open_ledger
+from selfplay.loop.machine import Cluster
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.rollout.runs import RepositoryRuns
+from selfplay.rollout.scheduler import relaxed_gc
 from selfplay.sandbox.workers import Workers
-from selfplay.training.config import TrainConfig
-from selfplay.training.ledger import open_ledger
-from selfplay.training.machine import Cluster
+from selfplay.update.crediting import Credited
 
 AT_ONCE, ENGINES, HOSTS = (512, 4096), 64, 4
 SECONDS, MINUTES, STEPS = 20.0, 10.0, 2
@@ -128,7 +128,7 @@ async def played(folder: Path, count: int) -> tuple[float, float]:
     with ExitStack() as stack:
         pool, ledger = stack.enter_context(open_curriculum(folder)), stack.enter_context(open_ledger(folder))
         workers = stack.enter_context(Workers(os.cpu_count() or 1))
-        stack.enter_context(rare_collections())
+        stack.enter_context(relaxed_gc())
         hosts = Hosts(actors, rollout, count // HOSTS, lambda name: frozenset(), 600.0)  # type: ignore[arg-type]
         await hosts.open()
         player = SimpleNamespace(name="none")

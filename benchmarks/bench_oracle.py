@@ -32,7 +32,7 @@ from benchmarks.exploits.every import MECHANISMS, pair
 from benchmarks.exploits.honest import alternatives
 from benchmarks.exploits.ready import SMALL, Ready, of_run, small
 from benchmarks.kept import Kept
-from selfplay.plain import decode
+from selfplay.plain_text import decode
 from selfplay.sandbox import Backend, open_backend
 
 QUICK = ("roman", "text")

@@ -20,7 +20,7 @@ from selfplay.agent.conversation import TokenConversation
 from selfplay.agent.model import Sample, Sampling
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.sandbox import World, open_backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
 EPISODES, TURNS = 48, 10
@@ -101,7 +101,7 @@ def sheet() -> Sheet:
 
 async def played(in_step: bool) -> float:
     """Seconds from the first answer that is asked for to the end of the last episode."""
-    pool, places = Pool(open_backend()), asyncio.Semaphore(ENGINE)
+    pool, places = SandboxPool(open_backend()), asyncio.Semaphore(ENGINE)
     together, started = Together(EPISODES if in_step else None), Together(EPISODES)
     began = 0.0
     with Workers(TOOLS) as workers:

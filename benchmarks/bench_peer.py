@@ -30,14 +30,14 @@ from selfplay.commands.cost import cpu_seconds
 from selfplay.patches import is_test_file, parse
 from selfplay.repository import Prepared, Suite, measure_suite, prepare
 from selfplay.repository.cache import default_cache
-from selfplay.repository.runners import script_for
+from selfplay.repository.suites.runners import script_for
 from selfplay.roles.injector.collect import collect
 from selfplay.sandbox import Backend, Sandbox, open_backend
 from selfplay.sandbox.workers import Workers
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import steps
-from selfplay.scripted.injector.handing_in import hand_in
+from selfplay.scripted.injector.submit import hand_in
 from selfplay.scripted.injector.weaken import weaken
 from selfplay.scripted.policy import Script, ScriptedPolicy
 from selfplay.validators import validate

@@ -22,7 +22,7 @@ from selfplay.agent import Trajectory, play_episode
 from selfplay.artifact import Bug
 from selfplay.commands.cost import cpu_seconds
 from selfplay.commands.grade import gradable, grader_of
-from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug
+from selfplay.curriculum.stored_bugs import bug_folders, prepared_for, read_bug
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.world import SolverWorld, open_world, prediction_of
 from selfplay.repository import Prepared

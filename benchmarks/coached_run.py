@@ -10,12 +10,12 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from selfplay.commands.train import run_training
-from selfplay.commands.train_order import TrainOrder
+from selfplay.commands.training.request import TrainOrder
+from selfplay.commands.training.run import run_training
+from selfplay.loop.config import TrainConfig
 from selfplay.report.progress import LiveWatcher
 from selfplay.rollout import players
 from selfplay.sandbox import open_backend
-from selfplay.training.config import TrainConfig
 
 STEPS, INJECTIONS, ATTEMPTS = 3, 4, 4
 CLUSTER = {"engines": 2, "hosts": 2, "host_cpus": 1, "host_episodes": 2}

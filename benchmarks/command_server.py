@@ -21,9 +21,9 @@ def main() -> None:
     import selfplay.commands.curriculum
     import selfplay.commands.demonstrate
     import selfplay.commands.lessons
-    import selfplay.commands.look
     import selfplay.commands.predictions
     import selfplay.commands.report
+    import selfplay.commands.show
     import selfplay.commands.validate
     import selfplay.report.episode_page
     import selfplay.report.page

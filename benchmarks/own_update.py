@@ -12,8 +12,8 @@ import torch
 from benchmarks.training_load import LENGTH, Clock, figures
 from selfplay.train.model import ModelOptions, load_scorer
 from selfplay.train.packing import Example
+from selfplay.train.sft_loop import cross_entropy
 from selfplay.train.step import StepOptions, Tokens, Trainer
-from selfplay.train.tuning import cross_entropy
 
 
 def grpo(tokens: Tokens) -> torch.Tensor:

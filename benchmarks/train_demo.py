@@ -22,10 +22,10 @@ from rich.console import Console
 
 from benchmarks.ours import SELFPLAY, selfplay, small_model
 from benchmarks.steps_trained import Account, account, played_of_open_step
+from selfplay.formatting import count, spoken
+from selfplay.loop.config import load_config
+from selfplay.loop.metrics import read_history
 from selfplay.report.training import steps_table
-from selfplay.training.config import load_config
-from selfplay.training.figures import read_history
-from selfplay.words import count, spoken
 
 RUN, COLD, TAUGHT = (Path("runs", name) for name in ("train-demo", "train-demo-cold", "train-demo-taught"))
 """`TAUGHT`: the bugs by script. They are lessons, and lie outside of the run: there a bug planted as in a lesson is new

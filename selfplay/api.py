@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.agent import Policy, play_episode
-from selfplay.commands.curriculum import Watcher, run_campaign
+from selfplay.commands.curriculum import CurriculumWatcher, run_curriculum
 from selfplay.commands.grade import grade_patch
 from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, SolveWatcher, run_solve
-from selfplay.curriculum import Attempt, Curriculum, Progress, read_pool
+from selfplay.curriculum import Attempt, Curriculum, RunProgress, read_pool
 from selfplay.oracle.grades import Grade
 from selfplay.sandbox import Backend, open_backend
 
@@ -25,15 +25,17 @@ class Quiet:
 
     def attempt(self, attempt: Attempt) -> None: ...
 
-    def step(self, step: Progress) -> None: ...
+    def step(self, step: RunProgress) -> None: ...
 
 
-def make_curriculum(order: Order, *, backend: Backend | None = None, watcher: Watcher | None = None) -> dict[str, Any]:
+def make_curriculum(
+    order: Order, *, backend: Backend | None = None, watcher: CurriculumWatcher | None = None
+) -> dict[str, Any]:
     """Make or resume verified bugs from `order.source` in the folder `order.out`. Returns the summary.
 
     `backend`: where untrusted code runs, bubblewrap if None. Raises `SelfplayError`; what was stored is kept.
     """
-    return run_campaign(order, backend or open_backend(), watcher or Quiet())
+    return run_curriculum(order, backend or open_backend(), watcher or Quiet())
 
 
 def solve_bugs(

@@ -20,7 +20,7 @@ from transformers import AutoModelForCausalLM, DynamicCache
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import ModelError, Sample, Sampling
 from selfplay.policies.broadcast import WeightGroup, joined
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Rendezvous
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TokenSide
 
@@ -179,7 +179,7 @@ class CoachedBySeed:
             self._model.load_state_dict(load_file(Path(folder) / "model.safetensors"), strict=False)
             self.version = version
 
-    async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> None:
+    async def receive(self, meeting: Rendezvous, first: int, facts: Sequence[Fact], version: int) -> None:
         """Take the weights that the trainer sends."""
         async with self._turn:
             try:
@@ -189,7 +189,7 @@ class CoachedBySeed:
             self._model.load_state_dict(found, strict=False)
             self.version = version
 
-    def _received(self, meeting: Meeting, rank: int, facts: Sequence[Fact]) -> dict[str, torch.Tensor]:
+    def _received(self, meeting: Rendezvous, rank: int, facts: Sequence[Fact]) -> dict[str, torch.Tensor]:
         self._group = joined(self._group, meeting, rank, "cpu")
         return dict(self._group.received(facts))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from selfplay.artifact import Artifact, load
-from selfplay.plain import decode
+from selfplay.plain_text import decode
 from selfplay.sandbox import Backend, World
 
 DATA = Path(__file__).parent / "data"

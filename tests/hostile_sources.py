@@ -16,7 +16,6 @@ from pathlib import Path
 from repository_fixtures import git, write
 
 SECRET = "nobody-may-read-this"
-EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 BOMB = "holds more than 250,000 files|has too much to be listed: (took more than 15 s|wrote more than 67108864 bytes)"
 Make = Callable[[Path, Path], Path | None]
 

@@ -7,15 +7,15 @@ from typing import Any
 from selfplay.agent.model import Message
 from selfplay.agent.tape import Segment
 from selfplay.agent.taped import TapedAnswer
-from selfplay.learning.played import Played
-from selfplay.rl.credit import Episode
+from selfplay.rl.credit import CreditedEpisode
+from selfplay.update.played import Played
 
 PROMPT = 3
 """Ids before the first answer; between two answers there are two ids of an observation."""
 
 
 def taped(
-    episode: Episode,
+    episode: CreditedEpisode,
     ids: Sequence[int],
     answers: Sequence[int],
     logprobs: Sequence[float] = (),
@@ -35,13 +35,13 @@ def taped(
     given = array("d", logprobs or [0.0] * len(ids))
     segment = Segment(array("i", ids), mask, given, (version, version), episode.role, "stop")
     tokens = sum(answers)
-    counted = Episode(**{**vars(episode), "tokens": tokens, "prompt": episode.prompt or episode.group})
+    counted = CreditedEpisode(**{**vars(episode), "tokens": tokens, "prompt": episode.prompt or episode.group})
     return Played(counted, (segment,), tuple(found), finish)
 
 
-def injector(name: str, outcome: Any = "invalid", bug: str = "", group: str = "shop/removal/a.py") -> Episode:
-    return Episode("injector", group, outcome, bug, name=name)
+def injector(name: str, outcome: Any = "invalid", bug: str = "", group: str = "shop/removal/a.py") -> CreditedEpisode:
+    return CreditedEpisode("injector", group, outcome, bug, name=name)
 
 
-def attempt(name: str, outcome: Any = "failed", bug: str = "b1") -> Episode:
-    return Episode("solver", bug, outcome, bug, name=name)
+def attempt(name: str, outcome: Any = "failed", bug: str = "b1") -> CreditedEpisode:
+    return CreditedEpisode("solver", bug, outcome, bug, name=name)

@@ -12,8 +12,8 @@ from typing import Any
 import hand_made
 
 from selfplay.artifact import Artifact, Bug
-from selfplay.curriculum import Attempt, EpisodeFigures, EpisodeRecord, Promotion, open_curriculum
-from selfplay.curriculum.stored import read_bug
+from selfplay.curriculum import Attempt, EpisodeRecord, Promotion, StoredEpisodeFigures, open_curriculum
+from selfplay.curriculum.stored_bugs import read_bug
 from selfplay.validators import Validation
 
 TREE = "5" * 40
@@ -49,7 +49,7 @@ def pool(folder: Path, original: Path, bugs: list[tuple[Bug, Artifact]], languag
         for number, (one, artifact) in enumerate(bugs):
             opened.record_repository(one.source, {"language": language})
             record = EpisodeRecord(
-                number, one.strategy, "valid", "", EpisodeFigures(), tree_key=f"tree {number}", artifact=artifact,
+                number, one.strategy, "valid", "", StoredEpisodeFigures(), tree_key=f"tree {number}", artifact=artifact,
                 bug=one, repository=one.source,
             )  # fmt: skip
             opened.episodes.stage(record)

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from selfplay.plain import decode, encode
+from selfplay.plain_text import decode, encode
 
 ENV = {
     "PATH": os.environ["PATH"],
@@ -18,7 +18,7 @@ ENV = {
     "LC_ALL": "C.UTF-8",
 }
 NAMES = (
-    "plain.py",
+    "plain_text.py",
     "sp ace.txt",
     "café.c",
     'quo"te',

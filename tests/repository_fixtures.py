@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.repository.fetch import reading
-from selfplay.repository.reading import Found
-from selfplay.repository.source import parse_source
+from selfplay.repository.fetching.fetch import reading
+from selfplay.repository.fetching.reading import SourceFound
+from selfplay.repository.fetching.source import parse_source
 from selfplay.sandbox import Backend, open_backend
 
 GIT = {
@@ -76,7 +76,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Taken:
     """What a source was found to be, and its two layers."""
 
-    found: Found
+    found: SourceFound
     tree: Path
     history: Path
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from selfplay.oracle import inside
-from selfplay.oracle.audit import INSTALLED_SHARE, PROGRAM, SHARE
-from selfplay.oracle.needles import Needles
+from selfplay.oracle.leak_audit.audit import INSTALLED_SHARE, PROGRAM, SHARE
+from selfplay.oracle.leak_audit.needles import Needles
 
 
 def program() -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from linear_time import grows
 
-from selfplay import plain
+from selfplay import plain_text
 from selfplay.artifact import ArtifactError
 from selfplay.artifact.files import parse_test_files
 from selfplay.errors import SelfplayError
@@ -30,12 +30,13 @@ from selfplay.patches.changes import changes
 from selfplay.patches.functions import find_tests, functions
 from selfplay.patches.quoting import quote, unquote
 from selfplay.patches.substance import changes_code
-from selfplay.repository import pytest_suite, source
-from selfplay.repository.declared import repository_url
-from selfplay.repository.detect import detect
-from selfplay.repository.history import leaves
-from selfplay.repository.interpreters import choose
-from selfplay.repository.known_names import missing_modules, named_plugins
+from selfplay.repository.building.interpreters import choose
+from selfplay.repository.building.known_names import missing_modules, named_plugins
+from selfplay.repository.detection.declared import repository_url
+from selfplay.repository.detection.detect import detect
+from selfplay.repository.fetching import source
+from selfplay.repository.fetching.history import leaves
+from selfplay.repository.suites import pytest_suite
 from selfplay.validators.common import few
 from selfplay.validators.hints import find_hint
 
@@ -135,14 +136,16 @@ READERS: dict[str, Reader] = {
     "validators.find_hint, replaced": of_diff(replacing, lambda text: find_hint(parse(text))),
     "validators.few": lambda text: few(text.split()),
     "artifact.parse_test_files": refusing(parse_test_files, ArtifactError),
-    "plain.safe_relative": plain.safe_relative,
-    "plain.regular_file": lambda text: plain.regular_file(Path("/"), text),
-    "plain.printable": plain.printable,
-    "plain.shown": plain.shown,
-    "plain.well_formed": plain.well_formed,
-    "repository.parse_records": lambda text: pytest_suite.parse_records(plain.encode(text)),
-    "repository.finished": lambda text: pytest_suite.finished(plain.encode(text)),
-    "repository.parse_coverage": refusing(lambda text: pytest_suite.parse_coverage(plain.encode(text)), ValueError),
+    "plain.safe_relative": plain_text.safe_relative,
+    "plain.regular_file": lambda text: plain_text.regular_file(Path("/"), text),
+    "plain.printable": plain_text.printable,
+    "plain.shown": plain_text.shown,
+    "plain.well_formed": plain_text.well_formed,
+    "repository.parse_records": lambda text: pytest_suite.parse_records(plain_text.encode(text)),
+    "repository.finished": lambda text: pytest_suite.finished(plain_text.encode(text)),
+    "repository.parse_coverage": refusing(
+        lambda text: pytest_suite.parse_coverage(plain_text.encode(text)), ValueError
+    ),
     "repository.missing_modules": missing_modules,
     "repository.named_plugins": named_plugins,
     "repository.repository_url": lambda text: repository_url(f"https://github.com/{text}"),

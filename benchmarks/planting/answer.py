@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from selfplay import patches
-from selfplay.oracle.needles import left
-from selfplay.plain import encode
+from selfplay.oracle.leak_audit.needles import left
+from selfplay.plain_text import encode
 
 Files = dict[str, bytes]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchmarks.planting.answer import Answer, Files, Mechanism
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 
 _ENV = {
     "PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8",

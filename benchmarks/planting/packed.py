@@ -22,7 +22,7 @@ from pathlib import Path
 import zstandard
 
 from benchmarks.planting.answer import Answer, Files, Mechanism, drawn, one
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 
 ZIPS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 

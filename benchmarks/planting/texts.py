@@ -6,7 +6,7 @@ import json
 import random
 
 from benchmarks.planting.answer import Answer, Files, Mechanism, drawn, one
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 
 
 def cython(answer: Answer, chance: random.Random) -> Files:

@@ -19,9 +19,9 @@ from bisect import bisect_left
 from typing import Any
 
 from selfplay.agent.actions import Call, Malformed
-from selfplay.agent.toolset import NotACall, Tool, Toolset, Unspeakable
+from selfplay.agent.toolset import CallParseError, CannotFormatCall, Tool, Toolset
 
-__all__ = ["MOST_SAID", "Unspeakable", "example", "parse", "without_thoughts", "write"]
+__all__ = ["MOST_SAID", "CannotFormatCall", "example", "parse", "without_thoughts", "write"]
 
 _TAG = r"<tool:[ \t]*(?P<name>[A-Za-z_]{1,40})(?P<options>[^<>\n]{0,200})>"
 _OPEN = rf"{_TAG}(?:[ \t]+(?=\n))?"
@@ -47,7 +47,7 @@ def parse(said: str, toolset: Toolset, cut_off: bool = False) -> Call | Malforme
     name = opening["name"].lower()
     try:
         return Call(name, _arguments(text, opening, toolset, cut_off), kept)
-    except NotACall as why:
+    except CallParseError as why:
         return Malformed(kept, str(why), name)
 
 
@@ -103,28 +103,32 @@ def _no_tag(text: str, cut_off: bool) -> str:
 
 
 def _arguments(text: str, opening: re.Match[str], toolset: Toolset, cut_off: bool) -> dict[str, Any]:
-    """The arguments of the one call in `text`. Raises `NotACall`."""
+    """The arguments of the one call in `text`. Raises `CallParseError`."""
     name = opening["name"].lower()
     body, rest = _body(text, opening.end(), name, cut_off)
     second = OPEN.search(rest)
     if second:
-        raise NotACall(
+        raise CallParseError(
             f"Your message holds more than one call ({name}, then {second['name']}). Make one call a message."
         )
     if CLOSE_LINE.search(rest) and rest.replace(CLOSE, "").strip():
-        raise NotACall(f"{name}: a line </tool> ends a call, and yours goes on after one. Write such a line otherwise.")
+        raise CallParseError(
+            f"{name}: a line </tool> ends a call, and yours goes on after one. Write such a line otherwise."
+        )
     tool = toolset.find(name)
     if tool is None:
-        raise NotACall(toolset.no_tool(name))
+        raise CallParseError(toolset.no_tool(name))
     try:
         return _read(tool, body, opening["options"].strip())
-    except NotACall as why:
-        raise NotACall(f"{name}: {why}") from None
+    except CallParseError as why:
+        raise CallParseError(f"{name}: {why}") from None
 
 
 def _read(tool: Tool, body: str, options: str) -> dict[str, Any]:
     if options and not tool.form.options:
-        raise NotACall(f"{options!r} may not stand there. Write <tool: {tool.name}>, and the rest on the next lines.")
+        raise CallParseError(
+            f"{options!r} may not stand there. Write <tool: {tool.name}>, and the rest on the next lines."
+        )
     return tool.form.read(body, options)
 
 
@@ -133,29 +137,29 @@ def _body(text: str, begin: int, name: str, cut_off: bool) -> tuple[str, str]:
     end = _Ends(text).of(begin)
     if end is None:
         why = "your message was cut off at the length limit" if cut_off else "the line </tool> is missing"
-        raise NotACall(f"The call of {name} is not closed: {why}.")
+        raise CallParseError(f"The call of {name} is not closed: {why}.")
     inside = text[begin : end[0]]
     another = OPEN_LINE.search(inside)
     if another:
         why = f"the line </tool> is missing before that of {another['name']}"
-        raise NotACall(f"The call of {name} is not closed: {why}.")
+        raise CallParseError(f"The call of {name} is not closed: {why}.")
     return inside.removeprefix("\n").removesuffix("\n"), text[end[1] :]
 
 
 def write(call: Call, toolset: Toolset) -> str:
-    """The call in this format: `parse` gives the same back. Raises `Unspeakable`."""
+    """The call in this format: `parse` gives the same back. Raises `CannotFormatCall`."""
     tool = toolset.find(call.tool)
     if tool is None:
-        raise Unspeakable(f"there is no tool {call.tool!r}")
+        raise CannotFormatCall(f"there is no tool {call.tool!r}")
     try:
         normal = tool.normal(call.arguments)
         options, body = tool.form.write(normal)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise Unspeakable(f"a call of {call.tool} with arguments it does not take") from error
+        raise CannotFormatCall(f"a call of {call.tool} with arguments it does not take") from error
     text = f"<tool: {tool.name}{options}>\n{body}{CLOSE}"
     again = parse(text, toolset)
     if not isinstance(again, Call) or (again.tool, again.arguments) != (tool.name, normal):
-        raise Unspeakable(f"a call of {call.tool} that the textual format cannot write")
+        raise CannotFormatCall(f"a call of {call.tool} that the textual format cannot write")
     return text
 
 

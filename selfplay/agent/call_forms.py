@@ -1,4 +1,4 @@
-"""How calls of the four tools are written between their tags, and a form for any tool that takes one text.
+"""How calls of the four tools are written between their tags.
 
 Error messages are worded so that a small model can act on them.
 """
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from selfplay.agent.toolset import NotACall, TextForm
+from selfplay.agent.toolset import CallParseError, TextForm
 
 SEARCH = re.compile(r"<{5,9} ?SEARCH\s*")
 DIVIDE = re.compile(r"={5,9}\s*")
@@ -18,25 +18,16 @@ EDIT_RULE = (
 )
 
 
-def body_form(argument: str) -> TextForm:
-    """The form of a tool that takes one text: the whole body is the argument of this name."""
-
-    def read(body: str, options: str) -> dict[str, Any]:
-        if not body.strip():
-            raise NotACall(f"there is no {argument} between the tags.")
-        return {argument: body}
-
-    return TextForm(read, lambda arguments: ("", f"{arguments[argument]}\n"))
-
-
 def _read_bash(body: str, options: str) -> dict[str, Any]:
     if not body.strip():
-        raise NotACall("there is no command between <tool: bash> and </tool>.")
+        raise CallParseError("there is no command between <tool: bash> and </tool>.")
     if not options:
         return {"command": body}
     timeout = re.fullmatch(r"(?:timeout=)?\"?(\d{1,9}(?:\.\d{1,9})?)s?\"?", options)
     if not timeout:
-        raise NotACall(f"{options!r} is not understood. Only a time limit may stand there: <tool: bash timeout=60>.")
+        raise CallParseError(
+            f"{options!r} is not understood. Only a time limit may stand there: <tool: bash timeout=60>."
+        )
     return {"command": body, "timeout": float(timeout[1])}
 
 
@@ -48,9 +39,9 @@ def _write_bash(arguments: Mapping[str, Any]) -> tuple[str, str]:
 def _read_edit(body: str, options: str) -> dict[str, Any]:
     path, *lines = body.rstrip().split("\n")
     if len(lines) < 3 or not SEARCH.fullmatch(lines[0]) or not REPLACE.fullmatch(lines[-1]):
-        raise NotACall(EDIT_RULE)
+        raise CallParseError(EDIT_RULE)
     if any(SEARCH.fullmatch(line) or REPLACE.fullmatch(line) for line in lines[1:-1]):
-        raise NotACall("one place a call. Write one SEARCH and one REPLACE line.")
+        raise CallParseError("one place a call. Write one SEARCH and one REPLACE line.")
     divider = _divider(lines)
     old, new = "\n".join(lines[1:divider]), "\n".join(lines[divider + 1 : -1])
     deletes = divider == len(lines) - 2
@@ -65,8 +56,8 @@ def _divider(lines: list[str]) -> int:
         if len(found) == 1:
             return found[0]
         if found:
-            raise NotACall("more than one line could be the divider =======. Leave such lines out, or use bash.")
-    raise NotACall(EDIT_RULE)
+            raise CallParseError("more than one line could be the divider =======. Leave such lines out, or use bash.")
+    raise CallParseError(EDIT_RULE)
 
 
 def _write_edit(arguments: Mapping[str, Any]) -> tuple[str, str]:
@@ -79,7 +70,7 @@ def _write_edit(arguments: Mapping[str, Any]) -> tuple[str, str]:
 def _read_create(body: str, options: str) -> dict[str, Any]:
     path, newline, content = body.partition("\n")
     if not path.strip():
-        raise NotACall("needs the path on the first line after <tool: create>, then the content.")
+        raise CallParseError("needs the path on the first line after <tool: create>, then the content.")
     return {"path": path.strip(), "content": f"{content}\n" if newline else ""}
 
 

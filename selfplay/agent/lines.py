@@ -10,7 +10,7 @@ from typing import IO, Any
 import zstandard
 
 from selfplay.artifact.decoding import count_values, parse_json, text_memory
-from selfplay.artifact.reading import MIB, ForeignError
+from selfplay.artifact.reading import MIB, UntrustedDataError
 
 MOST_PACKED = 64 * MIB
 MOST_LINES = 20_000
@@ -22,17 +22,18 @@ _PIECE = 256 * 1024
 
 
 def json_lines(stream: IO[bytes], what: str, packed: bool) -> Iterator[dict[str, Any]]:
-    """The objects in the file, one a line. Raises `ForeignError`, and `zstandard.ZstdError` for a damaged frame."""
+    """The objects in the file, one a line. Raises `UntrustedDataError`, and `zstandard.ZstdError` for a damaged
+    frame."""
     memory = values = 0
     for number, line in enumerate(_lines(stream, what, packed), 1):
         name = f"line {number} of {what}"
         memory += text_memory(line)
         values += count_values(line)
         if number > MOST_LINES or memory > MOST_TEXT or values > MOST_VALUES:
-            raise ForeignError(f"{what} is larger than any episode that selfplay writes")
+            raise UntrustedDataError(f"{what} is larger than any episode that selfplay writes")
         found = parse_json(line, name, values=MOST_LINE_VALUES, halves=True)
         if not isinstance(found, dict):
-            raise ForeignError(f"{name} is no object")
+            raise UntrustedDataError(f"{name} is no object")
         yield found
 
 
@@ -49,7 +50,7 @@ def _lines(stream: IO[bytes], what: str, packed: bool) -> Iterator[bytes]:
         pieces.append(rest)
         size += len(rest)
         if size > MOST_LINE:
-            raise ForeignError(f"a line of {what} is longer than any that selfplay writes")
+            raise UntrustedDataError(f"a line of {what} is longer than any that selfplay writes")
     yield from _joined(pieces)
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from selfplay.agent.checked import checked, number
-from selfplay.agent.tape import Segment, Stretch
+from selfplay.agent.tape import SampledSpan, Segment
 
 STORED = {"ids": "i", "mask": "b", "logprobs": "f"}
 """Field -> how an item is stored, as `array` names it."""
@@ -43,9 +43,9 @@ def read_segment(line: Mapping[str, Any]) -> Segment:
     return checked(Segment(ids, mask, logprobs, versions, line["role"], line["finish"], stretches))
 
 
-def _stretch(fields: Any) -> Stretch:
+def _stretch(fields: Any) -> SampledSpan:
     start, end, (first, last), finish, malformed = fields
-    return checked(Stretch(number(start), number(end), (number(first), number(last)), finish, malformed))
+    return checked(SampledSpan(number(start), number(end), (number(first), number(last)), finish, malformed))
 
 
 def _packed(values: "array[Any]", kind: str) -> str:

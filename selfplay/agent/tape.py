@@ -12,7 +12,7 @@ from selfplay.agent.model import Sample
 
 
 @dataclass(frozen=True)
-class Stretch:
+class SampledSpan:
     """One answer: the ids from `start` to before `end` were sampled, by weights of the `versions` first to last.
 
     `finish`: how it ended (`stop`, `length`); `malformed`: it held no call, or one that could not be made.
@@ -39,7 +39,7 @@ class Segment:
     versions: tuple[int, int]
     role: str
     finish: str
-    stretches: tuple[Stretch, ...] = ()
+    stretches: tuple[SampledSpan, ...] = ()
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Tape:
     role: str
     drift: int = 0
     ids: "array[int]" = field(default_factory=lambda: array("i"))
-    _stretches: list[Stretch] = field(default_factory=list)
+    _stretches: list[SampledSpan] = field(default_factory=list)
     _logprobs: "array[float]" = field(default_factory=lambda: array("d"))
     _done: list[Segment] = field(default_factory=list)
 
@@ -66,7 +66,7 @@ class Tape:
         self.add(sample.prompt[len(self.ids) :])
         first, last = sample.versions
         span = (len(self.ids), len(self.ids) + len(sample.ids))
-        self._stretches.append(Stretch(*span, (first, last), "length" if sample.length else "stop"))
+        self._stretches.append(SampledSpan(*span, (first, last), "length" if sample.length else "stop"))
         self.add(sample.ids)
         self._logprobs += array("d", sample.logprobs)
 

@@ -7,14 +7,14 @@ from itertools import groupby
 from selfplay.agent.call_format import MOST_SAID
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
-from selfplay.agent.tape import Segment, Stretch
+from selfplay.agent.tape import SampledSpan, Segment
 from selfplay.agent.trajectory import Trajectory, TrajectoryError
 from selfplay.errors import SelfplayError
 
 TRAIN_ITS_OWN = "Train the model that played it."
 
 
-class ForeignTape(SelfplayError):
+class TokenizerMismatch(SelfplayError):
     """A tape of another tokenizer or chat template."""
 
 
@@ -58,8 +58,8 @@ def taped_answers(trajectory: Trajectory, name: str) -> list[TapedAnswer]:
 def check_own(
     trajectory: Trajectory, answers: Sequence[TapedAnswer], chat: ChatFormat, name: str, hint: str = TRAIN_ITS_OWN
 ) -> None:
-    """Raises `ForeignTape` unless the tape begins as this model's template begins the conversation, and its answers are
-    what this tokenizer reads."""
+    """Raises `TokenizerMismatch` unless the tape begins as this model's template begins the conversation, and its
+    answers are what this tokenizer reads."""
     told: list[Message] = []
     for message in trajectory.record.conversations[0]:
         if message.role == "assistant":
@@ -75,11 +75,11 @@ def check_own(
             raise _foreign(name, "an answer reads otherwise", hint)
 
 
-def _foreign(name: str, how: str, hint: str) -> ForeignTape:
-    return ForeignTape(f"{name} was taped with another tokenizer or chat template than this model's: {how}", hint)
+def _foreign(name: str, how: str, hint: str) -> TokenizerMismatch:
+    return TokenizerMismatch(f"{name} was taped with another tokenizer or chat template than this model's: {how}", hint)
 
 
-def _stretches(segment: Segment) -> Iterator[Stretch]:
+def _stretches(segment: Segment) -> Iterator[SampledSpan]:
     """The sampled parts; in files of before format 3, each run of sampled ids."""
     if segment.stretches:
         yield from segment.stretches
@@ -88,5 +88,5 @@ def _stretches(segment: Segment) -> Iterator[Stretch]:
     for sampled, part in groupby(segment.mask):
         length = len(list(part))
         if sampled:
-            yield Stretch(at, at + length, segment.versions, segment.finish)
+            yield SampledSpan(at, at + length, segment.versions, segment.finish)
         at += length

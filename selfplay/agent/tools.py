@@ -12,9 +12,9 @@ from typing import Any
 from selfplay.agent import call_forms
 from selfplay.agent.actions import cap
 from selfplay.agent.toolset import COMMAND_SECONDS, BadCall, Tool, ToolContext, ToolFailed, ToolResult, Toolset
-from selfplay.plain import decode, encode
+from selfplay.plain_text import decode, encode
 from selfplay.sandbox import WORKDIR, Completed, Sandbox, SandboxError, SandboxGone
-from selfplay.sandbox.killed import unless_killed
+from selfplay.sandbox.kill_detection import unless_killed
 
 OBSERVATION_CHARS = 128 * 1024
 """The paper's 32,768 tokens at four characters each."""

@@ -53,11 +53,11 @@ class BadCall(ToolFailed):
     """The call itself is wrong."""
 
 
-class NotACall(Exception):
+class CallParseError(Exception):
     """Why a text is not a call of the tool that its tag names; the model is told this text."""
 
 
-class Unspeakable(ValueError):
+class CannotFormatCall(ValueError):
     """A call that the textual format cannot write without changing it."""
 
 
@@ -65,9 +65,9 @@ class Unspeakable(ValueError):
 class TextForm:
     """How a call is written between the tags `<tool: NAME OPTIONS>` and `</tool>`.
 
-    `read`: from body and options to arguments; raises `NotACall`. `write`: from arguments to options (empty, or with a
-    leading blank) and body; if it raises for strange arguments, the call cannot be written. `options`: whether the tag
-    may contain any.
+    `read`: from body and options to arguments; raises `CallParseError`. `write`: from arguments to options (empty, or
+    with a leading blank) and body; if it raises for strange arguments, the call cannot be written. `options`: whether
+    the tag may contain any.
     """
 
     read: Callable[[str, str], dict[str, Any]]

@@ -20,7 +20,7 @@ from selfplay.agent.model import Message, NativeCall, Sampling, Usage
 from selfplay.agent.segments import read_segment, segment_line
 from selfplay.agent.tape import Segment
 from selfplay.artifact.files import write_atomically
-from selfplay.artifact.reading import ForeignError, opened_below, opened_named
+from selfplay.artifact.reading import UntrustedDataError, opened_below, opened_named
 from selfplay.errors import SelfplayError
 
 FORMAT = 3
@@ -140,7 +140,7 @@ def load(path: Path, *, linked: bool = True) -> Trajectory:
     try:
         with opened_named(path, MOST_PACKED) if linked else opened_below(path.parent, path.name, MOST_PACKED) as stream:
             return _read(json_lines(stream, str(path), path.suffix == ".zst"), path)
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise TrajectoryError(error.message, error.hint or HOLDS) from error
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, zstandard.ZstdError) as error:
         raise TrajectoryError(f"{path} is not a trajectory", HOLDS) from error

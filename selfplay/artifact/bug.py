@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from selfplay.artifact.decoding import first_fault, parse_json
 from selfplay.artifact.environment import recorded_environment
 from selfplay.artifact.files import ArtifactError, write_atomically
-from selfplay.artifact.reading import MIB, ForeignError, MissingError, read_below
+from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, read_below
 
 BUG_FILE = "bug.json"
 MOST_BUG_BYTES = 16 * MIB
@@ -91,7 +91,7 @@ class Bug(BaseModel):
     def _recorded(cls, value: dict[str, Any]) -> dict[str, Any]:
         try:
             recorded_environment(value)
-        except ForeignError as error:
+        except UntrustedDataError as error:
             raise ValueError(error.message.removeprefix("the recorded environment: ")) from error
         return value
 
@@ -133,7 +133,7 @@ def load_bug(folder: Path) -> Bug:
         value = parse_json(read_below(folder, BUG_FILE, MOST_BUG_BYTES), str(path))
     except MissingError as error:
         raise ArtifactError(error.message, "Name the folder of one bug: it holds bug.json.") from error
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise ArtifactError(error.message, error.hint) from error
     try:
         return Bug.model_validate(value)

@@ -1,12 +1,12 @@
-"""Reads untrusted JSON of a run's folder as values (`answers.py`), with readable errors."""
+"""Reads untrusted JSON of a run's folder as values (`untrusted_json.py`), with readable errors."""
 
 import re
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from selfplay.answers import MOST_DEPTH, MOST_VALUES, AnswerError, count_values, json_value
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
+from selfplay.untrusted_json import MOST_DEPTH, MOST_VALUES, AnswerError, count_values, json_value
 
 __all__ = ["MOST_DEPTH", "MOST_VALUES", "count_values", "first_fault", "parse_json", "text_memory", "typed"]
 
@@ -16,11 +16,11 @@ M = TypeVar("M", bound=BaseModel)
 
 def parse_json(data: bytes, what: str, *, values: int = MOST_VALUES, halves: bool = False) -> Any:
     """The value of `data`. `what`: its name in errors; `halves`: strings may hold undecodable bytes as surrogates, as
-    in our own trajectories. Raises `ForeignError`."""
+    in our own trajectories. Raises `UntrustedDataError`."""
     try:
         return json_value(data, values=values, characters="any" if halves else "whole")
     except AnswerError as error:
-        raise ForeignError(f"{what} {error}") from error
+        raise UntrustedDataError(f"{what} {error}") from error
 
 
 def text_memory(data: bytes) -> int:
@@ -31,11 +31,11 @@ def text_memory(data: bytes) -> int:
 
 
 def typed(kind: type[M], value: Any, what: str) -> M:
-    """Return `value` as the model `kind`. Raises `ForeignError`, naming the wrong field."""
+    """Return `value` as the model `kind`. Raises `UntrustedDataError`, naming the wrong field."""
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        raise ForeignError(f"{what}: {first_fault(error)}") from error
+        raise UntrustedDataError(f"{what}: {first_fault(error)}") from error
 
 
 def first_fault(error: ValidationError) -> str:

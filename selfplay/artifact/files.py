@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from selfplay.artifact.reading import ForeignError, MissingError, read_below
+from selfplay.artifact.reading import MissingError, UntrustedDataError, read_below
 from selfplay.errors import SelfplayError
-from selfplay.plain import MAX_PATH, decode, encode, safe_relative
+from selfplay.plain_text import MAX_PATH, decode, encode, safe_relative
 
 FILE_NAMES = {
     "test_script": "test_script.sh",
@@ -116,7 +116,7 @@ def load(folder: Path, *, weakened: bool = True) -> Artifact:
             texts[name] = read_below(folder, name, MAX_FILE_BYTES)
         except MissingError:
             continue
-        except ForeignError as error:
+        except UntrustedDataError as error:
             raise ArtifactError(error.message, error.hint) from error
     try:
         return from_texts(texts, weakened=weakened)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from selfplay.errors import SelfplayError
-from selfplay.plain import safe_relative
+from selfplay.plain_text import safe_relative
 
 MIB = 1024 * 1024
 MOST_ENTRIES = 20_000
@@ -22,19 +22,19 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class ForeignError(SelfplayError):
+class UntrustedDataError(SelfplayError):
     """A file or a value of a run's folder that is refused."""
 
 
-class MissingError(ForeignError):
+class MissingError(UntrustedDataError):
     """A file that does not exist."""
 
 
 def read_below(folder: Path, name: str, most: int) -> bytes:
     """The content of the regular file `name` (relative, plain) below `folder`, at most `most` bytes.
 
-    Raises `MissingError` if there is no such file, and `ForeignError` for a link on the way, for anything but a regular
-    file, and for a larger file."""
+    Raises `MissingError` if there is no such file, and `UntrustedDataError` for a link on the way, for anything but a
+    regular file, and for a larger file."""
     with opened_below(folder, name, most) as stream:
         return _whole(stream, folder / name, most)
 
@@ -44,17 +44,17 @@ def opened_below(folder: Path, name: str, most: int) -> Iterator[IO[bytes]]:
     """Like `read_below`, for a caller that reads piece by piece."""
     path = folder / name
     if safe_relative(name) is None:
-        raise ForeignError(f"{name[:200]!r} is not a name of a file in {folder}")
+        raise UntrustedDataError(f"{name[:200]!r} is not a name of a file in {folder}")
     try:
         number = _open_below(folder, name.split("/"))
     except (FileNotFoundError, NotADirectoryError) as error:
         if os.path.lexists(path):
-            raise ForeignError(f"{path} is not a regular file", LINKS) from error
+            raise UntrustedDataError(f"{path} is not a regular file", LINKS) from error
         raise MissingError(f"{path} is missing") from error
     except OSError as error:
         if os.path.islink(path):  # noqa: PTH114 - a name of any length
-            raise ForeignError(f"{path} is not a regular file", LINKS) from error
-        raise ForeignError(f"{path} cannot be read: {error.strerror}") from error
+            raise UntrustedDataError(f"{path} is not a regular file", LINKS) from error
+        raise UntrustedDataError(f"{path} cannot be read: {error.strerror}") from error
     with _checked(number, path, most) as stream:
         yield stream
 
@@ -82,13 +82,14 @@ def opened_named(path: Path, most: int) -> Iterator[IO[bytes]]:
     except FileNotFoundError as error:
         raise MissingError(f"{path} is missing") from error
     except (OSError, ValueError) as error:
-        raise ForeignError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise UntrustedDataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     with _checked(number, path, most) as stream:
         yield stream
 
 
 def existing_folder(root: Path, *names: str) -> Path | None:
-    """The folder `root/names...`; None if it is absent. Raises `ForeignError` for a link or a file in its place."""
+    """The folder `root/names...`; None if it is absent. Raises `UntrustedDataError` for a link or a file in its
+    place."""
     place = root
     for name in names:
         place /= name
@@ -97,9 +98,9 @@ def existing_folder(root: Path, *names: str) -> Path | None:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise ForeignError(f"{place} cannot be read: {error.strerror}") from error
+            raise UntrustedDataError(f"{place} cannot be read: {error.strerror}") from error
         if not stat.S_ISDIR(mode):
-            raise ForeignError(f"{place} is not a folder", LINKS)
+            raise UntrustedDataError(f"{place} is not a folder", LINKS)
     return place
 
 
@@ -112,21 +113,21 @@ def ensured_folder(root: Path, *names: str) -> Path:
 
 
 def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]:
-    """The sorted names in the folder `root/names...`; empty if it is absent. Raises `ForeignError` for a folder with
-    more than `most` entries, or one that cannot be opened."""
+    """The sorted names in the folder `root/names...`; empty if it is absent. Raises `UntrustedDataError` for a folder
+    with more than `most` entries, or one that cannot be opened."""
     if existing_folder(root, *names) is None:
         return []
     found: list[str] = []
     try:
         folder = _folder_opened(root, names)
     except OSError as error:
-        raise ForeignError(f"{root.joinpath(*names)} cannot be read: {error.strerror}") from error
+        raise UntrustedDataError(f"{root.joinpath(*names)} cannot be read: {error.strerror}") from error
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 found.append(entry.name)
                 if len(found) > most:
-                    raise ForeignError(f"{root.joinpath(*names)} holds more than {most} entries")
+                    raise UntrustedDataError(f"{root.joinpath(*names)} holds more than {most} entries")
     finally:
         os.close(folder)
     return sorted(found)
@@ -158,9 +159,9 @@ def _checked(number: int, path: Path, most: int) -> IO[bytes]:
     try:
         status = os.fstat(number)
         if not stat.S_ISREG(status.st_mode):
-            raise ForeignError(f"{path} is not a regular file", LINKS)
+            raise UntrustedDataError(f"{path} is not a regular file", LINKS)
         if status.st_size > most:
-            raise ForeignError(f"{path} is {status.st_size} bytes; at most {most} are taken")
+            raise UntrustedDataError(f"{path} is {status.st_size} bytes; at most {most} are taken")
         return os.fdopen(number, "rb")
     except BaseException:
         os.close(number)
@@ -174,7 +175,7 @@ def _whole(stream: IO[bytes], path: Path, most: int) -> bytes:
         if len(data) > size:
             data += stream.read(most + 1 - len(data))
     except OSError as error:
-        raise ForeignError(f"{path} cannot be read: {error.strerror}") from error
+        raise UntrustedDataError(f"{path} cannot be read: {error.strerror}") from error
     if len(data) > most:  # it grew meanwhile, or the file system reports no sizes
-        raise ForeignError(f"{path} is larger than {most} bytes")
+        raise UntrustedDataError(f"{path} is larger than {most} bytes")
     return data

@@ -6,6 +6,6 @@ None`, or an undefined name, is found by any linter and teaches a solver little.
 are applied after the checks.
 """
 
-from selfplay.believable.rules import NAME, Rules, faults, faults_of_diff
+from selfplay.believable.rules import NAME, BelievableRules, faults, faults_of_diff
 
-__all__ = ["NAME", "Rules", "faults", "faults_of_diff"]
+__all__ = ["NAME", "BelievableRules", "faults", "faults_of_diff"]

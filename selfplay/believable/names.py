@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from selfplay.believable.blocks import parsed, statements
-from selfplay.plain import symbol_table
+from selfplay.plain_text import symbol_table
 
 _ALWAYS = frozenset(dir(builtins)) | frozenset(
     ["__file__", "__path__", "__builtins__", "__annotations__", "WindowsError", "__module__", "__qualname__",
@@ -22,7 +22,7 @@ _ALWAYS = frozenset(dir(builtins)) | frozenset(
 
 
 @dataclass(frozen=True)
-class LooseEnds:
+class NameIssues:
     """`undefined`: names that are read but not bound. `unused`: imported names that are not read, as `scope.name`.
     `dead`: locals of a function that are bound but not read, in the same form. `orphans`: private functions and classes
     of the module that nothing in it reads."""
@@ -39,7 +39,7 @@ def _star(tree: ast.Module) -> bool:
 
 
 @lru_cache(maxsize=64)
-def loose_ends(text: str) -> LooseEnds:
+def loose_ends(text: str) -> NameIssues:
     """The loose ends of a source. Raises what `syntax_tree` raises."""
     module, tree = symbol_table(text), parsed(text)
     scopes = list(_scopes(module, ""))
@@ -51,7 +51,7 @@ def loose_ends(text: str) -> LooseEnds:
     undefined = frozenset() if _star(tree) else frozenset(read - bound - _ALWAYS)
     top = {s.get_name() for s in module.get_symbols() if s.is_imported()} - read - exported
     inner = [(where, table, s) for where, table in scopes if table.get_type() == "function" for s in _unread(table)]
-    return LooseEnds(
+    return NameIssues(
         undefined,
         frozenset(top) | {f"{where}{s.get_name()}" for where, _, s in inner if s.is_imported()},
         frozenset(f"{where}{s.get_name()}" for where, _, s in inner if not s.is_imported() and not s.is_namespace()),

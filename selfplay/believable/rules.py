@@ -26,7 +26,7 @@ UNREADABLE = (SyntaxError, ValueError)
 
 
 @dataclass(frozen=True)
-class Rules:
+class BelievableRules:
     """Which rules apply. `names`: no new undefined name, and no local that is read before it is bound. `unused`: no new
     import, local or private definition that is not read. `stubs`: no new function or block that does nothing, no
     function that lost most of its statements, or the return at its end. `product`: no change in examples, documents or
@@ -38,7 +38,7 @@ class Rules:
     product: bool = True
 
 
-def faults(rules: Rules, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
+def faults(rules: BelievableRules, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
     """The faults of a change of files, path by path. A file missing in `after` is deleted."""
     return tuple(
         f"{path}: {fault}"
@@ -47,7 +47,7 @@ def faults(rules: Rules, before: Mapping[str, str], after: Mapping[str, str]) ->
     )
 
 
-def faults_of_diff(rules: Rules, diff: str, original: Callable[[str], str | None]) -> tuple[str, ...]:
+def faults_of_diff(rules: BelievableRules, diff: str, original: Callable[[str], str | None]) -> tuple[str, ...]:
     """The faults of a bug that applies to the original. `original`: path -> text of the original's file; None if there
     is none.
 
@@ -63,7 +63,7 @@ def faults_of_diff(rules: Rules, diff: str, original: Callable[[str], str | None
     return faults(rules, before, after)
 
 
-def _of_file(rules: Rules, path: str, before: str, after: str | None) -> Iterator[str]:
+def _of_file(rules: BelievableRules, path: str, before: str, after: str | None) -> Iterator[str]:
     if rules.product and not is_product(path):
         yield "is not code of the product"
     grammar = grammar_of(path)
@@ -76,7 +76,7 @@ def _of_file(rules: Rules, path: str, before: str, after: str | None) -> Iterato
         return  # newer or older Python: cannot be checked
 
 
-def _of_python(rules: Rules, before: str, after: str) -> Iterator[str]:
+def _of_python(rules: BelievableRules, before: str, after: str) -> Iterator[str]:
     was, now = loose_ends(before), loose_ends(after)
     if rules.names:
         yield from (f"{name} is not defined" for name in sorted(now.undefined - was.undefined))
@@ -90,7 +90,7 @@ def _of_python(rules: Rules, before: str, after: str) -> Iterator[str]:
         yield from stubs(before, after)
 
 
-def _of_tree(rules: Rules, grammar: Grammar, before: str, after: str) -> Iterator[str]:
+def _of_tree(rules: BelievableRules, grammar: Grammar, before: str, after: str) -> Iterator[str]:
     """The same by tree-sitter. A name of a Go package may be defined in another file, so names of a new file are not
     reported."""
     was = names(grammar.name, before)

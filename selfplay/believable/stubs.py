@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from selfplay.believable.blocks import Function, parsed, statements
-from selfplay.syntax.losses import Shape, losses
+from selfplay.syntax.removed_code import Shape, losses
 
 
 @lru_cache(maxsize=64)

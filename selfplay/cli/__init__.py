@@ -7,7 +7,7 @@ from selfplay.cli import curriculum, solve, evaluate, credit, bugs, export, logs
 from selfplay.cli import sft, learn, train, serve_env, model, image, machine  # noqa: F401  # isort: skip
 from selfplay.cli.app import app
 from selfplay.cli.failures import explained
-from selfplay.plain import printable
+from selfplay.plain_text import printable
 
 __all__ = ["app", "main"]
 LONGEST = 1000

@@ -29,11 +29,11 @@ def validate(
 ) -> None:
     """Run every check again from nothing. Exit 0: all valid, 1: one is not, 2: could not run."""
     from selfplay.commands.validate import revalidate
-    from selfplay.curriculum.stored import bug_folders
+    from selfplay.curriculum.stored_bugs import bug_folders
+    from selfplay.formatting import count
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import verdict_line, verdict_table
-    from selfplay.rollout.many import one_per_core
-    from selfplay.words import count
+    from selfplay.rollout.scheduler import one_per_core
 
     backend, results = opened(sandbox, image, runtime), []
     trust, total = trusted(path, trust), len(bug_folders(path))
@@ -108,7 +108,7 @@ def _grade_run(
     from selfplay.oracle.assurance import settled
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import grades_table
-    from selfplay.rollout.many import one_per_core
+    from selfplay.rollout.scheduler import one_per_core
 
     diffs, grades = read_predictions(file), {}
     with LiveWatcher() as watcher:
@@ -135,7 +135,7 @@ def audit(
 ) -> None:
     """Search the solver's world for copies of the answer. Exit 0: clean, 1: it leaks, 2: cannot be audited."""
     from selfplay.commands.grade import audit_bug
-    from selfplay.oracle.audit import AuditState
+    from selfplay.oracle.leak_audit.audit import AuditState
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import audit_table
 

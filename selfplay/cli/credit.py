@@ -13,7 +13,7 @@ from selfplay.cli.policy import policy_options
 from selfplay.cli.weak import WeakOption, weak_chosen
 
 if TYPE_CHECKING:
-    from selfplay.learning.crediting import Credited
+    from selfplay.update.crediting import Credited
 
 Runs = Annotated[list[Path], typer.Argument(help="Folders of runs.")]
 Whose = Annotated[
@@ -38,8 +38,8 @@ def credit(
     """Reward and advantage of every episode of both roles, and why some give no gradient (docs/credit.md). Nothing is
     trained or changed."""
     from selfplay.commands.credit import CreditOrder, credited_runs
-    from selfplay.learning.recipe import recipe_of
     from selfplay.report.progress import LiveWatcher
+    from selfplay.update.recipe import recipe_of
 
     order = CreditOrder(
         tuple(runs), policy, attempts, weak_chosen(weak), recipe=recipe_of(policy_options(None, None, option))

@@ -72,9 +72,9 @@ def curriculum(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Make a curriculum of verified bugs from a repository, or from every one in a list of them."""
-    from selfplay.commands.naming import default_out
+    from selfplay.commands.default_out import default_out
     from selfplay.commands.order import Order
-    from selfplay.repository.source import is_list
+    from selfplay.repository.fetching.source import is_list
     from selfplay.rollout.injector import mix_named
     from selfplay.validators import Thresholds
 
@@ -123,7 +123,7 @@ def _made(
 ) -> int:
     """Make the bugs, with progress shown meanwhile, and print the summary. The exit code: 1 where bugs are lacking."""
     from selfplay.commands.curricula import run_list
-    from selfplay.commands.curriculum import run_campaign
+    from selfplay.commands.curriculum import run_curriculum
     from selfplay.commands.source_list import read_list
     from selfplay.report.progress import LiveWatcher
 
@@ -134,7 +134,7 @@ def _made(
         if listed:
             summary = run_list(order, orders, _maker(order, isolation, address, watcher))
         else:
-            summary = run_campaign(order, opened(*isolation), watcher)
+            summary = run_curriculum(order, opened(*isolation), watcher)
     print_run(summary, order.out, as_json)
     return int(bool(summary["lacking"]) if listed else summary["figures"]["bugs"] < order.bugs)
 

@@ -8,7 +8,7 @@ import typer
 from selfplay.cli.app import app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.output import print_json, print_line
-from selfplay.words import count
+from selfplay.formatting import count
 
 if TYPE_CHECKING:
     from selfplay.commands.export import Exported, Form, Statement
@@ -54,7 +54,7 @@ def export(
     refuse(min_order > max_order, "--min-order", "is above --max-order")
     refuse(public_share is not None and not 0 < public_share <= 1, "--public-share", "is above 0 and at most 1")
     from selfplay.commands.export import ExportOrder, run_export
-    from selfplay.export.choice import Choice, read_range, read_split
+    from selfplay.export.bug_selection import Choice, read_range, read_split
     from selfplay.report.progress import LiveWatcher
 
     rates = read_range(solve_rate) if solve_rate else None

@@ -10,7 +10,7 @@ from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_json, print_line
 from selfplay.cli.trust import TrustOption, trusted
-from selfplay.words import count
+from selfplay.formatting import count
 
 
 @app.command("import")

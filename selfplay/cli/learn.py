@@ -39,8 +39,8 @@ def learn(
     refuse(out is None and not dry_run, "--out", "is needed, or --dry-run")
     from selfplay.commands import learn as command
     from selfplay.commands.credit import CreditOrder
-    from selfplay.learning.recipe import recipe_of
     from selfplay.report.progress import LiveWatcher
+    from selfplay.update.recipe import recipe_of
 
     recipe = recipe_of(policy_options(None, None, option))
     wanted = CreditOrder(tuple(runs), policy, attempts, weak_chosen(weak), version, recipe)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from selfplay.plain import printable
+from selfplay.plain_text import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

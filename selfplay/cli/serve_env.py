@@ -38,7 +38,7 @@ def serve_env(
 ) -> None:
     """Serve both roles on this machine, for a trainer of your own (docs/environments.md), until Ctrl-C."""
     from selfplay.agent import EpisodeLimits
-    from selfplay.commands.naming import default_out
+    from selfplay.commands.default_out import default_out
     from selfplay.commands.serve_env import ServeOrder, serve_environments
     from selfplay.report.progress import LiveWatcher
     from selfplay.rollout.injector import mix_named

@@ -11,7 +11,7 @@ from selfplay.cli.output import print_either
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from selfplay.commands.look import Seen
+    from selfplay.commands.show import Seen
 
 
 @app.command()
@@ -22,7 +22,7 @@ def show(
     """Show a bug: what was broken where, which tests see it, who solved it, both diffs. Of a run: its bugs and their
     figures, and the steps of its training. Of a trajectory: every call and what it gave. Nothing is changed, and a run
     that goes on may be shown."""
-    from selfplay.commands.look import look
+    from selfplay.commands.show import look
     from selfplay.report.progress import LiveWatcher
 
     with LiveWatcher():
@@ -32,7 +32,7 @@ def show(
 
 def page_of(seen: "Seen", path: Path) -> "RenderableType":
     """The page of what was found at `path`."""
-    from selfplay.commands.look import SeenBug, SeenEpisode
+    from selfplay.commands.show import SeenBug, SeenEpisode
     from selfplay.report.episode_page import episode_page
     from selfplay.report.page import bug_page
     from selfplay.report.run import run_page

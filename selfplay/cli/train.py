@@ -8,10 +8,10 @@ import typer
 from selfplay.cli.app import app, resumable
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_either, print_json, print_line
-from selfplay.words import count
+from selfplay.formatting import count
 
 if TYPE_CHECKING:
-    from selfplay.training.config import TrainConfig
+    from selfplay.loop.config import TrainConfig
 
 DOES_NOT_FIT = 1
 
@@ -38,15 +38,15 @@ def train(
     ] = False,
 ) -> None:
     """Train one policy that plants bugs and fixes them, by joint self-play."""
-    from selfplay.training.config import load_config
+    from selfplay.loop.config import load_config
 
     wanted = load_config(config, overrides or ())
     if plan:
         raise typer.Exit(_show_plan(wanted, as_json))
-    from selfplay.commands.naming import default_out
-    from selfplay.commands.plan import refuse_impossible
-    from selfplay.commands.train import run_training
-    from selfplay.commands.train_order import TrainOrder
+    from selfplay.commands.default_out import default_out
+    from selfplay.commands.training.plan import refuse_impossible
+    from selfplay.commands.training.request import TrainOrder
+    from selfplay.commands.training.run import run_training
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.scalars import require_tensorboard
     from selfplay.sandbox import Isolation
@@ -70,7 +70,7 @@ def train(
 
 def _show_plan(config: "TrainConfig", as_json: bool) -> int:
     """Print the plan. The exit code: 1 where it does not fit."""
-    from selfplay.commands.plan import planned
+    from selfplay.commands.training.plan import planned
     from selfplay.report.plan import plan_page
 
     found = planned(config)

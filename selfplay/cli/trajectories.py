@@ -11,7 +11,7 @@ from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_json, print_line
 from selfplay.cli.trust import TrustOption, trusted
-from selfplay.words import count
+from selfplay.formatting import count
 
 trajectories = typer.Typer(help="What was played, for others to learn from.", no_args_is_help=True)
 app.add_typer(trajectories, name="trajectories")
@@ -40,7 +40,7 @@ def demonstrate(
     from selfplay.commands.demonstrate import demonstrate as show
     from selfplay.curriculum import open_existing
     from selfplay.report.progress import LiveWatcher
-    from selfplay.rollout.many import one_per_core
+    from selfplay.rollout.scheduler import one_per_core
 
     found, trust = [], trusted(run_dir, trust)
     with open_existing(run_dir) as pool, LiveWatcher() as watcher:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from selfplay.plain import printable
+from selfplay.plain_text import printable
 
 if TYPE_CHECKING:
     from selfplay.curriculum.trust import Wish
@@ -22,7 +22,7 @@ def trusted(path: Path, trust: bool) -> bool:
     if trust or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return trust
     from selfplay.artifact import ArtifactError
-    from selfplay.curriculum.stored import bug_folders, wishes_of
+    from selfplay.curriculum.stored_bugs import bug_folders, wishes_of
     from selfplay.curriculum.trust import allow, require, unsettled
 
     noted = True

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from selfplay.agent.model import ModelError, Sample, Sampling
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Rendezvous
 from selfplay.rollout.model_player import Opened, Receiving, Reloadable, TokenEngine, TokenSide
 
 
@@ -84,7 +84,7 @@ class EngineActor:
         self._version = version
         return None
 
-    async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> ModelError | None:
+    async def receive(self, meeting: Rendezvous, first: int, facts: Sequence[Fact], version: int) -> ModelError | None:
         """Sample with the weights that the trainer sends from now on."""
         if not isinstance(self._engine, Receiving):
             return ModelError("this model cannot take weights over the network", "Set cluster.weights=files.")

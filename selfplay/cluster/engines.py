@@ -13,7 +13,7 @@ from typing import Any, cast
 import ray
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.cluster.answers import LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
+from selfplay.cluster.actor_calls import LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
 from selfplay.cluster.engine import Facts, NotReady, State
 from selfplay.cluster.errors import RESUMES, ClusterError
 from selfplay.cluster.weights import Folder, Weights, Writes

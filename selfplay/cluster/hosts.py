@@ -12,13 +12,13 @@ from typing import Any
 import ray
 
 from selfplay.artifact.reading import read_below
-from selfplay.cluster.answers import LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
+from selfplay.cluster.actor_calls import LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
 from selfplay.cluster.errors import RESUMES, ClusterError
 from selfplay.cluster.host import MOST_BUGS, BugFiles, NotOpened, OpenRuns
-from selfplay.cluster.seats import Seats
+from selfplay.cluster.seats import EpisodeSlots
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
 from selfplay.errors import SelfplayError
-from selfplay.rollout.losses import RolloutError
+from selfplay.rollout.retries import RolloutError
 from selfplay.rollout.rollout import InjectorRollout, Rollout, SolverRollout
 from selfplay.rollout.solver import ReadyBug
 from selfplay.sandbox import Cause, SandboxLost
@@ -50,7 +50,7 @@ class Hosts:
     _reopening: dict[int, asyncio.Task[None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._seats = Seats(len(self.actors), self.each)
+        self._seats = EpisodeSlots(len(self.actors), self.each)
         self._opens = ray.put(self.open_runs)
 
     @property

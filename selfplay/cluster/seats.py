@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 
-class Seats:
+class EpisodeSlots:
     """`each` places at every one of `hosts` hosts. `away`: hosts at which nobody may sit down. Lives on one event
     loop."""
 

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 import ray
 
-from selfplay.cluster.answers import ActorLost, all_of, answered
+from selfplay.cluster.actor_calls import ActorLost, all_of, answered
 from selfplay.cluster.errors import ClusterError
 from selfplay.errors import SelfplayError
-from selfplay.learning.crediting import Credited
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Rendezvous
+from selfplay.update.crediting import Credited
 
 log = logging.getLogger(__name__)
 OPEN_SECONDS, LEARN_SECONDS, SEND_SECONDS = 3600.0, 6 * 3600.0, 600.0
@@ -36,7 +36,7 @@ class Learner(Protocol):
 
     def facts(self) -> list[Fact]: ...
 
-    def send(self, meeting: Meeting) -> str | None: ...
+    def send(self, meeting: Rendezvous) -> str | None: ...
 
 
 class RankActor:
@@ -89,7 +89,7 @@ class RankActor:
         assert self._learner is not None
         return self._learner.facts()
 
-    def send(self, meeting: Meeting) -> str | None:
+    def send(self, meeting: Rendezvous) -> str | None:
         """Send the weights to the engines of a group; what came in the way."""
         assert self._learner is not None
         return self._learner.send(meeting)
@@ -155,7 +155,7 @@ class RemoteLearner:
         host, port = await answered(self._actors[0].meeting_place.remote(), SEND_SECONDS)
         return host, port
 
-    async def send(self, meeting: Meeting) -> str | None:
+    async def send(self, meeting: Rendezvous) -> str | None:
         """Send the weights to a group that engines join now; the caller holds `resting`. What came in the way; ranks
         that were lost are started anew. Raises `ClusterError` and what the learner raises when they cannot be."""
         try:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from selfplay.agent.model import ModelError
-from selfplay.cluster.answers import ActorLost, answered
+from selfplay.cluster.actor_calls import ActorLost, answered
 from selfplay.cluster.trainer import RemoteLearner
-from selfplay.policies.meeting import Meeting
+from selfplay.policies.rendezvous import Rendezvous
 
 SYNC_SECONDS = 600.0
 """How long an engine may take to take new weights."""
@@ -67,7 +67,7 @@ class Broadcast:
     processes: int
     backend: str
     version: int = 0
-    _meeting: Meeting | None = None
+    _meeting: Rendezvous | None = None
     _members: list[Any] = field(default_factory=list)
 
     async def offer(self, learner: Writes) -> None:
@@ -92,14 +92,14 @@ class Broadcast:
                 self._meeting = None  # not all of its members are there any more
             return found
 
-    async def _met(self, actors: Sequence[Any]) -> Meeting:
+    async def _met(self, actors: Sequence[Any]) -> Rendezvous:
         """Where these engines have met, or are to meet. Raises `ActorLost`."""
         states = await asyncio.gather(*(answered(one.state.remote(), SYNC_SECONDS) for one in actors))
         known = self._meeting
         if known is None or self._members != list(actors) or any(state.met != known.name for state in states):
             host, port = await self.learner.meeting_place()
             ranks = 1 + len(actors) * self.processes
-            self._meeting = Meeting(uuid.uuid4().hex, host, port, ranks, self.backend)
+            self._meeting = Rendezvous(uuid.uuid4().hex, host, port, ranks, self.backend)
             self._members = list(actors)
         assert self._meeting is not None
         return self._meeting

@@ -9,7 +9,7 @@ import psutil
 
 from selfplay.curriculum import Curriculum
 from selfplay.repository import Suite
-from selfplay.sandbox import elsewhere
+from selfplay.sandbox import container_cpu
 
 EVERY = 10.0
 """Seconds: what a kill may lose of the account."""
@@ -18,7 +18,7 @@ EVERY = 10.0
 def cpu_seconds() -> float:
     """User and system seconds of this process, its live descendants, its reaped descendants (dead sandboxes), and the
     commands that ran in containers."""
-    total = elsewhere.cpu_seconds()
+    total = container_cpu.cpu_seconds()
     own = psutil.Process()
     for process in [own, *own.children(recursive=True)]:
         with contextlib.suppress(psutil.NoSuchProcess):
@@ -27,7 +27,7 @@ def cpu_seconds() -> float:
     return total
 
 
-class Meter:
+class CostMeter:
     """Wall and core seconds by phase, stored in the pool as they are spent: a resumed run goes on counting. `cores`:
     the core seconds until now; those of other machines are not known here."""
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.curriculum.crediting import recorded
-from selfplay.learning.crediting import Credited, credited
-from selfplay.learning.played import Played, named
-from selfplay.learning.recipe import Recipe
-from selfplay.learning.stored import played_in, refuse_apart, refuse_other_sampling
 from selfplay.oracle.assurance import Weak
+from selfplay.update.crediting import Credited, credited
+from selfplay.update.played import Played, named
+from selfplay.update.recipe import Recipe
+from selfplay.update.stored import played_in, refuse_apart, refuse_other_sampling
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selfplay.commands import leftovers
-from selfplay.commands.cost import Meter, phases
-from selfplay.commands.curriculum import Watcher, played, player_for, prepared_source
+from selfplay.commands import cleanup
+from selfplay.commands.cost import CostMeter, phases
+from selfplay.commands.curriculum import CurriculumWatcher, played, player_for, prepared_source
 from selfplay.commands.order import Order, repository_settings, shared_settings
 from selfplay.commands.solve import settle_attempts
 from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings, open_curriculum
 from selfplay.curriculum.repositories import facts_of
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 from selfplay.repository.errors import RepositoryError
 from selfplay.rollout.players import Player, player_named
 from selfplay.sandbox import Backend
-from selfplay.words import count
 
 log = logging.getLogger(__name__)
 IN_A_ROW = 3
@@ -49,7 +49,7 @@ def run_list(base: Order, orders: Sequence[Order], make: Make) -> dict[str, Any]
     Raises `SelfplayError` for what ails the run as a whole; what was stored is kept, and the same command resumes."""
     player = player_named(base.policy, base.options)
     with open_curriculum(base.out) as pool:
-        leftovers.sweep(base.out)
+        cleanup.sweep(base.out)
         pool.settle({**shared_settings(base), "source": Path(base.source).name, **player.settings})
         if base.order == 2:
             settle_attempts(pool, player.name, player, base.attempts)
@@ -108,7 +108,7 @@ class Ends:
             raise error
 
 
-def here(base: Order, backend: Backend, watcher: Watcher) -> Make:
+def here(base: Order, backend: Backend, watcher: CurriculumWatcher) -> Make:
     """Makes the bugs in this process, one repository after the other."""
 
     def make(pool: Curriculum, orders: Sequence[Order]) -> None:
@@ -119,7 +119,7 @@ def here(base: Order, backend: Backend, watcher: Watcher) -> Make:
             runner.run(player.open(watcher.say))
             for number, order in enumerate(orders, 1):
                 watcher.say(f"{order.source}: {number} of {count(len(orders), 'repository', 'repositories')}")
-                meter = Meter(pool, order.source)
+                meter = CostMeter(pool, order.source)
                 try:
                     ends.ended(order, _made(order, pool, backend, player, runner, watcher, meter))
                 except Exception as error:  # whatever ails one repository does not end the others
@@ -136,8 +136,8 @@ def _made(
     backend: Backend,
     player: Player,
     runner: asyncio.Runner,
-    watcher: Watcher,
-    meter: Meter,
+    watcher: CurriculumWatcher,
+    meter: CostMeter,
 ) -> str:
     """Make the bugs of one repository. Returns why no more were made."""
     pool.settle_repository(order.source, repository_settings(order))

@@ -8,48 +8,47 @@ not stored.
 import asyncio
 import io
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from selfplay.cluster.answers import all_of
+from selfplay.cluster.actor_calls import all_of
+from selfplay.cluster.actors import host_actors
 from selfplay.cluster.errors import ClusterError
 from selfplay.cluster.host import Runs, once_each
 from selfplay.cluster.hosts import Hosts
-from selfplay.cluster.joining import every_core, joined
-from selfplay.cluster.starting import host_actors
-from selfplay.commands.cost import Meter
+from selfplay.cluster.ray_session import every_core, joined
+from selfplay.commands.cost import CostMeter
 from selfplay.commands.curricula import Ends, Make
-from selfplay.commands.curriculum import Watcher, allow_typed, measured_here, player_for, prepared_here
+from selfplay.commands.curriculum import CurriculumWatcher, allow_typed, measured_here, player_for, prepared_here
 from selfplay.commands.injections import Injector, play_injection
-from selfplay.commands.make_bugs import Wanted, make_bugs
+from selfplay.commands.make_bugs import BugsWanted, make_bugs
 from selfplay.commands.order import Order, repository_settings
 from selfplay.commands.storing import keep_original
-from selfplay.commands.train_order import repository_runs
-from selfplay.curriculum import Curriculum, Progress
+from selfplay.commands.training.request import repository_runs
+from selfplay.curriculum import Curriculum, RunProgress
+from selfplay.loop.machine import Cluster
 from selfplay.repository import Prepared, Suite, write_original
 from selfplay.rollout.injector import strategy_of
-from selfplay.rollout.many import rare_collections
 from selfplay.rollout.players import player_named
 from selfplay.rollout.rollout import InjectorKey, InjectorRollout
 from selfplay.rollout.runs import RepositoryRuns
+from selfplay.rollout.scheduler import relaxed_gc
 from selfplay.sandbox import Backend, Isolation, SandboxLost
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.owners import scratch
-from selfplay.sandbox.pool import Pool
 from selfplay.sandbox.workers import Workers
-from selfplay.training.machine import Cluster
 
 SECONDS = 7200.0
 """How long a host may take to prepare a repository, or for one episode with all around it."""
 TRIES = 3
 """How many hosts a repository may lose while it is prepared."""
-Say = Callable[[str], None]
 
 
-def on_ray(base: Order, isolation: Isolation, address: str, watcher: Watcher) -> Make:
+def on_ray(base: Order, isolation: Isolation, address: str, watcher: CurriculumWatcher) -> Make:
     """Makes the bugs on all nodes of the cluster at `address`."""
 
     def make(pool: Curriculum, orders: Sequence[Order]) -> None:
@@ -60,7 +59,9 @@ def on_ray(base: Order, isolation: Isolation, address: str, watcher: Watcher) ->
     return make
 
 
-async def _made(base: Order, orders: Sequence[Order], isolation: Isolation, pool: Curriculum, watcher: Watcher) -> None:
+async def _made(
+    base: Order, orders: Sequence[Order], isolation: Isolation, pool: Curriculum, watcher: CurriculumWatcher
+) -> None:
     """Make the bugs of all repositories, as many at once as there are hosts."""
     wanted, ends = every_core(), Ends(pool, watcher.say)
     async with AsyncExitStack() as stack:
@@ -73,7 +74,7 @@ async def _made(base: Order, orders: Sequence[Order], isolation: Isolation, pool
 
         async def one(order: Order) -> None:
             async with lines:
-                meter = Meter(pool, order.source, lambda: 0.0)
+                meter = CostMeter(pool, order.source, lambda: 0.0)
                 try:
                     ends.ended(order, await _repository(order, hosts, wanted.host_episodes, pool, watcher, meter))
                 except Exception as error:  # whatever ails one repository does not end the others
@@ -84,7 +85,9 @@ async def _made(base: Order, orders: Sequence[Order], isolation: Isolation, pool
         await all_of([one(order) for order in orders])
 
 
-async def _repository(order: Order, hosts: Hosts, places: int, pool: Curriculum, watcher: Watcher, meter: Meter) -> str:
+async def _repository(
+    order: Order, hosts: Hosts, places: int, pool: Curriculum, watcher: CurriculumWatcher, meter: CostMeter
+) -> str:
     """Make the bugs of one repository. Returns why no more were made."""
     name, say = order.source, watcher.say
     pool.settle_repository(name, repository_settings(order))
@@ -108,12 +111,12 @@ async def _repository(order: Order, hosts: Hosts, places: int, pool: Curriculum,
         """Of an episode that could not be played: the driver does not have the tree for a seed location."""
         return InjectorKey(name, strategy_of(order.strategy, order.seed, number // order.group), order.seed, number)
 
-    def told(step: Progress) -> None:
+    def told(step: RunProgress) -> None:
         result = step.result
         said = f": {result.reason}" if result.reason else ""
         say(f"{name}: episode {result.number} ({result.strategy}) {result.status}{said}; bugs: {step.bugs}")
 
-    wanted = Wanted(order.bugs, order.patience)
+    wanted = BugsWanted(order.bugs, order.patience)
     return await make_bugs(Injector(name, order.policy, play, key), pool, wanted, places, told, meter, None)
 
 
@@ -153,10 +156,10 @@ class About:
 async def _opened(base: Order, orders: dict[str, Order], isolation: Isolation, threads: int) -> Runs:
     """Open a host. A repository is prepared, measured and surveyed when it is first asked for."""
     backend = isolation.opened()
-    seats = Pool(backend)
+    seats = SandboxPool(backend)
     player = player_named(base.policy, base.options)
     await player.open(lambda line: None)
-    rare_collections().__enter__()  # until the process ends
+    relaxed_gc().__enter__()  # until the process ends
     workers = Workers(threads).__enter__()
     told: dict[str, About] = {}
 

@@ -6,10 +6,10 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any, Protocol
 
-from selfplay.commands import leftovers
-from selfplay.commands.cost import Meter, cost_report
+from selfplay.commands import cleanup
+from selfplay.commands.cost import CostMeter, cost_report
 from selfplay.commands.injections import injector_of
-from selfplay.commands.make_bugs import Wanted, make_bugs
+from selfplay.commands.make_bugs import BugsWanted, make_bugs
 from selfplay.commands.order import (
     Order,
     refuse_out_in_source,
@@ -21,37 +21,37 @@ from selfplay.commands.order import (
 )
 from selfplay.commands.solve import SolveWatcher, settle_attempts, solve_pool
 from selfplay.commands.storing import keep_original
-from selfplay.curriculum import Curriculum, Progress, open_curriculum
+from selfplay.curriculum import Curriculum, RunProgress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.curriculum.trust import Wish, allow
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count, spoken, tally
 from selfplay.repository import NoTests, Prepared, Suite, measure_suite, prepare, write_original
-from selfplay.repository.hosts import host_names
+from selfplay.repository.network.hosts import host_names
 from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun
-from selfplay.rollout.losses import again, control_in
-from selfplay.rollout.many import one_per_core, rare_collections
 from selfplay.rollout.players import SCRIPTED, Player, ScriptedPlayer, player_named
+from selfplay.rollout.retries import again, control_in
+from selfplay.rollout.scheduler import one_per_core, relaxed_gc
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
-from selfplay.scripted.injector.known import known_of
-from selfplay.words import count, spoken, tally
+from selfplay.scripted.injector.repository_knowledge import known_of
 
 RUNS_OF_A_BUG, SURVEY_RUNS, FIXED_SECONDS = 7.0, 3.0, 8.0
 """Of the estimate: runs of the suite for a bug, those for the survey, and seconds of a bug beside them."""
 
 
-class Watcher(SolveWatcher, Protocol):
+class CurriculumWatcher(SolveWatcher, Protocol):
     """Receives the progress of the run."""
 
-    def step(self, step: Progress) -> None:
+    def step(self, step: RunProgress) -> None:
         """An episode is finished and stored."""
         ...
 
 
-def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, Any]:
+def run_curriculum(order: Order, backend: Backend, watcher: CurriculumWatcher) -> dict[str, Any]:
     """Make or resume the curriculum in `order.out`. Returns the summary, also written to `summary.json`.
 
     Raises `SelfplayError` for what the user can fix; a partial run is kept and resumes.
@@ -62,8 +62,8 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     player = player_named(order.policy, order.options)
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))
-        leftovers.sweep(order.out)
-        meter = Meter(pool)
+        cleanup.sweep(order.out)
+        meter = CostMeter(pool)
         pool.settle({**settings_of(order), **player.settings})
         if order.order == 2:
             settle_attempts(pool, player.name, player, order.attempts)
@@ -89,7 +89,9 @@ def run_campaign(order: Order, backend: Backend, watcher: Watcher) -> dict[str, 
     return summary
 
 
-def prepared_source(order: Order, pool: Curriculum, backend: Backend, watcher: Watcher) -> tuple[Prepared, Suite]:
+def prepared_source(
+    order: Order, pool: Curriculum, backend: Backend, watcher: CurriculumWatcher
+) -> tuple[Prepared, Suite]:
     """The repository and its measured suite. Runs in the main thread, outside the event loop, so that Ctrl-C ends
     it."""
     lost = pool.lost.count_again
@@ -196,12 +198,12 @@ async def played(
     suite: Suite,
     backend: Backend,
     player: Player,
-    watcher: Watcher,
-    meter: Meter,
+    watcher: CurriculumWatcher,
+    meter: CostMeter,
 ) -> str:
     """Make the bugs of a repository and, if asked, attempt them. Returns why no more bugs were made."""
-    seats = Pool(backend)
-    with Workers(one_per_core(order.workers)) as workers, rare_collections():
+    seats = SandboxPool(backend)
+    with Workers(one_per_core(order.workers)) as workers, relaxed_gc():
         run = InjectorRun(
             repository=order.source,
             origin=Origin(prepared, order.thresholds, order.seed, order.public_share, dict(prepared.recorded)),
@@ -214,7 +216,7 @@ async def played(
             group=order.group,
             rules=order.rules,
         )
-        wanted = Wanted(order.bugs, order.patience)
+        wanted = BugsWanted(order.bugs, order.patience)
         places = player.episodes or workers.count
         control = control_in(seats, workers)
         reason = await make_bugs(injector_of(run), pool, wanted, places, watcher.step, meter, control)

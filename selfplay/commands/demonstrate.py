@@ -7,15 +7,15 @@ from pathlib import Path
 
 from selfplay.agent.trajectory import TrajectoryError, load, save
 from selfplay.artifact import ArtifactError, Bug
-from selfplay.commands.looping import iterate
+from selfplay.commands.event_loop import iterate
 from selfplay.curriculum import Curriculum
-from selfplay.curriculum.stored import demonstration_of, prepared_for, read_bug
+from selfplay.curriculum.stored_bugs import demonstration_of, prepared_for, read_bug
 from selfplay.errors import SelfplayError
 from selfplay.repository import Prepared, Suite, measure_suite
-from selfplay.rollout.losses import Losses, again, control_in
-from selfplay.rollout.many import each_of, many
+from selfplay.rollout.retries import Retries, again, control_in
+from selfplay.rollout.scheduler import each_of, many
 from selfplay.sandbox import Backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_planting, demonstrate_repair
 
@@ -90,13 +90,13 @@ def _measured(pool: Curriculum, repository: str, bug: Bug, backend: Backend, tru
 async def _demonstrated(
     jobs: list[StoredBug], backend: Backend, workers: int
 ) -> AsyncGenerator[tuple[StoredBug, Played], None]:
-    seats = Pool(backend)
+    seats = SandboxPool(backend)
     with Workers(workers) as threads:
 
         async def play(job: StoredBug) -> Played:
             return {role: await show(job, seats, threads) for role, show in PLAYS.items()}
 
-        losses: Losses[StoredBug, Played] = Losses(_unplayed, control_in(seats, threads))
+        losses: Retries[StoredBug, Played] = Retries(_unplayed, control_in(seats, threads))
         async with aclosing(many(each_of(jobs), play, workers, losses)) as found:
             async for one in found:
                 yield one

@@ -5,10 +5,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from selfplay.repository.cache import default_cache
-from selfplay.repository.egress import examine_egress
+from selfplay.repository.network.egress import examine_egress
 from selfplay.sandbox import open_backend
+from selfplay.sandbox.backend_check import Examined, advice, examine
 from selfplay.sandbox.backends import BACKENDS
-from selfplay.sandbox.examine import Examined, advice, examine
 from selfplay.sandbox.machine import Machine, free_disk_bytes, machine
 from selfplay.sandbox.protocol import IsolationUnavailable
 

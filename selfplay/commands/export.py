@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 
 from selfplay.curriculum import CurriculumError
 from selfplay.export import dataset
-from selfplay.export.choice import Choice, training_repositories
+from selfplay.export.bug_selection import Choice, training_repositories
 from selfplay.export.environments import write_environments
 from selfplay.export.names import project_name
 from selfplay.export.pools import Collected, PoolBug, collect

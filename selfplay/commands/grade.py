@@ -4,18 +4,18 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from selfplay.artifact.reading import ForeignError, opened_named
+from selfplay.artifact.reading import UntrustedDataError, opened_named
 from selfplay.curriculum.calibrations import calibration_of
-from selfplay.curriculum.stored import oracle_of, prepared_for, read_bug, task_of
-from selfplay.oracle.audit import Audit, audit_task
+from selfplay.curriculum.stored_bugs import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import Grader
 from selfplay.oracle.grades import Grade
-from selfplay.oracle.prediction import MAX_BYTES
+from selfplay.oracle.leak_audit.audit import Audit, audit_task
+from selfplay.oracle.screening.prediction import MAX_BYTES
 from selfplay.oracle.world import Task, solver_world
 from selfplay.repository import Prepared
-from selfplay.rollout.losses import again
+from selfplay.rollout.retries import again
 from selfplay.sandbox import Backend, Limits
 
 
@@ -47,8 +47,8 @@ def grade_file(
     try:
         with opened_named(patch, sys.maxsize) as stream:  # one that is too long gets a grade that says so
             data = stream.read(MAX_BYTES + 1)
-    except (OSError, ForeignError) as error:
-        said = error.message if isinstance(error, ForeignError) else f"{patch} cannot be read: {error.strerror}"
+    except (OSError, UntrustedDataError) as error:
+        said = error.message if isinstance(error, UntrustedDataError) else f"{patch} cannot be read: {error.strerror}"
         raise PredictionError("unreadable", said, "Name a file with a diff.") from error
     return grade_patch(folder, data, backend, counterfactual=counterfactual, trust=trust)
 
@@ -68,14 +68,14 @@ def grade_patch(
     return again(work)
 
 
-def audit_bug(folder: Path, backend: Backend, *, prepared: Prepared | None = None, trust: bool = False) -> Audit:
+def audit_bug(folder: Path, backend: Backend, *, trust: bool = False) -> Audit:
     """Search the solver's world of the bug in `folder`.
 
     Raises `SelfplayError` for a damaged bug, or one whose environment is gone and cannot be built again."""
     bug, artifact, _ = read_bug(folder)
 
     def work() -> Audit:
-        world = solver_world(prepared or prepared_for(folder, bug, backend, trust=trust))
+        world = solver_world(prepared_for(folder, bug, backend, trust=trust))
         return audit_task(backend, task_of(folder, bug, artifact, world))
 
     return again(work)

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from selfplay.repository import prepare
-from selfplay.rollout.losses import again
+from selfplay.rollout.retries import again
 from selfplay.sandbox import WORKDIR
-from selfplay.sandbox.docker.building import Recipe, build
+from selfplay.sandbox.docker.building import ImageRecipe, build
 from selfplay.sandbox.docker.opening import docker_backend
 
 
@@ -44,7 +44,7 @@ def build_image(
     folders += [(WORKDIR, prepared.tree), (WORKDIR, prepared.history)]
     labels = {"selfplay.source": prepared.source, "selfplay.tree_hash": prepared.tree_hash}
     env = {name: value for name, value in prepared.env.items() if not name.startswith("GIT_")}
-    recipe = Recipe(base, tuple(folders), env, labels)
+    recipe = ImageRecipe(base, tuple(folders), env, labels)
     tag = tag or f"selfplay/{plain_name(prepared.source)}:{prepared.tree_hash[:12]}"
     id = build(backend.engine, recipe, tag)
     return Built(tag, id, prepared.source, prepared.revision, prepared.tree_hash, recipe.dockerfile())

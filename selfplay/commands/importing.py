@@ -18,15 +18,15 @@ from selfplay.artifact.bug import Imported
 from selfplay.artifact.decoding import first_fault
 from selfplay.artifact.reading import ensured_folder
 from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
-from selfplay.curriculum.guarding import ORIGINALS
+from selfplay.curriculum.untrusted_sqlite import ORIGINALS
 from selfplay.errors import SelfplayError
-from selfplay.imports.rows import ImportRefused, Row, read_rows
-from selfplay.imports.tasks import Task, task_of
+from selfplay.importers.rows import DatasetRow, ImportRefused, read_rows
+from selfplay.importers.tasks import ImportedTask, task_of
 from selfplay.repository.errors import BadStream
-from selfplay.repository.tar import Tar
-from selfplay.repository.tree_files import LARGEST_TREE, bring_tree_out, take_tree, tree_id
-from selfplay.repository.unpack import write_out
-from selfplay.rollout.losses import again
+from selfplay.repository.files.tar import Tar
+from selfplay.repository.files.tree_files import LARGEST_TREE, bring_tree_out, take_tree, tree_id
+from selfplay.repository.files.unpack import write_out
+from selfplay.rollout.retries import again
 from selfplay.sandbox import Backend, SandboxError, World
 from selfplay.sandbox.owners import remove
 from selfplay.validators import Thresholds
@@ -34,7 +34,7 @@ from selfplay.version import VERSION
 from selfplay.workbench.staging import DoesNotApply, apply_diffs
 
 UNTRIED = ("its commit, taken back,", "what hides its tests")
-"""What `Task.untried` is called."""
+"""What `ImportedTask.untried` is called."""
 Say = Callable[[str], None]
 
 
@@ -89,7 +89,7 @@ class _Import:
         self.known = {bug.id: bug for bug in pool.bugs()}
         self.trees: dict[tuple[str, ...], str] = {}
 
-    def take(self, row: Row) -> None:
+    def take(self, row: DatasetRow) -> None:
         try:
             task = task_of(row, self.order.form)
             name = bug_id(task.instance)
@@ -110,7 +110,7 @@ class _Import:
         self.known[name] = bug
         self.found.tasks.append(name)
 
-    def _original(self, task: Task) -> str:
+    def _original(self, task: ImportedTask) -> str:
         """The tree of the task's original, which is then in the run's folder."""
         if task.archive is not None:
             if (task.tree_hash,) not in self.trees:
@@ -124,7 +124,7 @@ class _Import:
             self.trees[key] = self._kept(task, lambda at: self._made(task, source, at))
         return self.trees[key]
 
-    def _kept(self, task: Task, make: Callable[[Path], None]) -> str:
+    def _kept(self, task: ImportedTask, make: Callable[[Path], None]) -> str:
         """Make a tree beside the others and give it the name of its content."""
         folder = ensured_folder(self.pool.folder, ORIGINALS)
         staging = folder / ".new"
@@ -139,7 +139,7 @@ class _Import:
             remove(staging)
         return tree
 
-    def _made(self, task: Task, source: str, folder: Path) -> None:
+    def _made(self, task: ImportedTask, source: str, folder: Path) -> None:
         """The source at the row's commit, with the row's diffs applied in a sandbox, where its others are tried."""
         base = folder.with_name(".base")
         try:
@@ -164,7 +164,7 @@ def _anew(folder: Path, make: Callable[[Path], None]) -> None:
     make(folder)
 
 
-def _unpack(task: Task, folder: Path) -> None:
+def _unpack(task: ImportedTask, folder: Path) -> None:
     assert task.archive is not None
     try:
         with gzip.open(task.archive, "rb") as stream:
@@ -179,7 +179,7 @@ def bug_id(instance: str) -> str:
     return plain if plain == instance else f"{plain or 'task'}.{hashlib.sha256(instance.encode()).hexdigest()[:8]}"
 
 
-def bug_of(task: Task, name: str, tree: str) -> Bug:
+def bug_of(task: ImportedTask, name: str, tree: str) -> Bug:
     """The record of an imported task. Raises `ValidationError` for a row that says what cannot be."""
     extra = dict(task.extra)
     seconds = extra.pop("seconds", Thresholds().seconds)

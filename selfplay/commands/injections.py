@@ -15,9 +15,9 @@ from selfplay.commands.storing import store_episode
 from selfplay.curriculum import Curriculum, EpisodeRecord
 from selfplay.errors import SelfplayError
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
-from selfplay.rollout.losses import Control, Losses
-from selfplay.rollout.many import ModelDown, many
+from selfplay.rollout.retries import Control, Retries
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
+from selfplay.rollout.scheduler import ModelDown, many
 from selfplay.sandbox import Cause, SandboxError
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ async def stored_injections(
     `control`: where an idle sandbox lives; None when episodes are played on other machines, of which it tells nothing.
 
     Raises `RolloutError` when sandboxes or the model keep failing."""
-    losses = Losses(_unplayed, control, pool.lost.count_again)
+    losses = Retries(_unplayed, control, pool.lost.count_again)
     async with aclosing(many(next_job, _played, places, losses)) as rollouts:
         async for _, rollout in rollouts:
             record = store_episode(pool, rollout)

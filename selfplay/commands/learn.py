@@ -14,15 +14,15 @@ from typing import Any, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.credit import CreditOrder, credited_runs, damages
-from selfplay.commands.results import finished, whole_folder
+from selfplay.commands.result_folder import finished, whole_folder
 from selfplay.commands.sources import credited_sources, model_files
-from selfplay.learning.crediting import Credited
-from selfplay.learning.errors import LearningError
-from selfplay.learning.examples import examples
-from selfplay.learning.summary import refuse_nothing
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.rl.credit_table import CREDIT_COLUMNS, credit_row
 from selfplay.train.packing import check_readable
+from selfplay.update.crediting import Credited
+from selfplay.update.errors import LearningError
+from selfplay.update.examples import examples
+from selfplay.update.summary import require_gradient
 
 SUMMARY = "learn.json"
 AGAIN = "The same command makes the update again."
@@ -38,14 +38,14 @@ class LearnOrder:
     out: Path
 
 
-class Watcher(Protocol):
+class LearnWatcher(Protocol):
     """Who is told how it goes."""
 
     def say(self, line: str) -> None: ...
     def expect(self, total: int | None, doing: str) -> None: ...
 
 
-def dry_run(order: LearnOrder, watcher: Watcher) -> list[Credited]:
+def dry_run(order: LearnOrder, watcher: LearnWatcher) -> list[Credited]:
     """The episodes with their credit and what filtered each; nothing is trained, written, or loaded but the settings of
     the model and, where there are tapes, its tokenizer. What `learn` refuses of the episodes is refused here, too."""
     vocabulary = vocabulary_of(order.model)
@@ -54,7 +54,7 @@ def dry_run(order: LearnOrder, watcher: Watcher) -> list[Credited]:
     return rollouts
 
 
-def learn(order: LearnOrder, watcher: Watcher) -> dict[str, Any]:
+def learn(order: LearnOrder, watcher: LearnWatcher) -> dict[str, Any]:
     """Make the update, write the model, and return the summary. An update that was made already is not made again.
 
     Raises `SelfplayError` for what the user can mend."""
@@ -68,7 +68,7 @@ def learn(order: LearnOrder, watcher: Watcher) -> dict[str, Any]:
     rollouts = credited_runs(order.credit, watcher.say, vocabulary_of(order.model), _chat(order.model))
     for line in damages(rollouts):
         watcher.say(f"a tape that cannot be used: {line}")
-    refuse_nothing(rollouts)
+    require_gradient(rollouts)
     from selfplay.commands.learn_update import updated
 
     with whole_folder(order.out, LearningError, AGAIN) as made:

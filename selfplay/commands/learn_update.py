@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from selfplay.commands.learn import LearnOrder, Watcher
-from selfplay.learning.crediting import Credited
-from selfplay.learning.update import model_options, step_options, update
+from selfplay.commands.learn import LearnOrder, LearnWatcher
 from selfplay.train.model import load_scorer
 from selfplay.train.precision import slow_precision
 from selfplay.train.step import Trainer
 from selfplay.train.weights import write_model, written_dtype
+from selfplay.update.crediting import Credited
+from selfplay.update.one_update import model_options, step_options, update
 
 
-def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watcher: Watcher) -> dict[str, Any]:
+def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watcher: LearnWatcher) -> dict[str, Any]:
     """Take the step and write the new model to `folder`; what it did. The weights are written in float32: bf16 would
     round one update of a small learning rate away.
 

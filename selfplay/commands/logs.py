@@ -6,24 +6,24 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from selfplay.commands.looping import in_parallel
+from selfplay.commands.event_loop import in_parallel
 from selfplay.commands.predictions import read_predictions
 from selfplay.curriculum import CurriculumError
-from selfplay.curriculum.stored import prepared_for
+from selfplay.curriculum.stored_bugs import prepared_for
 from selfplay.curriculum.trust import NotTrusted
 from selfplay.errors import SelfplayError
-from selfplay.export.choice import Choice
+from selfplay.export.bug_selection import Choice
 from selfplay.export.dataset import FORMATS
 from selfplay.export.evaluation import seconds
 from selfplay.export.pools import PoolBug, collect
 from selfplay.export.writing import new_folder, write_files
+from selfplay.formatting import count
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.world import Task, open_world, solver_world
 from selfplay.repository import Prepared
-from selfplay.rollout.losses import again
-from selfplay.rollout.many import one_per_core
+from selfplay.rollout.retries import again
+from selfplay.rollout.scheduler import one_per_core
 from selfplay.sandbox import Backend, SandboxError
-from selfplay.words import count
 
 LOG = "test_output.txt"
 NOT_APPLIED = ">>>>> Patch Apply Failed"

@@ -10,19 +10,19 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from selfplay.artifact import Bug
-from selfplay.commands.cost import Meter
+from selfplay.commands.cost import CostMeter
 from selfplay.commands.injections import Injection, Injector, stored_injections
-from selfplay.curriculum import Curriculum, EpisodeRecord, Progress
-from selfplay.rollout.losses import Control
+from selfplay.curriculum import Curriculum, EpisodeRecord, RunProgress
 from selfplay.rollout.players import SCRIPTED
+from selfplay.rollout.retries import Control
 
 SAME_END = 8
 """When no bug was ever made and so many episodes in a row end for the same reason, the loop stops."""
-Watch = Callable[[Progress], None]
+Watch = Callable[[RunProgress], None]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BugsWanted:
     """Stop at `bugs` in the pool, or after `patience` episodes in a row without a new one."""
 
     bugs: int
@@ -32,10 +32,10 @@ class Wanted:
 async def make_bugs(
     injector: Injector,
     pool: Curriculum,
-    wanted: Wanted,
+    wanted: BugsWanted,
     places: int,
     watch: Watch,
-    meter: Meter,
+    meter: CostMeter,
     control: Control | None,
 ) -> str:
     """Play episodes until the pool holds enough bugs. Returns why it stopped. `control`: as for `stored_injections`.
@@ -48,13 +48,13 @@ async def make_bugs(
         async for record in records:
             taken = loop.take()
             meter.tick()
-            watch(Progress(pool.episodes.count(injector.repository), wanted.bugs, record, tuple(taken)))
+            watch(RunProgress(pool.episodes.count(injector.repository), wanted.bugs, record, tuple(taken)))
             loop.count(record, taken)
     return loop.reason()
 
 
 class _Loop:
-    def __init__(self, injector: Injector, pool: Curriculum, wanted: Wanted) -> None:
+    def __init__(self, injector: Injector, pool: Curriculum, wanted: BugsWanted) -> None:
         self.injector, self.pool, self.wanted = injector, pool, wanted
         self.begun = pool.episodes.finished(injector.repository)
         self.number = 0

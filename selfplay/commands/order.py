@@ -5,23 +5,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from selfplay.believable import Rules
+from selfplay.believable import BelievableRules
+from selfplay.formatting import listed
 from selfplay.repository import Suite
 from selfplay.repository.errors import RepositoryError
-from selfplay.repository.hosts import host_names
-from selfplay.repository.runners import calling
-from selfplay.repository.source import PathSource, parse_source
+from selfplay.repository.fetching.source import PathSource, parse_source
+from selfplay.repository.network.hosts import host_names
+from selfplay.repository.suites.runners import calling
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.injector import Mix
-from selfplay.rollout.many import RolloutError
 from selfplay.rollout.players import SCRIPTED
 from selfplay.rollout.promotion import PER_PARENT
+from selfplay.rollout.scheduler import RolloutError
 from selfplay.scripted.injector.impossible import impossible
-from selfplay.scripted.injector.known import LANGUAGES
+from selfplay.scripted.injector.repository_knowledge import LANGUAGES
 from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.survey import Survey
 from selfplay.validators import Thresholds
-from selfplay.words import listed
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class Order:
     believable: bool | None = None
 
     @property
-    def rules(self) -> Rules | None:
+    def rules(self) -> BelievableRules | None:
         """The rules that valid bugs must keep besides."""
         wanted = self.policy in SCRIPTED if self.believable is None else self.believable
-        return Rules() if wanted else None
+        return BelievableRules() if wanted else None
 
 
 def refuse_out_in_source(order: Order) -> None:

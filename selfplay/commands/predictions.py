@@ -13,21 +13,21 @@ from typing import IO, Any
 
 from selfplay.artifact import Bug
 from selfplay.artifact.decoding import parse_json, text_memory
-from selfplay.artifact.reading import ForeignError, opened_named
+from selfplay.artifact.reading import UntrustedDataError, opened_named
+from selfplay.commands.event_loop import in_parallel
 from selfplay.commands.grade import Gradable, gradable, grader_of
-from selfplay.commands.looping import in_parallel
-from selfplay.curriculum.guarding import LARGER
-from selfplay.curriculum.stored import bug_folders, prepared_for, read_bug
+from selfplay.curriculum.stored_bugs import bug_folders, prepared_for, read_bug
 from selfplay.curriculum.trust import NotTrusted, times
+from selfplay.curriculum.untrusted_sqlite import LARGER
 from selfplay.errors import SelfplayError
 from selfplay.export.names import bug_id_of
+from selfplay.formatting import count
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import grade_without_running, safely
 from selfplay.oracle.grades import Grade
 from selfplay.repository import Prepared
-from selfplay.rollout.losses import again
+from selfplay.rollout.retries import again
 from selfplay.sandbox import MIB, Backend, SandboxError
-from selfplay.words import count
 
 MOST_MEMORY, MOST_LINE = 64 * MIB, 16 * MIB
 """Memory of all predictions together, and the bytes of one line. A list is read whole, and counts three times."""
@@ -43,7 +43,7 @@ def read_predictions(path: Path) -> dict[str, str]:
     try:
         with opened_named(path, MOST_MEMORY * times()) as stream:
             found = _by_bug(path, _entries(path, stream))
-    except ForeignError as error:
+    except UntrustedDataError as error:
         kind = "unreadable" if "cannot be read" in error.message or "is missing" in error.message else "malformed"
         raise PredictionError(kind, error.message, _FORM) from error
     except OSError as error:
@@ -71,7 +71,7 @@ def _by_bug(path: Path, entries: Iterable[Any]) -> dict[str, str]:
 
 
 def _entries(path: Path, stream: IO[bytes]) -> Iterator[Any]:
-    """The entries, one at a time where there is one a line. Raises `PredictionError` and `ForeignError`."""
+    """The entries, one at a time where there is one a line. Raises `PredictionError` and `UntrustedDataError`."""
     lines = _lines(path, stream)
     first = next(lines, None)
     if first is None:
@@ -110,7 +110,7 @@ def _alone(path: Path, line: bytes) -> Any:
     """The value of a line; None for a line of a longer value."""
     try:
         return parse_json(line, str(path), halves=True)
-    except ForeignError:
+    except UntrustedDataError:
         return None
 
 

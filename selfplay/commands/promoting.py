@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.records import Promotion
 from selfplay.errors import SelfplayError
-from selfplay.rollout.losses import Losses
-from selfplay.rollout.many import in_leases
+from selfplay.formatting import count
 from selfplay.rollout.promotion import Looked, promote
+from selfplay.rollout.retries import Retries
+from selfplay.rollout.scheduler import in_leases
 from selfplay.rollout.solver import ReadyBug, SolverRun
 from selfplay.sandbox import Backend
-from selfplay.words import count
 
 Say = Callable[[str], None]
 
@@ -35,7 +35,7 @@ async def promoted(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], p
         say(f"could not be played: second-order bugs of {ready.bug.id}: {error.message}")
         return []
 
-    losses: Losses[ReadyBug, Looked] = Losses(unplayed, played_again=pool.lost.count_again)
+    losses: Retries[ReadyBug, Looked] = Retries(unplayed, played_again=pool.lost.count_again)
     async with contextlib.aclosing(in_leases(jobs, work, run.pool, run.workers, run.limits, losses)) as results:
         async for ready, found in results:
             for promotion, diff in found:

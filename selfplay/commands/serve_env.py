@@ -12,24 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.agent import EpisodeLimits
-from selfplay.agent.conversation import Style
-from selfplay.commands import leftovers
-from selfplay.commands.curriculum import Watcher, prepared_source
+from selfplay.commands import cleanup
+from selfplay.commands.curriculum import CurriculumWatcher, prepared_source
 from selfplay.commands.order import Order, refuse_out_in_source, settings_of
 from selfplay.commands.serve_run import PROMPT_EPISODES, ServedRun
 from selfplay.commands.solve import settle_attempts
-from selfplay.commands.train_order import repository_runs
+from selfplay.commands.training.request import repository_runs
 from selfplay.curriculum import open_curriculum
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
-from selfplay.environments.outside import OUTSIDE, OutsidePlayer
+from selfplay.environments.external_policy import OUTSIDE, OutsidePlayer
 from selfplay.environments.server import served
 from selfplay.environments.sessions import Sessions
 from selfplay.rollout.injector import Mix
-from selfplay.rollout.many import one_per_core, rare_collections
+from selfplay.rollout.scheduler import one_per_core, relaxed_gc
 from selfplay.sandbox import Backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
-from selfplay.validators import Thresholds
 
 
 @dataclass(frozen=True)
@@ -46,36 +44,33 @@ class ServeOrder:
     setup: str | None = None
     test: str | None = None
     allow_hosts: tuple[str, ...] = ()
-    thresholds: Thresholds = field(default_factory=Thresholds)
     workers: int | None = None
     prompts: int = 64
     sessions: int = 64
     silent: float = 900.0
     limits: EpisodeLimits = field(default_factory=EpisodeLimits)
-    style: Style = field(default_factory=Style)
 
 
 def serve_environments(
-    order: ServeOrder, backend: Backend, watcher: Watcher, ready: Callable[[int], Any], until: asyncio.Event
+    order: ServeOrder, backend: Backend, watcher: CurriculumWatcher, ready: Callable[[int], Any], until: asyncio.Event
 ) -> None:
     """Serve until `until` is set; `ready` is called with the port. Raises `SelfplayError`; what was stored is kept."""
     wanted = Order(
         order.source, order.out, strategy=order.strategy, seed=order.seed, setup=order.setup, test=order.test,
-        thresholds=order.thresholds, policy=OUTSIDE, group=PROMPT_EPISODES, allow_hosts=order.allow_hosts,
-        workers=order.workers,
+        policy=OUTSIDE, group=PROMPT_EPISODES, allow_hosts=order.allow_hosts, workers=order.workers,
     )  # fmt: skip
     refuse_out_in_source(wanted)
-    player = OutsidePlayer(order.limits, order.style)
+    player = OutsidePlayer(order.limits)
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))
-        leftovers.sweep(order.out)
+        cleanup.sweep(order.out)
         pool.settle({"source": order.source} if pool.episodes.any_stored() else settings_of(wanted))
         settle_attempts(pool, OUTSIDE, player, 0)
         prepared, suite = prepared_source(wanted, pool, backend, watcher)
         runner = stack.enter_context(asyncio.Runner())
         workers = stack.enter_context(Workers(one_per_core(order.workers)))
-        stack.enter_context(rare_collections())
-        both = repository_runs(wanted, prepared, suite, player, Pool(backend), workers, OUTSIDE)
+        stack.enter_context(relaxed_gc())
+        both = repository_runs(wanted, prepared, suite, player, SandboxPool(backend), workers, OUTSIDE)
         run = ServedRun(pool, both.injecting, both.solving, order.prompts, watcher.say)
         try:
             runner.run(_served(order, run, ready, until))
@@ -85,7 +80,7 @@ def serve_environments(
 
 async def _served(order: ServeOrder, run: ServedRun, ready: Callable[[int], Any], until: asyncio.Event) -> None:
     await run.look()
-    sessions = Sessions(run, order.limits, order.style, order.sessions, order.silent)
+    sessions = Sessions(run, order.limits, order.sessions, order.silent)
     async with served(sessions, order.port, order.out) as port:
         ready(port)
         await until.wait()

@@ -5,14 +5,14 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 
-from selfplay.commands.ready import ready_bugs
+from selfplay.commands.attemptable_bugs import ready_bugs
 from selfplay.commands.storing import store_attempt, store_episode
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.records import DUPLICATE
 from selfplay.environments.errors import NoTask
-from selfplay.environments.outside import OUTSIDE
+from selfplay.environments.external_policy import OUTSIDE
 from selfplay.environments.results import BugCredit, Result, attempt_result, credit_of, injection_result
-from selfplay.environments.session import Episode
+from selfplay.environments.session import SessionEpisode
 from selfplay.environments.sessions import RoleName
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
 from selfplay.rollout.players import Player
@@ -46,7 +46,7 @@ class ServedRun:
     def tasks(self, role: RoleName) -> list[str]:
         return list(self._ready) if role == "solver" else [f"{PROMPT}{number}" for number in range(self._prompts)]
 
-    async def episode(self, role: RoleName, task: str) -> Episode:
+    async def episode(self, role: RoleName, task: str) -> SessionEpisode:
         return self._attempt(task) if role == "solver" else self._injection(task)
 
     def credit(self, bug: str) -> BugCredit:
@@ -54,21 +54,21 @@ class ServedRun:
             raise NoTask(f"the run has no bug {bug!r}")
         return credit_of(self._pool.attempts.group(bug, OUTSIDE))
 
-    def _injection(self, task: str) -> Episode:
+    def _injection(self, task: str) -> SessionEpisode:
         name = task.removeprefix(PROMPT)
         if not task.startswith(PROMPT) or not name.isdecimal() or int(name) >= self._prompts:
             raise NoTask(f"there is no prompt {task!r}", f"There are {PROMPT}0 to {PROMPT}{self._prompts - 1}.")
         begin = int(name) * PROMPT_EPISODES
         stored = self._pool.episodes.finished(self._injecting.repository)
         number = self._number(task, begin, [one for one in stored if begin <= one < begin + PROMPT_EPISODES])
-        return Episode(injector_key(self._injecting, number).group, lambda player: self._inject(player, number))
+        return SessionEpisode(injector_key(self._injecting, number).group, lambda player: self._inject(player, number))
 
-    def _attempt(self, bug: str) -> Episode:
+    def _attempt(self, bug: str) -> SessionEpisode:
         ready = self._ready.get(bug)
         if ready is None:
             raise NoTask(f"there is no bug {bug!r} that may be attempted", "GET /tasks/solver lists them.")
         number = self._number(bug, 0, [attempt.number for attempt in self._pool.attempts.group(bug, OUTSIDE)])
-        return Episode(bug, lambda player: self._solve(player, ready, number))
+        return SessionEpisode(bug, lambda player: self._solve(player, ready, number))
 
     def _number(self, task: str, begin: int, stored: list[int]) -> int:
         """The next number that no episode of the task has."""

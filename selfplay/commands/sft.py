@@ -14,12 +14,12 @@ from typing import Any, Literal, Protocol, get_args
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
-from selfplay.commands.results import finished
+from selfplay.commands.result_folder import finished
 from selfplay.commands.sources import lesson_sources, model_files
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.sft.lessons import Role
-from selfplay.sft.sequences import Lecture, Wanted, lectures
+from selfplay.sft.sequences import Lecture, LessonsWanted, lectures
 from selfplay.train.errors import TrainError
 from selfplay.train.packing import Example, TooLong, fitting
 
@@ -31,7 +31,7 @@ CHECKPOINTS = "checkpoints"
 class SftOrder:
     """What the user asked for. `budget`: tokens of a row, and the most of a sequence; `held_out`: the share of bugs
     whose lessons are only measured; `batch`: sequences of a step; `schedule`: `cosine` lets the learning rate fall to 0
-    at the last step; `strict`, `render`, `repeats` and `scripted`: see `Wanted`; `keep_activations`: faster, for
+    at the last step; `strict`, `render`, `repeats` and `scripted`: see `LessonsWanted`; `keep_activations`: faster, for
     several times the memory of activations; `lora`: the rank of adapters, which are trained instead of the weights."""
 
     runs: tuple[Path, ...]
@@ -59,7 +59,7 @@ class SftOrder:
     save_every: int = 50
 
 
-class Watcher(Protocol):
+class SftWatcher(Protocol):
     """Who is told how it goes."""
 
     def say(self, line: str) -> None: ...
@@ -67,7 +67,7 @@ class Watcher(Protocol):
     def done(self, line: str) -> None: ...
 
 
-def sft(order: SftOrder, watcher: Watcher) -> dict[str, Any]:
+def sft(order: SftOrder, watcher: SftWatcher) -> dict[str, Any]:
     """Train, write the model, and return the summary. A run that is over already is not done again.
 
     Raises `SelfplayError` for what the user can mend."""
@@ -99,7 +99,7 @@ def lessons_of(order: SftOrder) -> tuple[list[tuple[Lecture, Example]], Counter[
         raise CurriculumError(f"there is no role {order.role!r}", "The roles are injector, solver and both.")
     chat = ChatFormat(load_tokenizer(order.model))
     asked = (order.strict, order.render, order.observation_chars, order.repeats, order.scripted)
-    wanted, counts = Wanted(roles, *asked), Counter[str]()
+    wanted, counts = LessonsWanted(roles, *asked), Counter[str]()
     kept = []
     for run in order.runs:
         with read_pool(run) as pool:

@@ -6,15 +6,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from selfplay.commands.results import written
-from selfplay.commands.sft import CHECKPOINTS, SftOrder, Watcher
+from selfplay.commands.result_folder import written
+from selfplay.commands.sft import CHECKPOINTS, SftOrder, SftWatcher
 from selfplay.train.errors import TrainError
 from selfplay.train.lora import LoraOptions
 from selfplay.train.model import ModelOptions, load_scorer
 from selfplay.train.packing import Example
 from selfplay.train.precision import slow_precision
+from selfplay.train.sft_loop import Tuned, TuneOptions, batches, forget, tune
 from selfplay.train.step import StepFigures, StepOptions, Trainer
-from selfplay.train.tuning import Tuned, TuneOptions, batches, forget, tune
 from selfplay.train.weights import write_model, written_dtype
 
 
@@ -23,7 +23,7 @@ def train(
     training: Sequence[Example],
     held_out: Sequence[Example],
     kind: Mapping[str, Any],
-    watcher: Watcher,
+    watcher: SftWatcher,
 ) -> dict[str, Any]:
     """Tune the model, write it to the order's folder, and return what it took."""
     watcher.say(f"loading {order.model}")

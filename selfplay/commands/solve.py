@@ -15,26 +15,26 @@ from typing import Any, Protocol
 
 from selfplay.artifact import ArtifactError, Bug
 from selfplay.artifact.environment import recorded_environment
-from selfplay.commands import leftovers
+from selfplay.commands import cleanup
+from selfplay.commands.attemptable_bugs import ready_bugs
 from selfplay.commands.attempts import missing, play_attempts
 from selfplay.commands.promoting import promoted
-from selfplay.commands.ready import ready_bugs
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, open_existing
-from selfplay.curriculum.stored import original_of, wishes
+from selfplay.curriculum.stored_bugs import original_of, wishes
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.curriculum.trust import require
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count, listed
 from selfplay.oracle.assurance import Weak
 from selfplay.repository import Prepared, rebuild
 from selfplay.rollout.controls import CONTROLS, control_named
-from selfplay.rollout.losses import again
-from selfplay.rollout.many import one_per_core, rare_collections
 from selfplay.rollout.players import Player, ScriptedPlayer, player_named
+from selfplay.rollout.retries import again
+from selfplay.rollout.scheduler import one_per_core, relaxed_gc
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
-from selfplay.words import count, listed
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
     player: Player = ScriptedPlayer(order.policy) if control else player_named(order.policy, order.options)
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(open_existing(order.run))
-        leftovers.sweep(order.run)
+        cleanup.sweep(order.run)
         if not pool.bugs():
             raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
         wanted = chosen(pool, order.bugs)
@@ -178,12 +178,12 @@ async def _solved(
     backend: Backend,
     watcher: SolveWatcher,
 ) -> None:
-    with Workers(one_per_core(order.workers)) as workers, rare_collections():
+    with Workers(one_per_core(order.workers)) as workers, relaxed_gc():
         run = SolverRun(
             prepared=prepared,
             policy=order.name or player.name,
             player=player,
-            pool=Pool(backend),
+            pool=SandboxPool(backend),
             workers=workers,
             seed=pool.setting("seed", int, 0),
             counterfactual=order.counterfactual,

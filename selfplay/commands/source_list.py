@@ -17,14 +17,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from selfplay.artifact.reading import ForeignError, read_named
+from selfplay.artifact.reading import UntrustedDataError, read_named
 from selfplay.commands.order import Order, refuse_out_in_source, refuse_strategy
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 from selfplay.options import read_options
-from selfplay.repository.hosts import host_names
-from selfplay.repository.source import PypiSource, parse_source
+from selfplay.repository.fetching.source import PypiSource, parse_source
+from selfplay.repository.network.hosts import host_names
 from selfplay.rollout.injector import Mix
-from selfplay.words import count
 
 MOST_BYTES = 1 << 20
 MOST_FAULTS = 20
@@ -56,7 +56,7 @@ def read_list(path: Path, base: Order) -> list[Order]:
     line that cannot be used."""
     try:
         text = read_named(path, MOST_BYTES).decode()
-    except (OSError, ForeignError, UnicodeDecodeError) as error:
+    except (OSError, UntrustedDataError, UnicodeDecodeError) as error:
         raise SourceListError(
             f"{path} cannot be read: {error}", "Name a text file with a source on each line."
         ) from error

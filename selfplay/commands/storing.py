@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.agent.trajectory import Trajectory, save
-from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeFigures, EpisodeRecord
+from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeRecord, StoredEpisodeFigures
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name
 from selfplay.rollout.rollout import FORMAT, InjectorRollout, SolverKey, SolverOutcome, SolverRollout
@@ -27,7 +27,7 @@ def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
         strategy=task.strategy,
         status=outcome.status,
         reason=outcome.reason,
-        figures=EpisodeFigures(
+        figures=StoredEpisodeFigures(
             seconds=outcome.seconds,
             suite_runs=outcome.suite_runs,
             validation_seconds=outcome.validation_seconds,

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
-from selfplay.commands.looping import in_parallel
-from selfplay.curriculum.stored import bug_folders, prepared_for, read_attempt, read_bug
+from selfplay.commands.event_loop import in_parallel
+from selfplay.curriculum.stored_bugs import bug_folders, prepared_for, read_attempt, read_bug
 from selfplay.curriculum.trust import NotTrusted
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 from selfplay.repository import Prepared
-from selfplay.rollout.losses import again
+from selfplay.rollout.retries import again
 from selfplay.rollout.second_order import measure_second_order
 from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds, Validation, validate
-from selfplay.words import count
 from selfplay.workbench import RunCache, Workbench
 
 IMPORTED = "it was imported, and made by no episode: `selfplay solve RUN --policy gold` and `empty` check it"

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.curriculum import CurriculumError
-from selfplay.curriculum.stored import prepared_for, read_bug
+from selfplay.curriculum.stored_bugs import prepared_for, read_bug
 from selfplay.export.writing import new_folder
 from selfplay.oracle.world import open_world
 from selfplay.repository.errors import BadStream
-from selfplay.repository.tree_files import bring_tree_out, commit_here
+from selfplay.repository.files.tree_files import bring_tree_out, commit_here
 from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.losses import again
+from selfplay.rollout.retries import again
 from selfplay.rollout.solver import make_ready
 from selfplay.sandbox import WORKDIR, Backend
 

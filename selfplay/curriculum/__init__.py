@@ -1,16 +1,16 @@
 """The pool of a run: its repositories, bugs, attempts, versions and lineage. Knows nothing of policies or sandboxes."""
 
-from selfplay.curriculum.opening import open_curriculum, open_existing, read_pool
+from selfplay.curriculum.open_pool import open_curriculum, open_existing, read_pool
 from selfplay.curriculum.records import (
     DUPLICATE,
     Attempt,
     AttemptFigures,
     CurriculumError,
-    EpisodeFigures,
     EpisodeRecord,
     OtherSettings,
-    Progress,
     Promotion,
+    RunProgress,
+    StoredEpisodeFigures,
 )
 from selfplay.curriculum.store import Curriculum
 
@@ -20,11 +20,11 @@ __all__ = [
     "AttemptFigures",
     "Curriculum",
     "CurriculumError",
-    "EpisodeFigures",
     "EpisodeRecord",
     "OtherSettings",
-    "Progress",
     "Promotion",
+    "RunProgress",
+    "StoredEpisodeFigures",
     "open_curriculum",
     "open_existing",
     "read_pool",

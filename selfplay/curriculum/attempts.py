@@ -16,7 +16,7 @@ from pathlib import Path
 from selfplay.artifact import Artifact, Bug, save, save_bug
 from selfplay.artifact.decoding import parse_json
 from selfplay.artifact.files import write_atomically
-from selfplay.artifact.reading import MIB, ForeignError, MissingError, ensured_folder, read_below
+from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, ensured_folder, read_below
 from selfplay.curriculum.records import (
     REPEATED,
     Attempt,
@@ -27,8 +27,8 @@ from selfplay.curriculum.records import (
     plain_row,
     read_row,
 )
-from selfplay.oracle.audit import Audit, AuditState
-from selfplay.plain import decode, encode
+from selfplay.oracle.leak_audit.audit import Audit, AuditState
+from selfplay.plain_text import decode, encode
 from selfplay.sandbox.owners import remove
 
 MOST_DIFF = 32 * MIB
@@ -112,7 +112,7 @@ class Attempts:
             return decode(read_below(self._folder, str(path.relative_to(self._folder)), MOST_DIFF))
         except MissingError:
             return ""
-        except ForeignError as error:
+        except UntrustedDataError as error:
             raise CurriculumError(error.message, error.hint) from error
 
     # -- audits ------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ class Attempts:
                 said = parse_json(encode(text), f"the audit of {bug}")
                 if isinstance(said, dict) and "state" in said:
                     found[bug] = AuditState(said["state"])
-            except (ForeignError, ValueError, TypeError) as error:
+            except (UntrustedDataError, ValueError, TypeError) as error:
                 raise CurriculumError(f"the audit of {bug} cannot be read: {error}", "The run is damaged.") from error
         return found
 

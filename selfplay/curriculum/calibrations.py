@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from selfplay.artifact.files import write_atomically
-from selfplay.artifact.reading import ForeignError, read_below
+from selfplay.artifact.reading import UntrustedDataError, read_below
 from selfplay.curriculum.trust import seal, sealed
 from selfplay.oracle import calibration
 from selfplay.oracle.calibrate import calibrate
 from selfplay.oracle.calibration import Calibration, CalibrationFailure, Oracle, UnreadableCalibration
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.world import Task
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, Limits
 
 CALIBRATION_FILE = "calibration.json"
@@ -93,7 +93,7 @@ def read_calibration(folder: Path, key: str) -> Stored | None:
             return None
         stored = json.loads(data)
         return calibration.read_calibration(stored["calibration"]) if stored["key"] == key else None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, ForeignError, UnreadableCalibration):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, UntrustedDataError, UnreadableCalibration):
         return None
 
 

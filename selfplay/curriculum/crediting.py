@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from selfplay.curriculum.opening import read_pool
+from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord, PlayFigures
 from selfplay.curriculum.store import PLANNED, ROLES, Curriculum
+from selfplay.formatting import listed
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.grades import WEAK
-from selfplay.rl.credit import Episode, Outcome
-from selfplay.words import listed
+from selfplay.rl.credit import CreditedEpisode, Outcome
 
 FILED = ": policy"
 """What the setting ends with that says which policy makes the attempts of a name."""
@@ -40,7 +40,7 @@ class StoredEpisode:
     injection: `check`, the one that its artifact failed, and `alike`, which bugs share that change the same files in as
     many lines and fail as many tests."""
 
-    episode: Episode
+    episode: CreditedEpisode
     trajectory: str
     finish: str
     status: str
@@ -108,8 +108,8 @@ def episodes_of(
 def some_episodes(
     pool: Curriculum, policy: str, injections: Iterable[tuple[str, int]], attempts: Iterable[tuple[str, int]]
 ) -> list[StoredEpisode]:
-    """Those of these (repository, number) and (bug, number) that are stored, as `episodes_of` gives them. Where the bugs
-    are of first order, the cost does not grow with what the run holds."""
+    """Those of these (repository, number) and (bug, number) that are stored, as `episodes_of` gives them. Where the
+    bugs are of first order, the cost does not grow with what the run holds."""
     made = pool.attempts.some(policy, attempts)
     planted = all(pool.episodes.planted(bug) for bug in {one.bug for one in made})
     orders = {} if planted else pool.orders()
@@ -132,7 +132,7 @@ def _same_policy(pool: Curriculum) -> str:
 def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
     for one in records:  # of an early version without groups: each is alone, since nobody knows its prompt
         lost = one.status == "unplayed" or one.figures.finish in OUTAGES
-        episode = Episode(
+        episode = CreditedEpisode(
             "injector",
             one.group or f"{one.repository}/{one.strategy}/{one.number}",
             INJECTIONS.get(one.status, "invalid"),
@@ -161,7 +161,7 @@ def attempt_outcome(attempt: Attempt, weak: Weak) -> tuple[Outcome, bool]:
 def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak) -> Iterable[StoredEpisode]:
     for one in attempts:
         outcome, lost = attempt_outcome(one, weak)
-        episode = Episode(
+        episode = CreditedEpisode(
             "solver",
             one.bug,
             outcome,

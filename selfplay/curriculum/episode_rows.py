@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from selfplay.curriculum.records import EpisodeFigures, EpisodeRecord, bug_of_row, read_row
+from selfplay.curriculum.records import EpisodeRecord, StoredEpisodeFigures, bug_of_row, read_row
 
 COLUMNS = (
     "repository, number, strategy, status, reason, failed_check, tree_key, bug, figures, grp, policy,"
@@ -19,7 +19,7 @@ def record_of(row: tuple[Any, ...]) -> EpisodeRecord:
         strategy=found["strategy"],
         status=found["status"],
         reason=found["reason"],
-        figures=read_row(EpisodeFigures, found["figures"]),
+        figures=read_row(StoredEpisodeFigures, found["figures"]),
         failed_check=found["failed_check"],
         tree_key=found["tree_key"],
         bug=bug_of_row(found["bug"]) if found["bug"] else None,

@@ -13,18 +13,18 @@ from statistics import fmean
 from typing import Any
 
 from selfplay.artifact import Bug
-from selfplay.curriculum.opening import read_pool
+from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.records import Attempt, CurriculumError
 from selfplay.curriculum.summary import solves
+from selfplay.formatting import count, listed
 from selfplay.rl.estimates import Estimate, difference, estimate, pass_at_k
-from selfplay.words import count, listed
 
 Solves = Mapping[str, tuple[int, int]]
 """Bug -> (attempts, resolved)."""
 
 
 @dataclass(frozen=True)
-class Row:
+class EvaluationRow:
     """The bugs of one `kind` (`strategy`, `repository`, `order`, or all) that share its `value`. `pass_at`: k -> over
     the bugs with at least k attempts."""
 
@@ -65,7 +65,7 @@ class Evaluation:
 
     policy: str
     attempts: int
-    rows: tuple[Row, ...]
+    rows: tuple[EvaluationRow, ...]
     cost: Cost
     incomplete: tuple[str, ...]
     reasons: Mapping[str, int]
@@ -114,7 +114,7 @@ def _solves(attempts: Iterable[Attempt]) -> Solves:
     return {bug: (one["attempts"], one["resolved"]) for bug, one in counted}
 
 
-def _rows(bugs: Sequence[Bug], found: Solves) -> tuple[Row, ...]:
+def _rows(bugs: Sequence[Bug], found: Solves) -> tuple[EvaluationRow, ...]:
     """A row for all bugs, and one for each value of what tells them apart; a kind with one value has no row."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for bug in bugs:
@@ -128,7 +128,7 @@ def _rows(bugs: Sequence[Bug], found: Solves) -> tuple[Row, ...]:
     )
 
 
-def _row(kind: str, value: str, found: Solves) -> Row:
+def _row(kind: str, value: str, found: Solves) -> EvaluationRow:
     """pass@k for every power of two that some bug has as many attempts as."""
     most = max(made for made, _ in found.values())
     pass_at = {
@@ -136,7 +136,7 @@ def _row(kind: str, value: str, found: Solves) -> Row:
         for k in (2**power for power in range(most.bit_length()))
     }
     made, resolved = (sum(both[side] for both in found.values()) for side in (0, 1))
-    return Row(kind, value, len(found), made, resolved, pass_at)
+    return EvaluationRow(kind, value, len(found), made, resolved, pass_at)
 
 
 def _cost(attempts: Sequence[Attempt]) -> Cost:

@@ -9,7 +9,7 @@ from selfplay.artifact import Artifact, Bug, save, save_bug
 from selfplay.artifact.reading import ensured_folder
 from selfplay.curriculum.attempts import ATTEMPT_FILE
 from selfplay.curriculum.records import bug_of_row, plain_row
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.sandbox.owners import remove
 
 

@@ -15,10 +15,10 @@ from statistics import fmean
 from typing import Any
 
 from selfplay.curriculum.crediting import episodes_of
-from selfplay.curriculum.opening import read_pool
+from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.summary import diversity
-from selfplay.rl.credit import Rules, credit
+from selfplay.rl.credit import CreditRules, credit
 from selfplay.rl.estimates import Estimate, difference, estimate
 
 Groups = Mapping[str, float]
@@ -110,7 +110,7 @@ def evaluate_injector(run: Path, solver: str, attempts: int, against: Path | Non
 def _injections(run: Path, solver: str, attempts: int) -> _Injections:
     """Raises `CurriculumError` where nothing was played, or the solver attempted no bug."""
     stored = episodes_of(run, solver, "count", attempts)
-    credits = credit([one.episode for one in stored], Rules(attempts))
+    credits = credit([one.episode for one in stored], CreditRules(attempts))
     every = [both for both in zip(stored, credits, strict=True) if both[0].episode.role == "injector"]
     kept = [(one, earned) for one, earned in every if not one.episode.lost]
     if not kept:

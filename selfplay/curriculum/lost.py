@@ -5,7 +5,7 @@ import json
 import sqlite3
 
 from selfplay.artifact.decoding import parse_json
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.curriculum.records import DAMAGED, CurriculumError, plain_row
 
 PLAYED_AGAIN = "jobs played again"
@@ -40,7 +40,7 @@ class Lost:
         rows = self._db.execute("SELECT key, value FROM run WHERE key GLOB ? ORDER BY rowid", (f"{SET_ASIDE}*",))
         try:
             return {key.removeprefix(SET_ASIDE): str(parse_json(value.encode(), "it")) for key, value in rows}
-        except ForeignError as error:
+        except UntrustedDataError as error:
             raise CurriculumError(f"a row of the pool is damaged: why a job is set aside: {error}", DAMAGED) from error
 
 

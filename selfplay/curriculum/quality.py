@@ -16,9 +16,9 @@ from typing import Any
 
 from selfplay import patches
 from selfplay.patches.changes import changes
-from selfplay.patches.functions import Function, function_at
+from selfplay.patches.functions import PatchedFunction, function_at
 from selfplay.patches.functions import functions as defined
-from selfplay.plain import shown
+from selfplay.plain_text import shown
 
 NEAR = 0.8
 ONE_LINE = 2
@@ -83,7 +83,7 @@ def shape(
 
 
 def touched_functions(
-    sections: Iterable[patches.FilePatch], functions: Callable[[str], tuple[Function, ...]], home: str = ""
+    sections: Iterable[patches.FilePatch], functions: Callable[[str], tuple[PatchedFunction, ...]], home: str = ""
 ) -> frozenset[str]:
     """`path::name` of the functions whose lines are changed; each line counts for the innermost function around it.
     Where the file's syntax is not known, git's guess in the hunk header is used. `functions`: those of a file; `home`

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from selfplay.artifact import Artifact, Bug
 from selfplay.artifact.decoding import parse_json, typed
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.errors import SelfplayError
 
 DUPLICATE = "the same buggy tree, or the same task for a solver, as an earlier bug"
@@ -52,7 +52,7 @@ class PlayFigures(BaseModel):
     suite_runs: Count = 0
 
 
-class EpisodeFigures(PlayFigures):
+class StoredEpisodeFigures(PlayFigures):
     """What is counted in an injector episode. `fail_to_pass` and the diff's figures are meant for a valid one. `task`:
     equal for bugs of a repository whose weakenings, and so whose statements for a solver, are the same."""
 
@@ -86,7 +86,7 @@ class EpisodeRecord:
     strategy: str
     status: Status
     reason: str = ""
-    figures: EpisodeFigures = field(default_factory=EpisodeFigures)
+    figures: StoredEpisodeFigures = field(default_factory=StoredEpisodeFigures)
     failed_check: str | None = None
     tree_key: str | None = None
     artifact: Artifact | None = None
@@ -129,7 +129,7 @@ class Promotion:
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """What a watcher is told after every episode."""
 
     bugs: int
@@ -151,7 +151,7 @@ def read_row(kind: type[M], text: str) -> M:
     """A value as a row of the pool keeps it. Raises `CurriculumError` for a row that is damaged."""
     try:
         return typed(kind, parse_json(text.encode(), "it"), "it")
-    except (ForeignError, UnicodeEncodeError) as error:
+    except (UntrustedDataError, UnicodeEncodeError) as error:
         raise CurriculumError(f"a row of the pool is damaged: {error}".replace(": it: ", ": "), DAMAGED) from error
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from selfplay.artifact.decoding import typed
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.curriculum.records import DAMAGED, Count, CurriculumError, EpisodeRecord
 from selfplay.curriculum.store import Curriculum
 
@@ -30,7 +30,7 @@ def facts_of(pool: Curriculum) -> dict[str, Facts]:
     """Repository -> what is kept of it, in the order of the pool. Raises `CurriculumError` for a damaged row."""
     try:
         return {name: typed(Facts, facts, "it") for name, facts in pool.repositories().items()}
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise CurriculumError(f"a repository of {pool.folder} is damaged: {error}", DAMAGED) from error
 
 

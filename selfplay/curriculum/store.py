@@ -1,7 +1,7 @@
 """The pool of bugs of one run: SQLite in WAL mode beside the bugs' folders, safe against a kill at any moment.
 
 It holds bugs of any number of repositories, the episodes that produced them, attempts by any number of policies and
-policy versions, and the cost of the run. One process writes; any number read meanwhile (`opening.py`).
+policy versions, and the cost of the run. One process writes; any number read meanwhile (`open_pool.py`).
 """
 
 import json
@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 from selfplay.artifact import Bug
 from selfplay.artifact.decoding import parse_json
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.curriculum.attempts import Attempts
 from selfplay.curriculum.episodes import Episodes
 from selfplay.curriculum.imports import Imports
 from selfplay.curriculum.lost import Lost
 from selfplay.curriculum.records import DAMAGED, CurriculumError, OtherSettings
-from selfplay.words import difference
+from selfplay.formatting import difference
 
 T = TypeVar("T")
 BEFORE: Mapping[str, Any] = {"group": 1}
@@ -67,7 +67,7 @@ class Curriculum:
         try:
             rows = self._db.execute("SELECT key, value FROM run").fetchall()
             return {key: parse_json(value.encode(), f"the setting {key[:80]!r}") for key, value in rows}
-        except (ForeignError, UnicodeEncodeError) as error:
+        except (UntrustedDataError, UnicodeEncodeError) as error:
             raise CurriculumError(f"a setting of {self.folder} is damaged: {error}", DAMAGED) from error
 
     def setting(self, name: str, kind: type[T], default: T) -> T:
@@ -151,7 +151,7 @@ class Curriculum:
         rows = self._db.execute("SELECT name, facts FROM repositories ORDER BY rowid")
         try:
             return {name: parse_json(facts.encode(), "the facts of a repository") for name, facts in rows.fetchall()}
-        except (ForeignError, UnicodeEncodeError) as error:
+        except (UntrustedDataError, UnicodeEncodeError) as error:
             raise CurriculumError(f"a repository of {self.folder} is damaged: {error}", DAMAGED) from error
 
     # -- what it cost ------------------------------------------------------------------------------------------

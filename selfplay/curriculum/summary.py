@@ -13,14 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from selfplay.artifact import ArtifactError, Bug, load
 from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.files import write_atomically
-from selfplay.artifact.reading import MIB, ForeignError, MissingError, existing_folder, read_below
+from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, existing_folder, read_below
 from selfplay.curriculum.imports import imported_row
 from selfplay.curriculum.quality import shape, share, solve_rates, spread
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord
 from selfplay.curriculum.repositories import repository_rows
 from selfplay.curriculum.store import Curriculum
-from selfplay.oracle.audit import AuditState
-from selfplay.plain import decode
+from selfplay.oracle.leak_audit.audit import AuditState
+from selfplay.plain_text import decode
 
 SUMMARY = "summary.json"
 MOST_SUMMARY = 16 * MIB
@@ -141,7 +141,7 @@ def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:
     """Bug -> its diff, for the bugs whose files are whole. Raises `CurriculumError` for more than can be compared."""
     found, lines = {}, 0
     for bug in bugs:
-        with contextlib.suppress(ArtifactError, ForeignError):
+        with contextlib.suppress(ArtifactError, UntrustedDataError):
             if folder := existing_folder(pool.folder, "bugs", bug.id):
                 found[bug.id] = load(folder).bug_inject
                 lines += found[bug.id].count("\n")
@@ -154,7 +154,7 @@ def _original(pool: Curriculum, path: str) -> str | None:
     """The text of a file of an original; None where there is none, or one too long for a syntax tree."""
     try:
         return decode(read_below(pool.folder, path, MOST_SOURCE))
-    except ForeignError:
+    except UntrustedDataError:
         return None
 
 
@@ -244,5 +244,5 @@ def read_summary(folder: Path) -> dict[str, Any]:
         return typed(StoredSummary, value, str(path)).model_dump(mode="python", exclude_unset=True)
     except MissingError:
         return {}
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise CurriculumError(error.message, "Delete it: what it says is computed again from the pool.") from error

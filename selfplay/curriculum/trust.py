@@ -19,9 +19,9 @@ from pathlib import Path
 
 import platformdirs
 
-from selfplay.artifact.reading import ForeignError, read_named
+from selfplay.artifact.reading import UntrustedDataError, read_named
 from selfplay.curriculum.records import CurriculumError
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 
 MEMORY = "SELFPLAY_READ_MIB"
 BASE_MIB = 200
@@ -141,6 +141,6 @@ def _key() -> bytes:
                 os.link(staged, path)
             staged.unlink()
         key = read_named(path, 1024)
-    except (OSError, ForeignError):
+    except (OSError, UntrustedDataError):
         return b""
     return key if len(key) >= 32 else b""

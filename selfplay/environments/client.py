@@ -25,7 +25,7 @@ class NotServed(SelfplayError):
 
 
 @dataclass(frozen=True)
-class Step:
+class RemoteStep:
     """What the model is told next, as chat messages; or, in the end, the episode's result (`results.Result` as JSON
     values): `outcome`, `reward` (None where there is none, or none yet), `reason`, `bug`, `finish`, `calls`."""
 
@@ -64,10 +64,10 @@ class Client:
         found: list[str] = self._ask("GET", f"tasks/{role}")
         return found
 
-    def begin(self, role: RoleName, task: str) -> "Episode":
+    def begin(self, role: RoleName, task: str) -> "RemoteEpisode":
         """A new episode. Raises `EnvironmentRefused`: `NoTask`, or `Busy` when no session is free in time."""
         answer = self._ask("POST", "sessions", {"role": role, "task": task, "wait": float(self.wait)}, self.wait)
-        return Episode(self, answer["session"], answer["group"], Step(answer["messages"], answer["result"]))
+        return RemoteEpisode(self, answer["session"], answer["group"], RemoteStep(answer["messages"], answer["result"]))
 
     def credit(self, bug: str) -> dict[str, Any]:
         """What planting the bug earns by the attempts at it so far: `solved`, `attempts`, `reward`."""
@@ -92,20 +92,20 @@ class Client:
 
 
 @dataclass
-class Episode:
+class RemoteEpisode:
     """A running episode. `step`: what the model is told first; `group`: equal for those that are compared."""
 
     client: Client
     session: str
     group: str
-    step: Step
+    step: RemoteStep
     _closed: bool = field(default=False, repr=False)
 
-    def say(self, text: str, cut_off: bool = False) -> Step:
+    def say(self, text: str, cut_off: bool = False) -> RemoteStep:
         """The answer to the model's message. `cut_off`: a token limit ended it. Raises `EnvironmentRefused`."""
         return self._take(self.client._ask("POST", f"sessions/{self.session}/say", {"text": text, "cut_off": cut_off}))
 
-    def stop(self) -> Step:
+    def stop(self) -> RemoteStep:
         """End it, as when the context is full: what was submitted so far is graded."""
         return self.step if self.step.done else self._take(self.client._ask("POST", f"sessions/{self.session}/stop"))
 
@@ -115,8 +115,8 @@ class Episode:
             self._closed = True
             self.client._ask("DELETE", f"sessions/{self.session}")
 
-    def _take(self, answer: dict[str, Any]) -> Step:
-        self.step = Step(answer["messages"], answer["result"])
+    def _take(self, answer: dict[str, Any]) -> RemoteStep:
+        self.step = RemoteStep(answer["messages"], answer["result"])
         return self.step
 
 

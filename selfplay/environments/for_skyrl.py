@@ -10,7 +10,7 @@ from typing import Any
 import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
-from selfplay.environments.client import Client, Episode, RoleName, Step
+from selfplay.environments.client import Client, RemoteEpisode, RemoteStep, RoleName
 
 NAME = "selfplay"
 LOST = 0.0
@@ -42,7 +42,7 @@ class SelfPlayEnv(BaseTextEnv):
         super().__init__()
         self._row = extras or {}
         self.max_turns = self._row.get("max_turns", 0)
-        self._episode: Episode | None = None
+        self._episode: RemoteEpisode | None = None
 
     def init(self, prompt: Any) -> tuple[list[dict[str, str]], dict[str, Any]]:
         """Begin an episode: what the model is told."""
@@ -70,7 +70,7 @@ class SelfPlayEnv(BaseTextEnv):
         good = result["outcome"] in ("resolved", "valid")
         return {"good": float(good), "lost": float(result["outcome"] == "lost"), "turns": self.turns}
 
-    def _reward(self, step: Step) -> float:
+    def _reward(self, step: RemoteStep) -> float:
         if step.result is None:
             return 0.0
         if step.result["outcome"] == "valid":

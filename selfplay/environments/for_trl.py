@@ -14,7 +14,7 @@ from typing import Any
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
-from selfplay.environments.client import Client, Episode, RoleName
+from selfplay.environments.client import Client, RemoteEpisode, RoleName
 from selfplay.environments.errors import Busy
 from selfplay.policies.tokenizer import HfTokenizer
 
@@ -39,7 +39,7 @@ class _Row:
     """An episode as the trainer learns from it."""
 
     task: str
-    episode: Episode
+    episode: RemoteEpisode
     prompt: list[int]
     ids: list[int] = field(default_factory=list)
     mask: list[int] = field(default_factory=list)

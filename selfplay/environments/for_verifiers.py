@@ -16,7 +16,7 @@ import httpx
 import verifiers.v1 as vf
 from pydantic import Field
 
-from selfplay.environments.client import Client, Episode
+from selfplay.environments.client import Client, RemoteEpisode
 from selfplay.environments.errors import Busy
 from selfplay.rl.rewards import ssr
 
@@ -101,7 +101,7 @@ class SelfPlayHarness(vf.Harness[SelfPlayHarnessConfig]):
         return vf.ProgramResult(0, "", "")
 
 
-async def _begun(data: SelfPlayData) -> Episode:
+async def _begun(data: SelfPlayData) -> RemoteEpisode:
     """A new episode, once a session is free."""
     client = Client.of(data.run, wait=0.0)
     while True:
@@ -115,7 +115,7 @@ async def _in_thread(call: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(THREADS, call)
 
 
-async def _played(episode: Episode, model: httpx.AsyncClient, name: str, trace: vf.Trace) -> None:
+async def _played(episode: RemoteEpisode, model: httpx.AsyncClient, name: str, trace: vf.Trace) -> None:
     """Play to the end. A limit of verifiers' ends the episode: what was submitted so far is graded."""
     messages: list[dict[str, str]] = []
     while not episode.step.done:

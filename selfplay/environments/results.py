@@ -6,11 +6,11 @@ from typing import Any, Literal
 from selfplay.agent import Trajectory
 from selfplay.curriculum import Attempt
 from selfplay.curriculum.crediting import INJECTIONS, attempt_outcome
-from selfplay.rl.credit import Outcome, Rules
-from selfplay.rl.rewards import ValidBugReward, ssr
+from selfplay.rl.credit import CreditRules, Outcome
+from selfplay.rl.rewards import ssr
 
 Ended = Outcome | Literal["lost"]
-RULES = Rules()
+RULES = CreditRules()
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ def attempt_result(attempt: Attempt) -> Result:
     )
 
 
-def credit_of(attempts: tuple[Attempt, ...], valid: ValidBugReward = ssr) -> BugCredit:
+def credit_of(attempts: tuple[Attempt, ...]) -> BugCredit:
     """What planting a bug earns, from the attempts at it (SSR section 4)."""
     outcomes = [attempt_outcome(attempt, "refuse") for attempt in attempts]
     counted = [outcome for outcome, is_lost in outcomes if not is_lost]
     solved = counted.count("resolved")
-    return BugCredit(solved, len(counted), valid(solved, len(counted)) if counted else None)
+    return BugCredit(solved, len(counted), ssr(solved, len(counted)) if counted else None)

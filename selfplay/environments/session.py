@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from selfplay.agent.model import Message
 from selfplay.environments.errors import Conflict
-from selfplay.environments.outside import OutsidePlayer
+from selfplay.environments.external_policy import OutsidePlayer
 from selfplay.environments.results import Result, lost
 from selfplay.errors import SelfplayError
 from selfplay.rollout.players import Player
@@ -26,7 +26,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Episode:
+class SessionEpisode:
     """An episode that can be played. `group`: equal for those that training compares with each other."""
 
     group: str
@@ -36,7 +36,7 @@ class Episode:
 class Session:
     """A running episode. `since`: when its trainer was last heard or answered, by the monotonic clock."""
 
-    def __init__(self, episode: Episode, player: OutsidePlayer) -> None:
+    def __init__(self, episode: SessionEpisode, player: OutsidePlayer) -> None:
         self.group, self.since = episode.group, time.monotonic()
         self._model, self._seen = player.model, 0
         self._played = asyncio.ensure_future(episode.play(player))

@@ -6,11 +6,10 @@ import time
 from typing import Literal, Protocol
 
 from selfplay.agent import EpisodeLimits
-from selfplay.agent.conversation import Style
 from selfplay.environments.errors import Busy, NoSession
-from selfplay.environments.outside import OutsidePlayer
+from selfplay.environments.external_policy import OutsidePlayer
 from selfplay.environments.results import BugCredit, Result
-from selfplay.environments.session import Episode, Session, Told
+from selfplay.environments.session import Session, SessionEpisode, Told
 
 RoleName = Literal["injector", "solver"]
 OFTEN = 20
@@ -24,7 +23,7 @@ class Playable(Protocol):
         """What may be played now: the ids of bugs, or the injector's prompts as `prompt-NUMBER`."""
         ...
 
-    async def episode(self, role: RoleName, task: str) -> Episode:
+    async def episode(self, role: RoleName, task: str) -> SessionEpisode:
         """A new episode of the task. Raises `NoTask`."""
         ...
 
@@ -36,8 +35,8 @@ class Playable(Protocol):
 class Sessions:
     """`most` at once. `silent`: the seconds after which a session is closed whose trainer sends nothing."""
 
-    def __init__(self, run: Playable, limits: EpisodeLimits, style: Style, most: int, silent: float) -> None:
-        self.run, self._limits, self._style, self._silent = run, limits, style, silent
+    def __init__(self, run: Playable, limits: EpisodeLimits, most: int, silent: float) -> None:
+        self.run, self._limits, self._silent = run, limits, silent
         self._most, self._free = most, asyncio.Semaphore(most)
         self._live: dict[str, Session] = {}
 
@@ -50,7 +49,7 @@ class Sessions:
         except TimeoutError:
             raise Busy(f"all {self._most} sessions are taken", "Close some, or serve with more --sessions.") from None
         try:
-            session = Session(await self.run.episode(role, task), OutsidePlayer(self._limits, self._style))
+            session = Session(await self.run.episode(role, task), OutsidePlayer(self._limits))
         except BaseException:
             self._free.release()
             raise

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from selfplay.export.columns import ENTITY, Kind
 from selfplay.export.pools import Collected, PoolBug
+from selfplay.formatting import listed
 from selfplay.version import VERSION
-from selfplay.words import listed
 
 NO_LICENCE = "none stated"
 _TYPES = {"string": "string", "int64": "int64", "float64": "float64"}

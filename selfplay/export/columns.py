@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from selfplay import patches
-from selfplay.artifact.reading import ForeignError, read_below
+from selfplay.artifact.reading import UntrustedDataError, read_below
 from selfplay.export.names import image_name, repository_name
 from selfplay.export.pools import PoolBug
 from selfplay.patches.changes import changes
-from selfplay.patches.functions import Function, functions
-from selfplay.plain import decode
+from selfplay.patches.functions import PatchedFunction, functions
+from selfplay.plain_text import decode
 
 Kind = Literal["string", "int64", "float64", "list", "entities"]
 """`list`: of strings; `entities`: of objects with the fields of `ENTITY`."""
@@ -114,14 +114,14 @@ def locations(one: PoolBug) -> dict[str, list[str]]:
     return {"files": files, "modules": sorted(set(modules)), "functions": found}
 
 
-def changed_functions(one: PoolBug) -> list[tuple[str, Function]]:
+def changed_functions(one: PoolBug) -> list[tuple[str, PatchedFunction]]:
     """(path, function around a change of the bug), each once, as the original has them."""
     return list(_changed(one.original, one.artifact.bug_inject))
 
 
 @lru_cache(maxsize=4)  # the columns of one bug say it several times
-def _changed(original: Path, inject: str) -> tuple[tuple[str, Function], ...]:
-    found: dict[tuple[str, Function], None] = {}
+def _changed(original: Path, inject: str) -> tuple[tuple[str, PatchedFunction], ...]:
+    found: dict[tuple[str, PatchedFunction], None] = {}
     for section in patches.parse(inject):
         known = _functions(original, section.old_path) if section.old_path else ()
         for change in (change for hunk in section.hunks for change in changes(hunk)):
@@ -132,10 +132,10 @@ def _changed(original: Path, inject: str) -> tuple[tuple[str, Function], ...]:
 
 
 @lru_cache(maxsize=512)
-def _functions(original: Path, path: str) -> tuple[Function, ...]:
+def _functions(original: Path, path: str) -> tuple[PatchedFunction, ...]:
     try:
         return functions(path, decode(read_below(original, path, MOST_SOURCE)))
-    except ForeignError:
+    except UntrustedDataError:
         return ()
 
 

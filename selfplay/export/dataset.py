@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.export import harbor, hf, r2e, swebench, swesmith
-from selfplay.export.beside import Files, written
 from selfplay.export.card import card
 from selfplay.export.columns import Kind, Row
 from selfplay.export.evaluation import eval_script
 from selfplay.export.pools import Collected, PoolBug
+from selfplay.export.sidecar_files import Files, written
 from selfplay.export.statements import plain_statement, ssr_statement
 from selfplay.export.writing import LARGE, write_files, write_lines, write_parquet
 

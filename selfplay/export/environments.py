@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from selfplay.artifact.environment import Environment, recorded_environment
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.export import inside
 from selfplay.export.columns import as_json
 from selfplay.export.pools import PoolBug
 from selfplay.export.trees import pack
 from selfplay.export.writing import write_files
+from selfplay.repository.building.node_packages import LOCKS, PLACE, QUIET
+from selfplay.repository.building.toolchains import PACKAGES
 from selfplay.repository.inside import text as repository_text
-from selfplay.repository.node_packages import LOCKS, PLACE, QUIET
-from selfplay.repository.toolchains import PACKAGES
 
 ENVIRONMENTS = "environments"
 ARCHIVE = "original.tar.gz"
@@ -64,7 +64,7 @@ def _packed(place: Path, original: Path, tree: str) -> tuple[Path, str]:
     try:
         pack(original, new, tree)
         new.replace(archive)
-    except ForeignError as error:
+    except UntrustedDataError as error:
         new.unlink(missing_ok=True)
         if not any(place.iterdir()):
             place.rmdir()
@@ -130,8 +130,8 @@ def setup_script(known: Environment, language: str) -> str:
 
 
 def _npm(known: Environment) -> list[str]:
-    """What installs the packages of `package.json` as `selfplay/repository/node_packages.py` does, and takes them out
-    of the tree."""
+    """What installs the packages of `package.json` as `selfplay/repository/building/node_packages.py` does, and takes
+    them out of the tree."""
     plain = "install --no-package-lock"
     tries = [f"install --no-package-lock --before={known.as_of}"] if known.as_of else []
     ways = [*tries, plain, f"{plain} --ignore-scripts --legacy-peer-deps"]

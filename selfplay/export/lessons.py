@@ -12,7 +12,7 @@ from typing import Any
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.trajectory import TrajectoryError
 from selfplay.curriculum import Curriculum
-from selfplay.export.earned import rewards_of
+from selfplay.export.rewards import rewards_of
 from selfplay.sft.lessons import LEFT_OUT, Lesson, Role, Success, lessons, successes
 
 

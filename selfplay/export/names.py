@@ -36,11 +36,6 @@ def image_name(name: str) -> str:
     return f"{OWNER}/bugs:{name[-MOST_TAG:].lstrip('.-')}"
 
 
-def environment_image(key: str) -> str:
-    """The local image of a repository with its environment."""
-    return f"{OWNER}/environments:{key}"
-
-
 def repository_name(bug: Bug) -> str:
     """`owner/name` of a bug's repository, as far as its source says so."""
     plain = re.sub(r"@[^/]*$", "", bug.source.split("==")[0].rstrip("/")).removesuffix(".git")

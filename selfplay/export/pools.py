@@ -10,15 +10,15 @@ from pathlib import Path
 from selfplay import patches
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import Curriculum, CurriculumError, read_pool
-from selfplay.curriculum.stored import is_tree, original_of, read_attempt, read_bug
+from selfplay.curriculum.stored_bugs import is_tree, original_of, read_attempt, read_bug
 from selfplay.curriculum.summary import Solves, solves
 from selfplay.errors import SelfplayError
-from selfplay.export.choice import Choice
-from selfplay.export.composing import undoing
+from selfplay.export.bug_selection import Choice
+from selfplay.export.compose_diffs import undoing
 from selfplay.export.names import instance_id
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import hidden_tests, specification
-from selfplay.repository.licence import licence_of
+from selfplay.repository.detection.licence import licence_of
 from selfplay.rollout.controls import CONTROLS
 from selfplay.sandbox import World
 

@@ -5,7 +5,7 @@ from typing import Any
 from selfplay import prompts
 from selfplay.artifact import Bug
 from selfplay.export.pools import PoolBug
-from selfplay.words import count
+from selfplay.formatting import count
 
 MOST_TESTS = 20
 MOST_MESSAGE = 300

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from selfplay.artifact.reading import ForeignError, opened_below
-from selfplay.repository.tree_files import LARGEST_TREE
+from selfplay.artifact.reading import UntrustedDataError, opened_below
+from selfplay.repository.files.tree_files import LARGEST_TREE
 
 _EXECUTABLE = 0o100
 
@@ -50,7 +50,8 @@ class _Hashed(io.RawIOBase):
 
 def pack(tree: Path, out: Path, wanted: str) -> None:
     """Write the files of `tree` as an archive whose bytes depend on their names, modes and contents alone. Raises
-    `ForeignError` for a tree whose id is not `wanted`, and for one that is too large; `out` is then no archive."""
+    `UntrustedDataError` for a tree whose id is not `wanted`, and for one that is too large; `out` is then no
+    archive."""
     kind = "sha256" if len(wanted) == 64 else "sha1"
     root, left = _Folder(), LARGEST_TREE.bytes
     with (
@@ -61,12 +62,12 @@ def pack(tree: Path, out: Path, wanted: str) -> None:
         for path, status in sorted(_files(tree), key=lambda found: os.fsencode(found[0])):
             left -= status.st_size
             if left < 0:
-                raise ForeignError(f"{tree} holds more than {LARGEST_TREE.bytes} bytes")
+                raise UntrustedDataError(f"{tree} holds more than {LARGEST_TREE.bytes} bytes")
             *above, name = os.fsencode(path).split(b"/")
             added = _link if stat.S_ISLNK(status.st_mode) else _file
             root.at(above).entries[name] = added(archive, tree, path, status, kind)
     if (found := _id(root, kind).hex()) != wanted:
-        raise ForeignError(f"{tree} is the tree {found[:12]}, not {wanted[:12]}, on which its bugs were made")
+        raise UntrustedDataError(f"{tree} is the tree {found[:12]}, not {wanted[:12]}, on which its bugs were made")
 
 
 def _files(tree: Path) -> Iterator[tuple[str, os.stat_result]]:
@@ -75,11 +76,13 @@ def _files(tree: Path) -> Iterator[tuple[str, os.stat_result]]:
     while folders:
         here = folders.pop()
         if here.count("/") > LARGEST_TREE.depth or len(os.fsencode(here)) > LARGEST_TREE.path_bytes:
-            raise ForeignError(f"{tree} has folders of a depth of more than {LARGEST_TREE.depth}, or longer names")
+            raise UntrustedDataError(
+                f"{tree} has folders of a depth of more than {LARGEST_TREE.depth}, or longer names"
+            )
         for entry in _entries(tree / here):
             number += 1
             if number > LARGEST_TREE.entries:
-                raise ForeignError(f"{tree} holds more than {LARGEST_TREE.entries} files")
+                raise UntrustedDataError(f"{tree} holds more than {LARGEST_TREE.entries} files")
             path = f"{here}{entry.name}"
             if entry.is_dir(follow_symlinks=False):
                 folders.append(f"{path}/")
@@ -92,7 +95,7 @@ def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
         with os.scandir(folder) as entries:
             yield from entries
     except OSError as error:
-        raise ForeignError(f"{str(folder)[:200]} cannot be read: {error.strerror}") from error
+        raise UntrustedDataError(f"{str(folder)[:200]} cannot be read: {error.strerror}") from error
 
 
 def _link(archive: tarfile.TarFile, tree: Path, path: str, status: os.stat_result, kind: str) -> tuple[bytes, bytes]:

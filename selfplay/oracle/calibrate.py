@@ -8,14 +8,14 @@ nothing on the original shows nothing about a prediction either: it is reported 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from selfplay.oracle.behaviour.events import Event, comparable
+from selfplay.oracle.behaviour.observe import observe
 from selfplay.oracle.calibration import Calibration, ImpossibleTests, Oracle
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.events import Event, comparable
-from selfplay.oracle.instrument import Instrumented, deciding, impossible, new_names, with_canaries
-from selfplay.oracle.observe import observe
 from selfplay.oracle.originals import read_originals
-from selfplay.oracle.secret_names import remembered
-from selfplay.oracle.trial import END_MARK, Order, Trial, count, run_trial
+from selfplay.oracle.rewriting.instrument import Instrumented, deciding, impossible, new_names, with_canaries
+from selfplay.oracle.rewriting.secret_names import remembered
+from selfplay.oracle.trial import END_MARK, Trial, TrialOrder, count, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
@@ -36,7 +36,7 @@ def calibrate(
     trials = [Trial()]
     for made, witness in _tries(originals, oracle, asks, trials):
         kept = bool(made.files)
-        order = Order((), oracle.seconds, files=made.files, witness=witness, runner=True, keep_compiled=kept)
+        order = TrialOrder((), oracle.seconds, files=made.files, witness=witness, runner=True, keep_compiled=kept)
         trials.append(trial := run_trial(backend, task.world, task.artifact, order, limits))
         if _sound(trial, oracle):
             break
@@ -85,7 +85,7 @@ def find_impossible(
     originals = deciding(read_originals(task.world, task.artifact.test_files), oracle.wanted)
     with remembered() as drawn:
         files = impossible(originals, sorted(oracle.fail_to_pass))
-    order = Order((), oracle.seconds, files=files, keep_compiled=True, witness=witness)
+    order = TrialOrder((), oracle.seconds, files=files, keep_compiled=True, witness=witness)
     trial = run_trial(backend, task.world, task.artifact, order, limits)
     if trial.stage is not None or trial.timed_out:
         why = trial.error or f"they did not end within {oracle.seconds:.0f} s"

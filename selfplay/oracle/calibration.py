@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from selfplay.errors import SelfplayError
-from selfplay.oracle import stored_values as stored
-from selfplay.oracle.behaviour import Behaviour, Guards
+from selfplay.oracle import calibration_json as stored
+from selfplay.oracle.behaviour.events import Event
+from selfplay.oracle.behaviour.stored_behaviour import Behaviour, Guards
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.events import Event
-from selfplay.oracle.instrument import Instrumented
+from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
 FORMAT = 11

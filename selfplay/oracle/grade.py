@@ -14,15 +14,15 @@ from typing import TypeVar
 
 from selfplay.errors import SelfplayError
 from selfplay.oracle import layers
+from selfplay.oracle.behaviour.compare import look
+from selfplay.oracle.behaviour.events import Event, new_events, sentence
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.events import Event, new_events, sentence
 from selfplay.oracle.grades import Grade, stopped_by, with_layer
 from selfplay.oracle.layers import Layer
-from selfplay.oracle.renewal import renewed
-from selfplay.oracle.screen import Submission, newly_used, nothing_left, refused_inside, submission
-from selfplay.oracle.second_look import look
-from selfplay.oracle.trial import Order, Trial, patiently, run_trial
+from selfplay.oracle.rewriting.rename_secrets import renewed
+from selfplay.oracle.screening.screen import Submission, newly_used, nothing_left, refused_inside, submission
+from selfplay.oracle.trial import Trial, TrialOrder, patiently, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits, SandboxError
 from selfplay.workbench.files import TestFile
@@ -154,7 +154,7 @@ class Grader:
             if still:
                 return layers.caught(name, f"{still[0]!r} passes even when it is made impossible", 1), trial
             return layers.passed(name, f"{len(impossible)} F2P tests fail when made impossible", 1), trial
-        trial = self._trial(backend, Order(diffs, self._limit, optional=bug))
+        trial = self._trial(backend, TrialOrder(diffs, self._limit, optional=bug))
         if not trial.planted:
             return layers.unavailable(name, "the bug cannot be planted back into this prediction"), trial
         if trial.timed_out or self.oracle.fail_to_pass <= trial.passed:
@@ -177,18 +177,18 @@ class Grader:
 
     def _order(
         self, diffs: tuple[str, ...], files: Mapping[str, TestFile] = {}, compiled: Mapping[str, bytes] = {}
-    ) -> Order:
+    ) -> TrialOrder:
         """The order that every run of a prediction follows, with these test files."""
         known = self.calibration
         witnessed, ends = bool(known.witnessed), layers.ends(known)
-        return Order(diffs, self._limit, files=files, compiled=compiled, witness=witnessed, ends=ends)
+        return TrialOrder(diffs, self._limit, files=files, compiled=compiled, witness=witnessed, ends=ends)
 
     @property
     def _limit(self) -> float:
         """Time limit of the script, in seconds."""
         return min(self.oracle.seconds, 10 * self.calibration.seconds + 10)
 
-    def _trial(self, backend: Backend, order: Order) -> Trial:
+    def _trial(self, backend: Backend, order: TrialOrder) -> Trial:
         return patiently(
             lambda asked: run_trial(backend, self.task.world, self.task.artifact, asked, self.limits),
             order, self.oracle.seconds,

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from selfplay.oracle.behaviour.events import ENDING, NEVER, sentence
 from selfplay.oracle.calibration import Calibration, Oracle
-from selfplay.oracle.events import ENDING, NEVER, sentence
 from selfplay.oracle.trial import END_MARK, Trial, count
 
 State = Literal["passed", "caught", "unavailable", "skipped"]

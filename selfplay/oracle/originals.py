@@ -6,10 +6,10 @@ from typing import Protocol
 
 from selfplay import patches
 from selfplay.oracle.errors import OracleError
-from selfplay.plain import decode, regular_file, safe_relative
+from selfplay.plain_text import decode, regular_file, safe_relative
 from selfplay.sandbox import World
 from selfplay.workbench.files import TestFile
-from selfplay.workbench.reading import WHOLE, Budget
+from selfplay.workbench.reading import WHOLE, ReadBudget
 
 MOST_FILES = 500
 """The most files of a folder that are looked at."""
@@ -20,7 +20,7 @@ def read_originals(world: World, paths: Sequence[str]) -> dict[str, TestFile]:
 
     Raises `OracleError` when they are larger than the limit for a run's files, since all are held in the host's
     memory."""
-    found, budget = {}, Budget()
+    found, budget = {}, ReadBudget()
     for path in paths:
         file = next((file for layer in reversed(world.tree) if (file := regular_file(layer, path))), None)
         if file is not None:
@@ -38,7 +38,7 @@ def original_texts(world: World, paths: Sequence[str]) -> dict[str, str]:
     return {path: decode(file.content) for path, file in read_originals(world, paths).items()}
 
 
-class Files(Protocol):
+class OriginalFiles(Protocol):
     """A tree of files, as far as judging a prediction needs it."""
 
     def text(self, path: str) -> str | None:

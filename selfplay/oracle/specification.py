@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from selfplay import patches
-from selfplay.oracle.pieces import Piece, Tests, pieces, weakened_together
+from selfplay.oracle.weakening_parts import Piece, Tests, pieces, weakened_together
 from selfplay.patches import FilePatch
 from selfplay.patches.changes import Change
 

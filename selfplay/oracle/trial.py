@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from selfplay.answers import AnswerError, answer, lines
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
-from selfplay.oracle.events import Event, paths_of_tests, witness_order
-from selfplay.oracle.recording import Recording
-from selfplay.oracle.signed import Signed
+from selfplay.oracle.behaviour.events import Event, paths_of_tests, witness_order
+from selfplay.oracle.behaviour.recording import Recording
+from selfplay.oracle.behaviour.signed import Signed
 from selfplay.sandbox import Backend, Limits, World
+from selfplay.untrusted_json import AnswerError, answer, lines
 from selfplay.workbench.files import TestFile
-from selfplay.workbench.running import ORACLE, Request, Run, run_tests
+from selfplay.workbench.running import ORACLE, Run, RunRequest, run_tests
 
 WITNESS_FILE = "/tmp/selfplay-witness"
 END_MARK = b"SELFPLAY-END exit="
@@ -43,7 +43,7 @@ class Trial(Run):
 
 
 @dataclass(frozen=True)
-class Order:
+class TrialOrder:
     """What to run: apply `diffs` in order, then `optional` if it applies; restore the test files; write `files` with
     their `compiled` forms.
 
@@ -74,7 +74,7 @@ class Order:
         return {diff: "the prediction" if diff == self.diffs[-1] else "a diff of the bug" for diff in self.diffs}
 
 
-def patiently(run: Callable[[Order], Trial], order: Order, most: float) -> Trial:
+def patiently(run: Callable[[TrialOrder], Trial], order: TrialOrder, most: float) -> Trial:
     """Run once; run again with a limit of `most` seconds if the run timed out while it used less than half of that time
     on a core, because the machine was busy."""
     trial = run(order)
@@ -82,7 +82,9 @@ def patiently(run: Callable[[Order], Trial], order: Order, most: float) -> Trial
     return run(replace(order, seconds=most)) if busy and most > order.seconds else trial
 
 
-def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, limits: Limits = Limits()) -> Trial:
+def run_trial(
+    backend: Backend, world: World, artifact: Artifact, order: TrialOrder, limits: Limits = Limits()
+) -> Trial:
     """Run `order` in a fresh sandbox. Raises `SandboxError` only when no sandbox can be started, or it is lost."""
     key = secrets.token_hex(32).encode() if order.witness else b""
     module = f"w{secrets.token_hex(8)}"  # a random name, so that no module can shadow it
@@ -92,7 +94,7 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
     if order.witness:
         modules.append(_WITNESS)
     stdin = (recording.key.encode() if recording else b"") + (key and key + _witness_order(artifact, order))
-    request = Request(
+    request = RunRequest(
         world, artifact.test_script, "" if recording else artifact.test_parser, order.seconds, limits,
         diffs=order.diffs, names=order.names, optional=order.optional, restore=artifact.test_files,
         files=files, compiled=order.compiled,
@@ -116,7 +118,7 @@ def run_trial(backend: Backend, world: World, artifact: Artifact, order: Order, 
 _WITNESS = "\n\n".join(inside.text(name) for name in _WITNESS_SOURCES)
 
 
-def _witness_order(artifact: Artifact, order: Order) -> bytes:
+def _witness_order(artifact: Artifact, order: TrialOrder) -> bytes:
     tests = paths_of_tests({*artifact.test_files, *order.files}, (artifact.bug_inject,))
     return witness_order(tests, order.ends, order.runner, secrets.token_hex(8) if order.shuffled else "")
 
@@ -127,7 +129,7 @@ def count(trial: Trial, word: str, outcome: str) -> int:
     return len(found) if all(known == outcome for known in found) else 0
 
 
-def _environment(world: World, order: Order, module: str) -> dict[str, str]:
+def _environment(world: World, order: TrialOrder, module: str) -> dict[str, str]:
     """The environment variables of the run, in addition to the world's."""
     extra = {"PYTHONDONTWRITEBYTECODE": ""} if order.keep_compiled else {}  # Python treats empty as unset
     if order.hash_seed:

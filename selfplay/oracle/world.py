@@ -17,14 +17,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from selfplay import patches
-from selfplay.answers import AnswerError, answer, inflated
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
 from selfplay.oracle.errors import PredictionError, WorldError
-from selfplay.plain import decode, encode, safe_relative
+from selfplay.plain_text import decode, encode, safe_relative
 from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, SandboxError, SandboxGone, World
-from selfplay.sandbox.killed import unless_killed
+from selfplay.sandbox.kill_detection import unless_killed
+from selfplay.untrusted_json import AnswerError, answer, inflated
 from selfplay.workbench.own import Own, own_programs
 from selfplay.workbench.staging import DoesNotApply, apply_diffs
 
@@ -76,12 +76,11 @@ def solver_world(prepared: Prepared) -> World:
 
 @dataclass(frozen=True)
 class SolverWorld:
-    """An open world: `sandbox` is the solver's, `/testbed` the broken repository. `removed`: paths that were cleaned
-    up. `git`: removed git data, each with its kind."""
+    """An open world: `sandbox` is the solver's, `/testbed` the broken repository. `git`: git data that
+    was taken out, each with what it was."""
 
     task: Task
     sandbox: Sandbox
-    removed: tuple[str, ...]
     git: tuple[str, ...]
     own: Own
     _start: Manifest
@@ -152,15 +151,15 @@ def open_world(backend: Backend, task: Task, limits: Limits = Limits()) -> Itera
     """
     with backend.open(task.world, limits) as sandbox:
         own = own_programs(backend, sandbox)
-        removed, git = _stage(own, task)
+        git = _stage(own, task)
         start = _manifest(own)
         _bash(own, "commit.sh")
-        yield SolverWorld(task, sandbox, removed, git, own, start)
+        yield SolverWorld(task, sandbox, git, own, start)
 
 
-def _stage(own: Own, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Make the broken tree; returns the cleaned-up paths and the removed git data."""
-    cleaned = _bash(own, "clean.sh", "/tmp/selfplay-cleaned").stdout  # first: keep what the diffs add
+def _stage(own: Own, task: Task) -> tuple[str, ...]:
+    """Make the broken tree; returns the removed git data."""
+    _bash(own, "clean.sh", "/tmp/selfplay-cleaned")  # first: keep what the diffs add
     git = _without_git(own, sorted({path for diff in task.diffs for path in patches.touched_paths(diff)}))
     try:
         apply_diffs(own.sandbox, task.diffs)
@@ -168,7 +167,7 @@ def _stage(own: Own, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
         raise WorldError(
             f"the solver's world cannot be built: {error}", "Run `selfplay validate` on the bug."
         ) from error
-    return tuple(sorted(decode(path).removeprefix("./") for path in cleaned.split(b"\0") if path)), git
+    return git
 
 
 def _without_git(own: Own, kept: Sequence[str]) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ __all__ = [
     "reverse",
     "touched_paths",
     "units",
-    "without",
 ]
 
 
@@ -39,15 +38,3 @@ def touched_paths(text: str) -> tuple[str, ...]:
 def changed_lines(text: str) -> int:
     """Lines added plus lines removed; binary content counts none. Raises `PatchError`."""
     return sum(patch.added + patch.removed for patch in parse(text))
-
-
-def without(text: str, path: str) -> str:
-    """The diff without the unit that touches `path`; applying it leaves that file as the original has it.
-
-    Raises `PatchError` when the diff is malformed or does not touch `path`.
-    """
-    groups = units(text)
-    kept = [group for group in groups if all(path not in patch.paths for patch in group)]
-    if len(kept) == len(groups):
-        raise PatchError(f"the diff does not touch {path!r}")
-    return join(patch for group in kept for patch in group)

@@ -29,13 +29,12 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Section:
-    """One section as written: its names, its extended header (None without a `diff --git` line), its hunks or binary
-    content as text, and its whole text."""
+    """One section as written: its names, its extended header (None without a `diff --git` line), and its hunks or
+    binary content as text."""
 
     sides: Sides
     header: tuple[str, ...] | None
     body: str
-    whole: str
 
 
 def read(text: str, there: Callable[[str], bool] | None = None) -> Dialect:
@@ -62,7 +61,7 @@ def read(text: str, there: Callable[[str], bool] | None = None) -> Dialect:
 
 
 def _git_section(lines: Lines) -> Section:
-    start, command = lines.at, lines.take().removeprefix("diff --git ")
+    command = lines.take().removeprefix("diff --git ")
     header, fields = list[str](), dict[str, str]()
     while True:
         kept, values = extended_header(lines)
@@ -76,17 +75,17 @@ def _git_section(lines: Lines) -> Section:
     tokens = (lines.take()[4:], lines.take()[4:]) if listed else None
     body = lines.at
     content(lines, has_names=listed)
-    return Section(git_sides(lines, command, tokens, fields), tuple(header), lines.text(body), lines.text(start))
+    return Section(git_sides(lines, command, tokens, fields), tuple(header), lines.text(body))
 
 
 def _plain_section(lines: Lines) -> Section:
-    start, old, new = lines.at, lines.take()[4:], lines.take()[4:]
+    old, new = lines.take()[4:], lines.take()[4:]
     body = lines.at
     hunks, _ = content(lines, has_names=True)
     sides = plain_sides(old, new, grows=len(hunks) == 1 and not hunks[0].old_count)
     if sides.no_old and sides.no_new:
         raise lines.error("a section for a file that exists on neither side")
-    return Section(sides, None, lines.text(body), lines.text(start))
+    return Section(sides, None, lines.text(body))
 
 
 def _written(section: Section, level: int, there: Callable[[str], bool] | None) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from selfplay.plain import syntax_tree
+from selfplay.plain_text import syntax_tree
 
 _PYTHON = (".py", ".pyi")
 _TEST = re.compile(
@@ -16,7 +16,7 @@ _TEST = re.compile(
 
 
 @dataclass(frozen=True)
-class Function:
+class PatchedFunction:
     """`name`: qualified by its enclosing classes and functions. `first` to `last`: its 1-based lines, including
     decorators."""
 
@@ -28,7 +28,7 @@ class Function:
         return self.first <= line <= self.last
 
 
-def functions(path: str, text: str) -> tuple[Function, ...]:
+def functions(path: str, text: str) -> tuple[PatchedFunction, ...]:
     """The functions of a Python file, outer ones first; empty for any other text and for a file with syntax errors."""
     if not path.endswith(_PYTHON):
         return ()
@@ -38,12 +38,12 @@ def functions(path: str, text: str) -> tuple[Function, ...]:
         return ()
 
 
-def function_at(found: tuple[Function, ...], line: int) -> str:
+def function_at(found: tuple[PatchedFunction, ...], line: int) -> str:
     """The name of the innermost function that contains the line; empty if none does."""
     return next((function.name for function in reversed(found) if function.holds(line)), "")
 
 
-def find_tests(path: str, text: str) -> tuple[Function, ...]:
+def find_tests(path: str, text: str) -> tuple[PatchedFunction, ...]:
     """The tests of a file, as far as its text shows them. Outside Python each test ends where the next one begins."""
     if path.endswith(_PYTHON):
         return tuple(one for one in functions(path, text) if _is_test(one.name))
@@ -51,7 +51,7 @@ def find_tests(path: str, text: str) -> tuple[Function, ...]:
     found = [(at, match) for at, line in enumerate(lines, 1) if (match := _TEST.match(line))]
     ends = [at - 1 for at, _ in found[1:]] + [len(lines)]
     return tuple(
-        Function(match["bats"] or match["called"] or match["named"], at, end)
+        PatchedFunction(match["bats"] or match["called"] or match["named"], at, end)
         for (at, match), end in zip(found, ends, strict=False)  # no tests: one end
     )
 
@@ -61,13 +61,13 @@ def _is_test(name: str) -> bool:
     return last.startswith("test") and not any(outer.startswith("test") for outer in around)
 
 
-def _defined(node: ast.AST, around: str) -> Iterator[Function]:
+def _defined(node: ast.AST, around: str) -> Iterator[PatchedFunction]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             name = f"{around}{child.name}"
             if not isinstance(child, ast.ClassDef):
                 first = min(line.lineno for line in (child, *child.decorator_list))
-                yield Function(name, first, child.end_lineno or child.lineno)
+                yield PatchedFunction(name, first, child.end_lineno or child.lineno)
             yield from _defined(child, f"{name}.")
         elif isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
             yield from _defined(child, around)

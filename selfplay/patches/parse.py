@@ -11,7 +11,7 @@ from functools import lru_cache
 from selfplay.patches.lines import Lines
 from selfplay.patches.model import FilePatch, Hunk, Kind, PatchError
 from selfplay.patches.quoting import pairs, unquote
-from selfplay.plain import MAX_PATH, safe_relative
+from selfplay.plain_text import MAX_PATH, safe_relative
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@( .*)?", re.DOTALL)
 INDEX = re.compile(r"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: (\d{6}))?")

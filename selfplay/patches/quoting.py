@@ -3,7 +3,7 @@
 import re
 
 from selfplay.patches.model import PatchError
-from selfplay.plain import decode, encode
+from selfplay.plain_text import decode, encode
 
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _LETTERS = {code: letter for letter, code in _ESCAPES.items()}

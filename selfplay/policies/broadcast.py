@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Rendezvous
 
 SECONDS = 300
 """How long a member waits for the others."""
@@ -24,7 +24,7 @@ SECONDS = 300
 class WeightGroup:
     """One member's side of a group. Every member makes its own at the same time."""
 
-    def __init__(self, meeting: Meeting, rank: int, device: Any) -> None:
+    def __init__(self, meeting: Rendezvous, rank: int, device: Any) -> None:
         """Meet the others. Raises `RuntimeError` when one does not come in time."""
         self.meeting, self._rank = meeting, rank
         self._device = torch.device(device) if meeting.backend == "nccl" else torch.device("cpu")
@@ -54,25 +54,25 @@ class WeightGroup:
         self._group.broadcast([tensor], options).wait()
 
 
-def joined(known: WeightGroup | None, meeting: Meeting, rank: int, device: Any) -> WeightGroup:
+def joined(known: WeightGroup | None, meeting: Rendezvous, rank: int, device: Any) -> WeightGroup:
     """The group of this meeting: the one that is known, or a new one. Raises `RuntimeError` when one does not come."""
     return known if known is not None and known.meeting == meeting else WeightGroup(meeting, rank, device)
 
 
-def _gloo(store: Any, rank: int, meeting: Meeting, limit: timedelta) -> Any:
+def _gloo(store: Any, rank: int, meeting: Rendezvous, limit: timedelta) -> Any:
     options = dist.ProcessGroupGloo._Options()
     options._devices = [dist.ProcessGroupGloo.create_device(hostname=_own_address(meeting))]
     options._timeout = limit
     return dist.ProcessGroupGloo(store, rank, meeting.ranks, options)
 
 
-def _nccl(store: Any, rank: int, meeting: Meeting, limit: timedelta) -> Any:
+def _nccl(store: Any, rank: int, meeting: Rendezvous, limit: timedelta) -> Any:
     options = dist.ProcessGroupNCCL.Options()
     options._timeout = limit
     return dist.ProcessGroupNCCL(store, rank, meeting.ranks, options)
 
 
-def _own_address(meeting: Meeting) -> str:
+def _own_address(meeting: Rendezvous) -> str:
     """This machine's address on the network in which the group meets."""
     with socket.create_connection((meeting.host, meeting.port), timeout=SECONDS) as found:
         return str(found.getsockname()[0])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from selfplay.agent.model import NativeCall, Reply, Sample, Usage
-from selfplay.plain import well_formed
+from selfplay.plain_text import well_formed
 
 MOST_ID = 2**31 - 1
 

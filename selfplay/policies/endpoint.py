@@ -16,9 +16,9 @@ from typing import Any
 import openai
 
 from selfplay.agent.model import ContextFull, Message, ModelError, Reply, Sampling
-from selfplay.plain import well_formed
-from selfplay.policies.bounds import Amount, Count, Seconds, Times
+from selfplay.plain_text import well_formed
 from selfplay.policies.completion import Prices, read_reply
+from selfplay.policies.option_types import Amount, Count, Seconds, Times
 from selfplay.policies.paced_client import PacedClient
 
 log = logging.getLogger(__name__)

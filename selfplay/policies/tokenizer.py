@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import TemplateError
 
 from selfplay.agent.model import ModelError
-from selfplay.plain import well_formed
+from selfplay.plain_text import well_formed
 from selfplay.version import DISTRIBUTION
 
 WHERE_MODELS_ARE = "Name a folder that holds a model (selfplay model fetch smollm2 makes one), or a hub's name."

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.policies.adapted import Adapted
-from selfplay.policies.bounds import Count, Times
-from selfplay.policies.meeting import TRAINER, Fact, Meeting, shapes_of
+from selfplay.policies.option_types import Count, Times
+from selfplay.policies.rendezvous import TRAINER, Fact, Rendezvous, shapes_of
+from selfplay.policies.role_adapter import Adapted
 from selfplay.policies.tokenizer import imported
 from selfplay.policies.weights import Shapes, adapters, check_same, shapes
 
@@ -152,7 +152,7 @@ class TransformersModel:
         check_same(self._shapes(), shapes(Path(folder)), folder)
         await self._changed(partial(self._copy, self._files(Path(folder))), version)
 
-    async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> None:
+    async def receive(self, meeting: Rendezvous, first: int, facts: Sequence[Fact], version: int) -> None:
         """As `reload`, with weights that the trainer sends to the group of `meeting`; this model is its member `first`.
         Raises `ModelError`; a model that had part of them answers nothing more."""
         check_same(self._shapes(), shapes_of(facts), TRAINER)
@@ -182,7 +182,7 @@ class TransformersModel:
         for file in sorted(folder.glob("*.safetensors")):
             yield from safetensors.load_file(file).items()
 
-    def _sent(self, meeting: Meeting, rank: int, facts: Sequence[Fact]) -> Iterator[tuple[str, Any]]:
+    def _sent(self, meeting: Rendezvous, rank: int, facts: Sequence[Fact]) -> Iterator[tuple[str, Any]]:
         from selfplay.policies.broadcast import joined
 
         self._group = joined(self._group, meeting, rank, self._model.device)

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.policies.adapted import Adapted
-from selfplay.policies.bounds import Count, Share
-from selfplay.policies.leash import Leash, children
-from selfplay.policies.meeting import TRAINER, Fact, Meeting, shapes_of
+from selfplay.policies.kill_with_parent import KillWithParent, children
+from selfplay.policies.option_types import Count, Share
+from selfplay.policies.rendezvous import TRAINER, Fact, Rendezvous, shapes_of
+from selfplay.policies.role_adapter import Adapted
 from selfplay.policies.tokenizer import imported
 from selfplay.policies.vllm_adapters import Rank, VllmAdapters, lora_arguments
 from selfplay.policies.weights import Shapes, check_same, shapes
@@ -75,7 +75,7 @@ class VllmModel:
         self._engine = engine
         self._names = (f"{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
         self._adapters = VllmAdapters(engine) if apart else None
-        self._leash: Leash | None = None
+        self._leash: KillWithParent | None = None
 
     @classmethod
     async def open(cls, path: str, options: VllmOptions = VllmOptions()) -> Self:
@@ -114,7 +114,7 @@ class VllmModel:
             raise ModelError(f"vLLM cannot load {path}: {str(error)[:400]}", "Is it a model's folder?") from error
         wanted = shapes(_folder(engine.model_config.model))
         model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len, wanted, no_seeds, options.lora_rank > 0)
-        model._leash = Leash(children() - before)
+        model._leash = KillWithParent(children() - before)
         await engine.update_weight_version("0")
         return model
 
@@ -199,7 +199,7 @@ class VllmModel:
         load = partial(self._engine.collective_rpc, "load_folder", args=(folder,))
         await self._changed(load, version, folder)
 
-    async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> None:
+    async def receive(self, meeting: Rendezvous, first: int, facts: Sequence[Fact], version: int) -> None:
         """As `reload`, with weights that the trainer sends to the group of `meeting`, in which this engine's processes
         have the ranks from `first` on."""
         check_same(self._wanted, shapes_of(facts), TRAINER)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from selfplay.policies.broadcast import WeightGroup, joined
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Rendezvous
 
 
 class WeightReceiver:
@@ -28,7 +28,7 @@ class WeightReceiver:
 
     def receive_weights(self, meeting: dict[str, Any], first: int, facts: Sequence[Fact]) -> None:
         """Load the weights that rank 0 of the group sends. This worker joins it, unless it did before."""
-        self.weight_group = joined(self.weight_group, Meeting(**meeting), first + self.rank, self.device)
+        self.weight_group = joined(self.weight_group, Rendezvous(**meeting), first + self.rank, self.device)
         coming = self.weight_group.received(facts)
         self.reload_weights(weights_iterator=coming)
         for _ in coming:

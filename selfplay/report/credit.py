@@ -7,10 +7,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from selfplay.formatting import count, tally
 from selfplay.report.tables import safe
 from selfplay.rl.credit import Credit, untrained
 from selfplay.rl.credit_table import CREDIT_COLUMNS, credit_row
-from selfplay.words import count, tally
 
 SHOWN = ("episode", "outcome", "s", "tokens", "reward", "advantage", "no gradient")
 NUMBERS = ("s", "tokens", "reward", "advantage")

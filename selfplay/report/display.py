@@ -14,8 +14,8 @@ from typing import Protocol
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from selfplay.plain import printable
-from selfplay.words import spoken
+from selfplay.formatting import spoken
+from selfplay.plain_text import printable
 
 READER_GONE = 141
 """The exit code when the reader closed the pipe: 128 plus the number of SIGPIPE."""

@@ -8,18 +8,17 @@ from rich.text import Text
 
 from selfplay.agent import Step, Trajectory
 from selfplay.agent.actions import cap
+from selfplay.formatting import count
 from selfplay.report.tables import safe
-from selfplay.words import count
 
 SHOWN = 2_000
 """The most characters shown of one message or output."""
 SHOWN_STEPS = 2_000
 
 
-def episode_page(trajectory: Trajectory, whole: bool = False) -> RenderableType:
-    """The whole page, for a rich console. `whole`: nothing is cut."""
-    limit = 10**9 if whole else SHOWN
-    return Group(_heading(trajectory), *_told(trajectory, limit), *_steps(trajectory, limit), _end(trajectory, limit))
+def episode_page(trajectory: Trajectory) -> RenderableType:
+    """The whole page, for a rich console."""
+    return Group(_heading(trajectory), *_told(trajectory), *_steps(trajectory), _end(trajectory))
 
 
 def _heading(trajectory: Trajectory) -> Text:
@@ -47,20 +46,20 @@ def _heading(trajectory: Trajectory) -> Text:
     return text
 
 
-def _told(trajectory: Trajectory, limit: int) -> Iterator[RenderableType]:
+def _told(trajectory: Trajectory) -> Iterator[RenderableType]:
     for conversation in trajectory.record.conversations:
         yield Rule("what it was told", align="left")
         for message in conversation:
             if message.role not in ("system", "user"):
                 break
-            yield safe(cap(message.content, limit))
+            yield safe(cap(message.content, SHOWN))
 
 
-def _steps(trajectory: Trajectory, limit: int) -> Iterator[RenderableType]:
+def _steps(trajectory: Trajectory) -> Iterator[RenderableType]:
     for number, step in enumerate(trajectory.steps[:SHOWN_STEPS]):
         yield Rule(f"{number}: {step.call.tool}", align="left")
-        yield safe(cap(_said(step), limit))
-        seen = safe(cap(step.output.rstrip(), limit))
+        yield safe(cap(_said(step), SHOWN))
+        seen = safe(cap(step.output.rstrip(), SHOWN))
         seen.stylize("red" if step.exit_code else "dim")
         yield seen
     if len(trajectory.steps) > SHOWN_STEPS:
@@ -73,6 +72,6 @@ def _said(step: Step) -> str:
     return "\n".join(f"{name}: {value}" for name, value in step.call.arguments.items())
 
 
-def _end(trajectory: Trajectory, limit: int) -> RenderableType:
+def _end(trajectory: Trajectory) -> RenderableType:
     words = [trajectory.last_words, trajectory.error, f"handed in: {trajectory.submission or 'nothing'}"]
-    return Group(Rule("the end", align="left"), safe("\n".join(cap(word, limit) for word in words if word)))
+    return Group(Rule("the end", align="left"), safe("\n".join(cap(word, SHOWN) for word in words if word)))

@@ -6,11 +6,11 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from selfplay.curriculum.evaluation import Cost, Evaluation, Row
+from selfplay.curriculum.evaluation import Cost, Evaluation, EvaluationRow
 from selfplay.curriculum.injector_evaluation import InjectorEvaluation
+from selfplay.formatting import count, listed, tally
 from selfplay.report.tables import safe, short
 from selfplay.rl.estimates import LEVEL, Estimate
-from selfplay.words import count, listed, tally
 
 
 def evaluation_page(found: Evaluation | InjectorEvaluation) -> RenderableType:
@@ -87,7 +87,7 @@ def _table(found: Evaluation) -> Table:
     return table
 
 
-def _name(row: Row) -> str:
+def _name(row: EvaluationRow) -> str:
     return f"{row.kind} {row.value}".strip()
 
 

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from selfplay import patches
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
+from selfplay.formatting import count
 from selfplay.report.tables import safe, solve_lines, verdict_table
 from selfplay.rl.rewards import injector_reward
 from selfplay.rollout.controls import CONTROLS
-from selfplay.words import count
 
 SHOWN_IDS = 20
 SHOWN_LINES, SHOWN_FILES = 4_000, 200

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from selfplay.plain import printable
+from selfplay.formatting import count, listed, spoken
+from selfplay.loop.config import TrainConfig
+from selfplay.loop.plan import Plan
+from selfplay.loop.planning.assumptions import ASSUMPTIONS, GB
+from selfplay.loop.planning.memory import SHARDED, Memory
+from selfplay.plain_text import printable
 from selfplay.report.tables import safe
-from selfplay.training.config import TrainConfig
-from selfplay.training.plan import Plan
-from selfplay.training.planning.assumptions import ASSUMPTIONS, GB
-from selfplay.training.planning.memory import SHARDED, Memory
-from selfplay.words import count, listed, spoken
 
 
 def plan_page(plan: Plan, config: TrainConfig) -> RenderableType:

@@ -6,10 +6,10 @@ from typing import Self
 from rich.console import RenderableType
 
 from selfplay.curriculum import Attempt
-from selfplay.curriculum import Progress as Step
+from selfplay.curriculum import RunProgress as Step
+from selfplay.formatting import count
 from selfplay.report.display import Display, display
 from selfplay.report.tables import short
-from selfplay.words import count
 
 STATUSES = {
     "valid": "gave a bug",

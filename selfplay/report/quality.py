@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from selfplay.formatting import count, tally
 from selfplay.report.tables import safe
-from selfplay.words import count, tally
 
 NO_BUGS = "no bugs to tell of"
 MEASURED = ("worlds searched for leaks", "gold patch resolved", "untouched world resolved")

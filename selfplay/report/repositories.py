@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from selfplay.formatting import tally
 from selfplay.report.tables import safe
-from selfplay.words import tally
 
 
 def repository_page(rows: Sequence[Mapping[str, Any]]) -> RenderableType:

@@ -6,12 +6,12 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
+from selfplay.formatting import count, listed, spoken, tally
 from selfplay.report.progress import episodes_came_to
 from selfplay.report.quality import quality_report
 from selfplay.report.repositories import repository_page
 from selfplay.report.tables import bug_table, imported_table, safe, second_order_table
 from selfplay.rollout.controls import CONTROLS
-from selfplay.words import count, listed, spoken, tally
 
 MOST_ROWS = 200
 """The most bugs shown one by one; `--json` has them all."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from selfplay.loop.metrics import Figures, number
 from selfplay.policies.tokenizer import imported
-from selfplay.training.figures import Figures, number
 
 FOLDER = "tensorboard"
 """In a run's folder."""

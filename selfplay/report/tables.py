@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from selfplay.artifact import Verdict
-from selfplay.oracle.audit import Audit, AuditState
+from selfplay.formatting import count, listed
 from selfplay.oracle.grades import Grade
-from selfplay.plain import printable
-from selfplay.words import count, listed
+from selfplay.oracle.leak_audit.audit import Audit, AuditState
+from selfplay.plain_text import printable
 
 
 def short(policy: str) -> str:

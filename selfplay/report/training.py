@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from selfplay.formatting import count
+from selfplay.loop.metrics import Figures, counts, number, part
+from selfplay.loop.monitors import Monitors, alarms
 from selfplay.report.tables import safe
-from selfplay.training.figures import Figures, counts, number, part
-from selfplay.training.monitors import Monitors, alarms
-from selfplay.words import count
 
 MOST_ROWS = 12
 """The newest steps, a row each."""

@@ -1,6 +1,5 @@
 """From the user's source to a tree, an environment and a measured test suite. Knows nothing about bugs."""
 
-from selfplay.repository import runners
 from selfplay.repository.cache import default_cache
 from selfplay.repository.errors import (
     BuildFailed,
@@ -14,7 +13,8 @@ from selfplay.repository.errors import (
 )
 from selfplay.repository.prepare import prepare, rebuild, write_original
 from selfplay.repository.prepared import Prepared, Suite
-from selfplay.repository.suite import measure_suite
+from selfplay.repository.suites import runners
+from selfplay.repository.suites.suite import measure_suite
 
 __all__ = [
     "BuildFailed",

@@ -9,25 +9,25 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact.environment import pinned, recorded_environment
-from selfplay.repository import node_packages
-from selfplay.repository.beneath import Beneath
-from selfplay.repository.building import ENV, TOOLS, Progress, Request
+from selfplay.repository.building import node_packages
+from selfplay.repository.building.build import ENV, TOOLS, BuildRequest, Progress
+from selfplay.repository.building.dates import last_day
+from selfplay.repository.building.environment import build, python_mounts
+from selfplay.repository.building.interpreters import Interpreter, choose, found_inside
+from selfplay.repository.building.keys import ROOM_VERSION, key_of
+from selfplay.repository.building.toolchains import require_tools, variables
 from selfplay.repository.cache import build_once, check_cache, default_cache, give
-from selfplay.repository.dates import last_day
 from selfplay.repository.disk import named
-from selfplay.repository.environment import build, python_mounts
 from selfplay.repository.errors import BuildFailed, SourceError
-from selfplay.repository.fetch import bring_tree, reading_tree
-from selfplay.repository.hosts import host_names, recorded_hosts
-from selfplay.repository.image import keep_the_rest, take_source
-from selfplay.repository.interpreters import Interpreter, choose, found_inside
-from selfplay.repository.keys import ROOM_VERSION, key_of
+from selfplay.repository.fetching.fetch import bring_tree, reading_tree
+from selfplay.repository.fetching.image import keep_the_rest, take_source
+from selfplay.repository.fetching.quarantine import Quarantine, excluded
+from selfplay.repository.fetching.reading import SourceFound
+from selfplay.repository.fetching.sdist_without_tests import Where, reading_tested
+from selfplay.repository.fetching.source import ImageSource, PathSource, PypiSource, parse_source
+from selfplay.repository.files.confined_write import Beneath
+from selfplay.repository.network.hosts import host_names, recorded_hosts
 from selfplay.repository.prepared import Prepared
-from selfplay.repository.quarantine import Quarantine, excluded
-from selfplay.repository.reading import Found
-from selfplay.repository.source import ImageSource, PathSource, PypiSource, parse_source
-from selfplay.repository.testless import Where, reading_tested
-from selfplay.repository.toolchains import require_tools, variables
 from selfplay.sandbox import Backend, Mount
 from selfplay.sandbox.owners import scratch, sweep
 
@@ -131,7 +131,7 @@ def _workshop(cache: Path | None) -> Iterator[tuple[Path, Path]]:
 
 def _prepare(
     source: str,
-    found: Found,
+    found: SourceFound,
     inside: Quarantine,
     backend: Backend,
     cache: Path,
@@ -148,7 +148,7 @@ def _prepare(
     """`ready`: the source from the backend's image; the image has its environment, so none is built."""
     plan, image = found.plan, backend.image_id
     interpreter = _interpreter(plan.requires_python, python, backend, image) if plan.language == "python" else None
-    request = Request(plan, interpreter, found.tracked, setup, found.version, lock, hosts, as_of)
+    request = BuildRequest(plan, interpreter, found.tracked, setup, found.version, lock, hosts, as_of)
     key = key_of(cache / "environments", found.tree_hash, request, image, ready is not None)
 
     def make(staging: Path) -> None:

@@ -39,7 +39,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True)
-class Episode:
+class CreditedEpisode:
     """One episode, as credit sees it. `group`: the episodes it is compared with. `outcome`: one of its role's
     `OUTCOMES`, ignored where `lost`: the machine lost it, so that it says nothing of the policy.
 
@@ -63,7 +63,7 @@ class Episode:
 
 
 @dataclass(frozen=True)
-class Rules:
+class CreditRules:
     """What a recipe may choose. `attempts`: how many are planned for each bug; 0: as many as are handed over.
 
     `valid`: the reward of a valid bug from (solved, attempts); `needs_attempts` False: it depends on neither, as in the
@@ -91,7 +91,7 @@ class Credit:
     same for all its tokens otherwise. `solved` of `attempts`: the counted attempts at its bug, which make s.
     `taken_by`: the filter that took it out of a batch after all (`filters`); its advantage stays for others to see."""
 
-    episode: Episode
+    episode: CreditedEpisode
     reward: float | None
     advantage: float = 0.0
     reason: Reason | None = None
@@ -118,7 +118,7 @@ class _Tally:
         return 2 * self.counted < self.planned
 
 
-def credit(episodes: Sequence[Episode], rules: Rules = Rules()) -> list[Credit]:
+def credit(episodes: Sequence[CreditedEpisode], rules: CreditRules = CreditRules()) -> list[Credit]:
     """The credit of each episode, in their order.
 
     Raises `ValueError` for episodes that break an invariant: an outcome that is not its role's, a valid injection or an
@@ -148,9 +148,9 @@ def untrained(credits: Iterable[Credit]) -> dict[str, int]:
     return dict(Counter(earned.no_gradient for earned in credits if earned.no_gradient))
 
 
-def _tallies(episodes: Sequence[Episode], planned: int) -> dict[tuple[str, int], _Tally]:
+def _tallies(episodes: Sequence[CreditedEpisode], planned: int) -> dict[tuple[str, int], _Tally]:
     """(bug, order) -> its attempts. A cheat counts as a failure; a lost attempt does not count."""
-    attempts: dict[tuple[str, int], list[Episode]] = defaultdict(list)
+    attempts: dict[tuple[str, int], list[CreditedEpisode]] = defaultdict(list)
     for episode in episodes:
         if episode.role == "solver":
             attempts[episode.bug, episode.order].append(episode)
@@ -162,7 +162,7 @@ def _tallies(episodes: Sequence[Episode], planned: int) -> dict[tuple[str, int],
     return tallies
 
 
-def _rewarded(episode: Episode, tallies: dict[tuple[str, int], _Tally], rules: Rules) -> Credit:
+def _rewarded(episode: CreditedEpisode, tallies: dict[tuple[str, int], _Tally], rules: CreditRules) -> Credit:
     """Its reward, or why it has none. An injector's depends on attempts of order 1, at the bug itself."""
     tally = tallies.get((episode.bug, episode.order), _Tally(0, 0, 0))
     earned = Credit(episode, None, solved=tally.solved, attempts=tally.counted)
@@ -184,7 +184,7 @@ def _rewarded(episode: Episode, tallies: dict[tuple[str, int], _Tally], rules: R
     return replace(earned, reward=reward, reason=_untrained(episode))
 
 
-def _untrained(episode: Episode) -> Reason | None:
+def _untrained(episode: CreditedEpisode) -> Reason | None:
     """Why an episode that has a reward can teach nothing; None where it can."""
     if episode.opponent:
         return Reason.OPPONENT
@@ -214,7 +214,7 @@ def _compared(members: Sequence[Credit], estimator: Estimator) -> list[Credit]:
     ]
 
 
-def _check(episode: Episode) -> None:
+def _check(episode: CreditedEpisode) -> None:
     said = f"{episode.role} episode {episode.name or episode.group}"
     if not episode.lost and episode.outcome not in OUTCOMES[episode.role]:
         raise ValueError(f"{said} cannot be {episode.outcome}")
@@ -225,7 +225,7 @@ def _check(episode: Episode) -> None:
         raise ValueError(f"{said} has {episode.tokens} tokens and order {episode.order}")
 
 
-def _check_groups(episodes: Sequence[Episode]) -> None:
+def _check_groups(episodes: Sequence[CreditedEpisode]) -> None:
     """Members of a group answered the same question."""
     asked: dict[tuple[str, str, str], object] = {}
     for episode in episodes:

@@ -5,7 +5,7 @@ each rule has a test by its name.
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 
-from selfplay.rl.credit import Credit, Rules
+from selfplay.rl.credit import Credit, CreditRules
 
 PAPER, OURS = "paper", "ours"
 CREDIT_COLUMNS = ("episode", "role", "group", "outcome", "s", "tokens", "reward", "advantage", "no gradient")
@@ -24,7 +24,7 @@ class Rule:
     source: str
 
 
-def rules_of_credit(rules: Rules = Rules()) -> tuple[Rule, ...]:
+def rules_of_credit(rules: CreditRules = CreditRules()) -> tuple[Rule, ...]:
     """The rules, with these numbers in them."""
     return (
         Rule(
@@ -102,7 +102,7 @@ def rules_of_credit(rules: Rules = Rules()) -> tuple[Rule, ...]:
     )  # fmt: skip
 
 
-def markdown_rules(rules: Rules = Rules()) -> str:
+def markdown_rules(rules: CreditRules = CreditRules()) -> str:
     """The rules as a Markdown table."""
     said = [astuple(rule) for rule in rules_of_credit(rules)]
     return _markdown(("rule", "case", "reward", "gradient", "counts", "from"), said)

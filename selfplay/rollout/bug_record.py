@@ -12,7 +12,7 @@ from selfplay.artifact import Artifact, Bug
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import hidden_tests
 from selfplay.patches.changes import changes
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.repository import Prepared
 from selfplay.validators import Thresholds, Validation
 from selfplay.version import VERSION

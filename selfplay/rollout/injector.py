@@ -9,11 +9,11 @@ from typing import Literal, cast, get_args
 from selfplay import patches
 from selfplay.agent import Trajectory
 from selfplay.artifact import Artifact, ArtifactError
-from selfplay.believable import NAME, Rules, faults_of_diff
+from selfplay.believable import NAME, BelievableRules, faults_of_diff
 from selfplay.curriculum.records import DUPLICATE
 from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
-from selfplay.plain import shown
+from selfplay.plain_text import shown
 from selfplay.repository import Suite
 from selfplay.roles.injector import INJECTOR
 from selfplay.roles.injector.collect import collect
@@ -24,7 +24,7 @@ from selfplay.rollout.players import Player
 from selfplay.rollout.playing import play_role
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.sandbox import Backend, Limits, Sandbox
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.validators import validate
 from selfplay.workbench import RunCache, Workbench
@@ -61,11 +61,11 @@ class InjectorRun:
     suite: Suite
     strategy: Mix
     player: Player
-    pool: Pool
+    pool: SandboxPool
     workers: Workers
     is_known: Callable[[str], bool] = lambda key: False
     group: int = 1
-    rules: Rules | None = None
+    rules: BelievableRules | None = None
     limits: Limits = field(default_factory=Limits)
     cache: RunCache = field(default_factory=RunCache)
 

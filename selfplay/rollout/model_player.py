@@ -14,8 +14,8 @@ from selfplay.agent import EpisodeLimits, Policy
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import ChatConversation, Conversation, Style, TokenConversation
 from selfplay.agent.model import Message, MessageCount, ModelError, Sampling, TextModel, TokenModel
-from selfplay.policies.bounds import Amount, Count, Seconds, Share
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.option_types import Amount, Count, Seconds, Share
+from selfplay.policies.rendezvous import Fact, Rendezvous
 from selfplay.roles.role import Role
 
 Say = Callable[[str], None]
@@ -80,7 +80,7 @@ class Reloadable(Protocol):
 class Receiving(Protocol):
     """An engine that takes new weights from the trainer over the network."""
 
-    async def receive(self, meeting: Meeting, first: int, facts: Sequence[Fact], version: int) -> None:
+    async def receive(self, meeting: Rendezvous, first: int, facts: Sequence[Fact], version: int) -> None:
         """Take the weights that rank 0 of the group of `meeting` sends; the engine's processes have the ranks from
         `first` on. Raises `ModelError`."""
         ...

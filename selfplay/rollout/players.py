@@ -13,7 +13,7 @@ from selfplay.options import read_options
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.role import Role
 from selfplay.roles.solver.task import SolverTask
-from selfplay.sandbox.killed import KILLED, ProgramKilled
+from selfplay.sandbox.kill_detection import KILLED, ProgramKilled
 from selfplay.scripted.injector.script import scripted_injector
 from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.survey import Survey

@@ -4,8 +4,8 @@ from typing import TypeVar
 
 from selfplay.agent import Trajectory, play_episode
 from selfplay.roles.role import Role
-from selfplay.rollout.many import ModelDown
 from selfplay.rollout.players import Player
+from selfplay.rollout.scheduler import ModelDown
 from selfplay.sandbox import Sandbox
 from selfplay.sandbox.workers import Workers
 

@@ -15,11 +15,11 @@ from selfplay.artifact import Bug
 from selfplay.artifact.bug import FailedAttempt
 from selfplay.curriculum.records import PROMOTED, REPEATED, Attempt, Promotion
 from selfplay.errors import SelfplayError
-from selfplay.oracle.audit import AuditState, audit
+from selfplay.oracle.leak_audit.audit import AuditState, audit
 from selfplay.oracle.world import open_world
 from selfplay.patches import is_test_file, parse
 from selfplay.patches.substance import changes_code
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.repository import Prepared
 from selfplay.rollout.second_order import Measured, measure_second_order
 from selfplay.rollout.solver import ReadyBug

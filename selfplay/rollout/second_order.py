@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from selfplay.artifact import Bug, Verdict
-from selfplay.words import count
+from selfplay.formatting import count
 from selfplay.workbench import Workbench
 
 MEASURES = 2

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from selfplay.artifact import Artifact, Bug
 from selfplay.curriculum.calibrations import calibration_of
-from selfplay.curriculum.stored import oracle_of, read_bug, task_of
+from selfplay.curriculum.stored_bugs import oracle_of, read_bug, task_of
 from selfplay.oracle.assurance import Weak, assurance, settled
-from selfplay.oracle.audit import Audit, audit_task
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.grade import Grader, grade_without_running
 from selfplay.oracle.grades import Grade
+from selfplay.oracle.leak_audit.audit import Audit, audit_task
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
 from selfplay.oracle.world import Changes, Task, open_world, solver_world
@@ -30,7 +30,7 @@ from selfplay.rollout.players import Player
 from selfplay.rollout.playing import play_role
 from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
 from selfplay.sandbox import Backend, Limits
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.workbench import RunCache
 
@@ -43,7 +43,7 @@ class SolverRun:
     prepared: Prepared
     policy: str
     player: Player
-    pool: Pool
+    pool: SandboxPool
     workers: Workers
     seed: int = 0
     counterfactual: bool = True
@@ -90,9 +90,9 @@ def make_ready(folder: Path, prepared: Prepared) -> ReadyBug:
     )
 
 
-def search_world(ready: ReadyBug, backend: Backend, limits: Limits = Limits()) -> Audit:
+def search_world(ready: ReadyBug, backend: Backend) -> Audit:
     """Search the world a solver would see for copies of the answer. Raises what `audit_task` raises."""
-    return audit_task(backend, ready.task, limits)
+    return audit_task(backend, ready.task)
 
 
 async def solver_rollout(run: SolverRun, ready: ReadyBug, number: int) -> SolverRollout:

@@ -8,7 +8,7 @@ it.
 Being pid 1 makes three guarantees cheap: no signal from inside can kill or stop it, `kill(-1)` reaches every process a
 command left behind, and `wait` reports each of them. It is not dumpable, so commands (which share its uid) cannot read
 its memory or its socket through `/proc` and forge an answer. After a while without requests an agent rests
-(`resting.py`).
+(`hibernation.py`).
 """
 
 import _ctypes
@@ -20,10 +20,10 @@ import sys
 import time
 from _stat import S_ISREG
 
-from selfplay.sandbox.beginning import Beginning
+from selfplay.sandbox.command_start import Beginning
+from selfplay.sandbox.hibernation import keep_only, rest
 from selfplay.sandbox.messages import COUNT, DONE, LENGTH, RUN, SETTINGS, WAKE, WOKEN, pack, unpack
-from selfplay.sandbox.outflow import Outflow
-from selfplay.sandbox.resting import keep_only, rest
+from selfplay.sandbox.stream_writer import Outflow
 from selfplay.sandbox.streams import Streams
 
 TYPE_CHECKING = False

@@ -12,14 +12,14 @@ import sys
 from collections.abc import Iterator
 
 from selfplay.sandbox import cgroups, inside, machine, owners
-from selfplay.sandbox.ceilings import check_ceilings, descriptors, raise_own
 from selfplay.sandbox.identity import identity, slots
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.live import BubblewrapSandbox
+from selfplay.sandbox.namespace_hints import namespace_remedy
 from selfplay.sandbox.probe import probe
 from selfplay.sandbox.programs import find_programs, version
 from selfplay.sandbox.protocol import IsolationUnavailable, Limits, Sandbox, World
-from selfplay.sandbox.remedies import namespace_remedy
+from selfplay.sandbox.ulimits import check_ceilings, descriptors, raise_own
 
 REST_SECONDS = 5.0
 """Longer than the pause between two commands of a script. Waking takes about as long as a model's first token."""

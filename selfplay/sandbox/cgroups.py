@@ -38,11 +38,11 @@ class Cgroups:
         """The files through which an agent enters the group of all agents, which has no limits."""
         return tuple(sorted({str(folder / AGENTS / self.entry_file) for folder in self.folders.values()}))
 
-    def create(self, limits: Limits) -> "Group":
+    def create(self, limits: Limits) -> "ControlGroup":
         """A new group with these limits. Raises `SandboxError` naming the file that could not be written."""
         name = str(next(self._numbers))
         folders = tuple(sorted({folder / name for folder in self.folders.values()}))
-        group = Group(folders, tuple(str(folder / self.entry_file) for folder in folders))
+        group = ControlGroup(folders, tuple(str(folder / self.entry_file) for folder in folders))
         try:
             for folder in group.folders:
                 self.keep(folder.parent)
@@ -85,7 +85,7 @@ class Cgroups:
             }
         return {controller: files for controller, files in wanted.items() if controller in self.folders}
 
-    def mismatch(self, group: "Group", limits: Limits) -> str:
+    def mismatch(self, group: "ControlGroup", limits: Limits) -> str:
         """The first limit of `group` that is not as requested; empty if all are."""
         for controller, files in self.settings(limits).items():
             folder = next(path for path in group.folders if path.parent == self.folders[controller])
@@ -103,7 +103,7 @@ class Cgroups:
 
 
 @dataclass(frozen=True)
-class Group:
+class ControlGroup:
     """The group of one sandbox's commands; its agent is not in it. `entry_files`: see `Cgroups.entry_file`."""
 
     folders: tuple[Path, ...]

@@ -15,8 +15,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from selfplay import host
-from selfplay.sandbox import agent, beginning, inside, launcher, messages, mounting, outflow, resting, seccomp, streams
+from selfplay import subprocesses
+from selfplay.sandbox import (
+    agent,
+    command_start,
+    hibernation,
+    inside,
+    launcher,
+    messages,
+    mounting,
+    seccomp,
+    stream_writer,
+    streams,
+)
 from selfplay.sandbox.programs import Programs
 from selfplay.sandbox.protocol import Cause, SandboxError, SandboxLost
 
@@ -29,7 +40,7 @@ them one after the other."""
 REQUEST_BYTES = 1 << 20
 CREDENTIALS = struct.Struct("iII")
 IN_FLIGHT = "Processes of this user have too many descriptors in flight. End them, or raise `ulimit -n`."
-INSIDE = (messages, streams, outflow, resting, beginning)
+INSIDE = (messages, streams, stream_writer, hibernation, command_start)
 """The agent's modules, each after those that it imports."""
 
 
@@ -47,7 +58,7 @@ class Launcher:
     def __init__(self, programs: Programs) -> None:
         self._programs = programs
         self._lock = threading.Lock()
-        self._process: host.Process | None = None
+        self._process: subprocesses.Process | None = None
         self._requests: socket.socket | None = None
         self._late = 0
         self._errors = os.memfd_create("launcher-errors", os.MFD_CLOEXEC)
@@ -86,7 +97,7 @@ class Launcher:
             if self._process is not None:
                 try:
                     self._process.wait(START_SECONDS)
-                except host.TimedOut:
+                except subprocesses.TimedOut:
                     self._process.kill()
                     self._process.wait()
             self._process = self._requests = None
@@ -117,7 +128,7 @@ class Launcher:
         program = launcher.filled("launcher", compiled(launcher, (mounting,)))
         command = [str(self._programs.python), *("-I", "-S", "-B"), f"/proc/self/fd/{program}"]
         with theirs, os.fdopen(program, "rb"):
-            self._process = host.start(
+            self._process = subprocesses.start(
                 [*command, str(theirs.fileno()), str(os.getpid())],
                 pass_fds=[theirs.fileno(), program],
                 stderr=self._errors,
@@ -159,7 +170,7 @@ class Launcher:
             process = self._process
         if process is None:
             return True
-        with contextlib.suppress(host.TimedOut):
+        with contextlib.suppress(subprocesses.TimedOut):
             process.wait(DEATH_SECONDS)
         return process.poll() is not None
 

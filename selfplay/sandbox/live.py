@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Protocol
 
-from selfplay.sandbox import asking, messages
-from selfplay.sandbox.cgroups import Group
-from selfplay.sandbox.inflow import reading
+from selfplay.sandbox import agent_requests, messages
+from selfplay.sandbox.cgroups import ControlGroup
 from selfplay.sandbox.launching import Hello
 from selfplay.sandbox.protocol import MIB, WORKDIR, Cause, Completed, Limits, SandboxClosed, SandboxError, SandboxLost
+from selfplay.sandbox.stream_reader import reading
 
 GRACE_SECONDS = 20.0
 """How long after a command's timeout the agent may take to kill it and answer, on a loaded machine."""
@@ -75,12 +75,13 @@ class LiveSandbox:
 
         Raises `SandboxLost` when the sandbox is gone."""
         settings = messages.RUN.pack(timeout, self._limits.output_bytes, merge_stderr)
-        request = [b"run", *asking.command(command, {**self._env, **(env or {})}, cwd), stdin, settings]
+        request = [b"run", *agent_requests.command(command, {**self._env, **(env or {})}, cwd), stdin, settings]
         seconds, most = timeout + GRACE_SECONDS, 2 * self._limits.output_bytes + SLACK
         answer = self._ask(request, seconds, most, (b"done", b"errno"))
         if answer[0] == b"errno":
             raise SandboxError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
         code, timed_out, truncated, seconds, cpu_seconds = messages.DONE.unpack(answer[1])
+        self._spent(cpu_seconds)
         return Completed(code, answer[2], answer[3], timed_out, truncated, seconds, cpu_seconds)
 
     @contextlib.contextmanager
@@ -89,7 +90,7 @@ class LiveSandbox:
     ) -> Iterator[IO[bytes]]:
         """Run `command` and read its whole stdout, of any length, while it runs."""
         settings = messages.RUN.pack(timeout, self._limits.output_bytes, False)
-        parts = asking.command(command, {**self._env, **(env or {})}, WORKDIR)
+        parts = agent_requests.command(command, {**self._env, **(env or {})}, WORKDIR)
         request = messages.WAKE + messages.pack([b"stream", *parts, b"", settings])
         deadline = time.monotonic() + timeout
         most = max(messages.PIECE, self._limits.output_bytes) * 2 + SLACK
@@ -110,13 +111,14 @@ class LiveSandbox:
 
     def read_file(self, path: str, max_bytes: int = 16 * MIB) -> bytes:
         """The bytes of one regular file inside."""
-        request = [b"read", asking.inside(path), messages.LENGTH.pack(max_bytes)]
+        request = [b"read", agent_requests.inside(path), messages.LENGTH.pack(max_bytes)]
         return self._file(path, self._ask(request, FILE_SECONDS, max_bytes + SLACK))
 
     def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """Write one file inside, making its folders."""
         self._file(
-            path, self._ask([b"write", asking.inside(path), messages.COUNT.pack(mode), data], FILE_SECONDS, SLACK)
+            path,
+            self._ask([b"write", agent_requests.inside(path), messages.COUNT.pack(mode), data], FILE_SECONDS, SLACK),
         )
 
     def close(self) -> None:
@@ -127,7 +129,7 @@ class LiveSandbox:
             self._link.close()
 
     def _spent(self, cpu_seconds: float) -> None:
-        """Called with the core seconds of a command whose output was streamed."""
+        """Called with the core seconds of each command that ended."""
 
     def _must_be_free(self) -> None:
         if self._flowing:
@@ -148,7 +150,7 @@ class LiveSandbox:
         if answer[0] == b"refused":
             raise SandboxError(f"{path} {os.fsdecode(answer[1])}")
         number, text = messages.LENGTH.unpack(answer[1])[0], os.fsdecode(answer[2])
-        raise asking.file_error(path, number, text, self._limits)
+        raise agent_requests.file_error(path, number, text, self._limits)
 
     def _ask(self, request: list[bytes], seconds: float, most: int, kinds: tuple[bytes, ...] = FILE) -> list[bytes]:
         """Send one request, and read its answer."""
@@ -198,7 +200,7 @@ class BubblewrapSandbox(LiveSandbox):
         hello: Hello,
         env: Mapping[str, str],
         limits: Limits,
-        group: Group | None = None,
+        group: ControlGroup | None = None,
         freed: Callable[[], None] = lambda: None,
         own_env: Mapping[str, str] | None = None,
     ) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from selfplay import host
+from selfplay import subprocesses
 
 PREFIX = "selfplay-"
 
@@ -61,7 +61,7 @@ def remove(folder: Path) -> bool:
             return True
         options = ["-rf", "--one-file-system", "--"] if command == ["rm"] else []
         with contextlib.suppress(OSError):
-            host.run([*command, *options, os.path.abspath(folder)])  # noqa: PTH100 - `resolve` would follow a link
+            subprocesses.run([*command, *options, os.path.abspath(folder)])  # noqa: PTH100 - `resolve` would follow a link
     return not os.path.lexists(folder)
 
 

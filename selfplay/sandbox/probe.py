@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from selfplay.sandbox import canary, owners
-from selfplay.sandbox.killed import unless_killed
+from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.sandbox.live import LiveSandbox
 from selfplay.sandbox.protocol import (
     MIB,
@@ -65,7 +65,7 @@ EXPECTED = {
 Started = TypeVar("Started", bound=LiveSandbox)
 
 
-class Probed(Protocol[Started]):
+class ProbeResult(Protocol[Started]):
     """What the probe needs from a backend, besides starting sandboxes."""
 
     @property
@@ -101,7 +101,7 @@ class Traps:
     world: World
 
 
-def probe(backend: Probed[Started]) -> tuple[str, ...]:
+def probe(backend: ProbeResult[Started]) -> tuple[str, ...]:
     """The promises that were tested and hold, in order. A test that is interrupted by a kill is repeated.
 
     Raises `IsolationUnavailable`, naming the first promise that does not hold here, with advice."""
@@ -119,7 +119,7 @@ def probe(backend: Probed[Started]) -> tuple[str, ...]:
         raise IsolationUnavailable(f"no sandbox can be started here: {lost.message}", hint) from lost
 
 
-def probed_once(backend: Probed[Started]) -> tuple[str, ...]:
+def probed_once(backend: ProbeResult[Started]) -> tuple[str, ...]:
     """Like `probe`, once. Raises `SandboxLost` if the canary's sandbox is lost."""
     kept: list[str] = []
     try:
@@ -138,7 +138,7 @@ def probed_once(backend: Probed[Started]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def promises(backend: Probed[Started], sandbox: Started, set_up: Traps) -> Iterator[str]:
+def promises(backend: ProbeResult[Started], sandbox: Started, set_up: Traps) -> Iterator[str]:
     """Yield each promise in words when it was seen to hold. Raises `IsolationUnavailable` for the first that does not
     hold."""
     broken = backend.broken_outside(sandbox, LIMITS)
@@ -180,7 +180,7 @@ def require(holds: bool, broken: str) -> None:
         raise IsolationUnavailable(f"this machine cannot isolate: {broken}")
 
 
-def check_from_inside(backend: Probed[Started], sandbox: Started, traps: Traps) -> Iterator[str]:
+def check_from_inside(backend: ProbeResult[Started], sandbox: Started, traps: Traps) -> Iterator[str]:
     """Check what the canary could do."""
     arguments = ["look", str(traps.port), traps.abstract, str(traps.secret)]
     done = unless_killed(sandbox.run(canary_command(backend, *arguments), timeout=SECONDS), "the canary")
@@ -204,7 +204,7 @@ def check_tree(traps: Traps) -> None:
     require(file.exists(), "what a sandbox deletes in its tree is deleted on the host")
 
 
-def check_kill(backend: Probed[Started], sandbox: Started, traps: Traps) -> None:
+def check_kill(backend: ProbeResult[Started], sandbox: Started, traps: Traps) -> None:
     """A process that has left its session twice dies with the sandbox: the lock it holds becomes free. The canary that
     left it waits for ever, unless something kills it."""
 
@@ -238,5 +238,5 @@ def free(lock: Path) -> bool:
         return True
 
 
-def canary_command(backend: Probed[Started], *arguments: str) -> list[str]:
+def canary_command(backend: ProbeResult[Started], *arguments: str) -> list[str]:
     return [backend.python, "-I", "-S", "-B", "/canary.py", *arguments]

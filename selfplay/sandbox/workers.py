@@ -1,8 +1,8 @@
 """Threads in which an event loop runs blocking work: commands in sandboxes, test suites, files.
 
 Each thread runs one task at a time, so that suites do not compete while a thousand episodes wait for a model. A thread
-never waits for a sandbox's admission: that is awaited on the loop (`pool.py`). Otherwise a few waiting episodes would
-occupy all the threads that running ones need.
+never waits for a sandbox's admission: that is awaited on the loop (`admission.py`). Otherwise a few waiting episodes
+would occupy all the threads that running ones need.
 """
 
 import asyncio

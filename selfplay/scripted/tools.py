@@ -5,10 +5,10 @@ import shlex
 from typing import TypeVar
 
 from selfplay.agent.actions import Call, Observation
-from selfplay.answers import MOST_VALUES, answer, inflated
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.scripted.edits.cuts import Change, Cut, line_end, split_lines
 from selfplay.scripted.policy import Script, Stuck
+from selfplay.untrusted_json import MOST_VALUES, answer, inflated
 
 PAGE = 120_000
 """Characters read at once: fewer than the cap of one observation."""

@@ -17,11 +17,11 @@ from selfplay.agent import Finish, Policy, Trajectory, play_episode
 from selfplay.agent.conversation import NO_CALL, ChatConversation
 from selfplay.agent.model import Message, Reply, Sampling
 from selfplay.artifact import Artifact, ArtifactError, Bug
-from selfplay.curriculum.stored import read_bug
+from selfplay.curriculum.stored_bugs import read_bug
 from selfplay.oracle.errors import OracleError, WorldError
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.world import open_world
-from selfplay.plain import decode
+from selfplay.plain_text import decode
 from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector import INJECTOR
 from selfplay.roles.injector.collect import collect
@@ -33,7 +33,7 @@ from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.bug_record import tree_key
 from selfplay.rollout.solver import make_ready
 from selfplay.sandbox import WORKDIR, Sandbox
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstration import Undemonstrable, demonstration, repair
 from selfplay.sft.reproduction import Reproduction, reproduction
@@ -55,7 +55,7 @@ class StoredBug:
     short: bool = False
 
 
-async def demonstrate_planting(stored: StoredBug, pool: Pool, workers: Workers) -> Demonstrated:
+async def demonstrate_planting(stored: StoredBug, pool: SandboxPool, workers: Workers) -> Demonstrated:
     """Plant and hide the bug once more. Raises `SandboxError` when no sandbox is available."""
     world = stored.prepared.world(history=True)
     try:
@@ -73,7 +73,7 @@ async def demonstrate_planting(stored: StoredBug, pool: Pool, workers: Workers) 
         return await workers.run(_otherwise, trajectory, artifact, sandbox) or trajectory
 
 
-async def demonstrate_repair(stored: StoredBug, pool: Pool, workers: Workers) -> Demonstrated:
+async def demonstrate_repair(stored: StoredBug, pool: SandboxPool, workers: Workers) -> Demonstrated:
     """Repair the bug in the world that a solver gets. Raises `SandboxError` when no sandbox is available."""
     try:
         ready = await workers.run(make_ready, stored.folder, stored.prepared)

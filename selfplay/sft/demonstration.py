@@ -182,7 +182,7 @@ def _said(thought: str, call: Call) -> str:
     """A message with one call. Raises `Undemonstrable` when the textual format cannot express it."""
     try:
         message = f"{thought}\n\n{call_format.write(call, SSR_TOOLS)}".strip()
-    except call_format.Unspeakable as error:
+    except call_format.CannotFormatCall as error:
         raise Undemonstrable(str(error)) from error
     if not isinstance(call_format.parse(message, SSR_TOOLS), Call):  # a file's name in the thought may look like a tag
         raise Undemonstrable(f"{thought!r} hides the call after it")

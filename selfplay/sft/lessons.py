@@ -22,7 +22,7 @@ from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import TrajectoryError, load
 from selfplay.artifact import Bug
 from selfplay.curriculum import Curriculum
-from selfplay.curriculum.stored import demonstration_of, original_of, read_bug
+from selfplay.curriculum.stored_bugs import demonstration_of, original_of, read_bug
 from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
@@ -187,7 +187,7 @@ def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[
                 Message("assistant", call_format.write(_rounded(step.call), SSR_TOOLS), malformed=step.malformed)
             )
             messages.append(Message("user", shown(seen, cap(step.output, observation_chars))))
-    except call_format.Unspeakable:
+    except call_format.CannotFormatCall:
         return ()
     return ((*messages, Message("assistant", FAREWELL)),)
 
@@ -232,7 +232,7 @@ def _in_text(message: Message) -> Message:
         return replace(message, calls=(), malformed=True)
     try:
         said = f"{message.content}\n\n{call_format.write(found, SSR_TOOLS)}".strip()
-    except call_format.Unspeakable:
+    except call_format.CannotFormatCall:
         return replace(message, calls=(), malformed=True)
     return replace(message, content=said, calls=())
 

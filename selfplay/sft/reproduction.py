@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import least_failing
 from selfplay.repository import Suite
-from selfplay.repository.pytest_suite import file_of
-from selfplay.repository.runners.runner import Asked, quoted
+from selfplay.repository.suites.pytest_suite import file_of
+from selfplay.repository.suites.runners.runner import Asked, quoted
 from selfplay.rollout.solver import ReadyBug
 
 END = "END_OF_DIFF"

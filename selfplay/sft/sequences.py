@@ -31,7 +31,7 @@ class Lecture:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class LessonsWanted:
     """Which lessons. `strict`: only episodes that ended by handing in, without one malformed call; else all successful
     ones. `render`: render taped episodes too, as for a teacher with another tokenizer. `repeats`: keep rendered lessons
     that say what another did, so that what each bug begins with is learned as often as what is special to it.
@@ -45,7 +45,7 @@ class Wanted:
     scripted: bool = False
 
 
-def lectures(pool: Curriculum, chat: ChatFormat, wanted: Wanted, counts: Counter[str]) -> Iterator[Lecture]:
+def lectures(pool: Curriculum, chat: ChatFormat, wanted: LessonsWanted, counts: Counter[str]) -> Iterator[Lecture]:
     """The lessons of a run as tokens; what has none is counted by its reason. Raises `ForeignTape`."""
     said = set[tuple[str, ...]]()
     for success in successes(pool, wanted.roles):

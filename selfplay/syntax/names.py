@@ -20,8 +20,6 @@ class Binding:
     """A name bound in a scope by the node `at`. The `kind` "other" is not reported when unread: a type, a constant, an
     export."""
 
-    name: str
-    where: str
     kind: Kind
     at: Node
     reads: int = 0
@@ -38,7 +36,7 @@ class Scope:
 
     def bind(self, name: str, kind: Kind, at: Node) -> None:
         if name and name != "_":
-            self.bound.setdefault(name, []).append(Binding(name, self.where, kind, at))
+            self.bound.setdefault(name, []).append(Binding(kind, at))
 
     def home(self) -> "Scope":
         """The scope of the enclosing function."""

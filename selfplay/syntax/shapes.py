@@ -5,7 +5,7 @@ from functools import lru_cache
 from tree_sitter import Node
 
 from selfplay.syntax.grammar import Grammar, walk
-from selfplay.syntax.losses import Shape, losses
+from selfplay.syntax.removed_code import Shape, losses
 from selfplay.syntax.source import Function, Source, parse, statements
 
 ENDS = frozenset(["panic", "os.Exit", "log.Fatal", "log.Fatalf"])

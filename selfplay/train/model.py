@@ -27,7 +27,7 @@ from selfplay.train.errors import TrainError
 from selfplay.train.logprobs import CHUNK, token_logprobs
 from selfplay.train.lora import LoraOptions
 from selfplay.train.memory import give_back_freed_memory
-from selfplay.train.rows import Row
+from selfplay.train.rows import PackedRow
 
 Precision = Literal["fp32", "bf16"]
 
@@ -63,7 +63,7 @@ class Scorer(nn.Module):
             forget_activations(model, options.keep_attention)
         _drop_nothing(model.train())
 
-    def forward(self, row: Row) -> tuple[Tensor, Tensor]:
+    def forward(self, row: PackedRow) -> tuple[Tensor, Tensor]:
         """(log-probabilities, entropies) in float32, `[tokens]`: of the tokens inside the mask, 0 elsewhere."""
         places = row.mask.nonzero().squeeze(1)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._casts):
@@ -81,7 +81,7 @@ class Scorer(nn.Module):
         """Whether autocast does the casting: FSDP does it where it shards."""
         return self.options.precision == "bf16" and not sharded()
 
-    def hidden(self, row: Row) -> Tensor:
+    def hidden(self, row: PackedRow) -> Tensor:
         """The last hidden states, `[tokens, size]`."""
         lengths = {"lengths": row.lengths} if self.options.attention == "packed" else {}
         where = save_on_cpu(pin_memory=self.device.type == "cuda") if self.options.offload else nullcontext()

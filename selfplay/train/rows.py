@@ -14,7 +14,7 @@ from selfplay.train.packing import Example, pack
 
 
 @dataclass(frozen=True)
-class Row:
+class PackedRow:
     """`lengths`: tokens of each sequence; `sequence`: the number of each token's sequence, from 0; `names`: of the
     sequences; `numbers`: what the examples carry, in float32."""
 
@@ -27,7 +27,7 @@ class Row:
     numbers: Mapping[str, Tensor]
 
 
-def row(examples: Sequence[Example], device: torch.device | str = "cpu") -> Row:
+def row(examples: Sequence[Example], device: torch.device | str = "cpu") -> PackedRow:
     """One row of all the examples. Those without a number that others have get NaN there, which must not matter: a loss
     looks inside the mask only."""
     lengths = tuple(len(example.ids) for example in examples)
@@ -38,7 +38,7 @@ def row(examples: Sequence[Example], device: torch.device | str = "cpu") -> Row:
         gaps = [example.numbers.get(name, [float("nan")] * len(example.ids)) for example in examples]
         return torch.cat([torch.tensor(list(values), dtype=torch.float32) for values in gaps]).to(device)
 
-    return Row(
+    return PackedRow(
         tuple(example.name for example in examples),
         lengths,
         torch.cat([torch.tensor(list(example.ids)) for example in examples]).to(device),
@@ -49,7 +49,7 @@ def row(examples: Sequence[Example], device: torch.device | str = "cpu") -> Row:
     )
 
 
-def rows(examples: Sequence[Example], budget: int, device: torch.device | str = "cpu") -> list[Row]:
+def rows(examples: Sequence[Example], budget: int, device: torch.device | str = "cpu") -> list[PackedRow]:
     """The examples packed into rows of at most `budget` tokens, each up to its last trained token. Raises `TrainError`
     for one that is longer."""
     examples = [example.read for example in examples]

@@ -21,7 +21,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from selfplay.train.errors import StepRefused, TrainError
 from selfplay.train.model import Scorer, first_rank, sharded
 from selfplay.train.packing import Example, check_readable
-from selfplay.train.rows import Row, rows
+from selfplay.train.rows import PackedRow, rows
 
 
 @dataclass(frozen=True)
@@ -151,11 +151,11 @@ class Trainer:
             found = {name: values for each in everywhere for name, values in each.items()}
         return [found[e.name] + [0.0] * (len(e.ids) - len(found[e.name])) for e in examples]
 
-    def _tokens(self, row: Row) -> Tokens:
+    def _tokens(self, row: PackedRow) -> Tokens:
         logprobs, entropies = self.scorer(row)
         return Tokens(logprobs, entropies, row.mask, row.sequence, row.numbers)
 
-    def _rows(self, examples: Sequence[Example], normaliser: float) -> list[Row]:
+    def _rows(self, examples: Sequence[Example], normaliser: float) -> list[PackedRow]:
         """This rank's rows: as many on every rank, since they wait for each other; an idle one has no names and an
         empty mask. Raises `TrainError`."""
         self._refuse(examples, normaliser)
@@ -164,7 +164,9 @@ class Trainer:
             return found
         count, rank = dist.get_world_size(), dist.get_rank()
         first = found[0]
-        idle = Row((), first.lengths, first.ids, first.positions, first.sequence, torch.zeros_like(first.mask), {})
+        idle = PackedRow(
+            (), first.lengths, first.ids, first.positions, first.sequence, torch.zeros_like(first.mask), {}
+        )
         return [*found, *[idle] * (-len(found) % count)][rank::count]
 
     def _refuse(self, examples: Sequence[Example], normaliser: float) -> None:

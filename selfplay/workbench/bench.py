@@ -7,7 +7,7 @@ from selfplay.artifact import Artifact
 from selfplay.sandbox import Backend, Limits, World
 from selfplay.workbench.cache import RunCache
 from selfplay.workbench.result import Inspection, Meter, TestRun
-from selfplay.workbench.running import Request, run_tests
+from selfplay.workbench.running import RunRequest, run_tests
 from selfplay.workbench.staging import DoesNotApply, apply_diffs, missing_files
 
 
@@ -82,7 +82,7 @@ class Workbench:
         return (world, self._limits, self.time_limit, self.artifact.test_script, self.artifact.test_parser)
 
     def _execute(self, diffs: Sequence[str], restore: Sequence[str], seconds: float) -> TestRun:
-        request = Request(
+        request = RunRequest(
             self._world, self.artifact.test_script, self.artifact.test_parser, seconds, self._limits,
             diffs=diffs, names=self._names, restore=restore,
         )  # fmt: skip

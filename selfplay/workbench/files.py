@@ -8,7 +8,7 @@ size and time match. Compiled forms are checked like the sources: a forged one w
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from selfplay.plain import decode, encode
+from selfplay.plain_text import decode, encode
 from selfplay.sandbox import WORKDIR, Completed, Sandbox, SandboxError
 from selfplay.workbench.staging import DoesNotApply, prepare
 

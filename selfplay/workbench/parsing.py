@@ -6,10 +6,10 @@ repository. Its output is read strictly: one non-empty JSON object, test id to "
 
 from dataclasses import replace
 
-from selfplay.answers import AnswerError, json_value
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError, SandboxGone, World
-from selfplay.sandbox.killed import was_killed
+from selfplay.sandbox.kill_detection import was_killed
+from selfplay.untrusted_json import AnswerError, json_value
 from selfplay.workbench.result import Outcome
 
 PARSER_SECONDS = 15.0

@@ -28,7 +28,7 @@ class ReadTooMuch(SandboxError):
 
 
 @dataclass
-class Budget:
+class ReadBudget:
     """What may still be read out of one run's sandbox, or of one original."""
 
     size: int = MOST_BYTES
@@ -53,7 +53,7 @@ class Budget:
         return data
 
 
-def read_compiled(sandbox: Sandbox, paths: Sequence[str], budget: Budget) -> dict[str, bytes]:
+def read_compiled(sandbox: Sandbox, paths: Sequence[str], budget: ReadBudget) -> dict[str, bytes]:
     """The content of the compiled forms of the Python files among `paths`, without those that are too large. Raises
     `SandboxError`."""
     python = [path for path in paths if path.endswith(".py")]

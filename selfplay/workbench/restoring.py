@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from selfplay.plain import encode, regular_file, safe_relative
+from selfplay.plain_text import encode, regular_file, safe_relative
 from selfplay.sandbox import Sandbox, World
 from selfplay.workbench.staging import DoesNotApply, prepare
 

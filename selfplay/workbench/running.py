@@ -6,9 +6,9 @@ apply` inside the sandbox, outside any repository: inside a repository, git sile
 Both the checks' workbench and the oracle's trials use this engine.
 
 A lost sandbox, or a process killed in it, says nothing about the code that ran: the loss is raised, and the caller
-plays again (`rollout/losses.py`). Only here a loss can become a verdict: a limit counts if it is exceeded again in a
+plays again (`rollout/retries.py`). Only here a loss can become a verdict: a limit counts if it is exceeded again in a
 fresh sandbox; a kill of script or parser counts if it happens at every try while an idle program survives as long in
-the same place (`sandbox/killed.py`).
+the same place (`sandbox/kill_detection.py`).
 """
 
 import time
@@ -18,14 +18,14 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from selfplay.patches import PatchError, touched_paths
-from selfplay.plain import encode
-from selfplay.repository.pytest_suite import failure_messages
+from selfplay.plain_text import encode
+from selfplay.repository.suites.pytest_suite import failure_messages
 from selfplay.sandbox import Backend, Cause, Limits, Mount, Sandbox, SandboxError, SandboxGone, SandboxLost, World
-from selfplay.sandbox.killed import KILLED, PAUSES, ProgramKilled, refuse_dangerous_place
+from selfplay.sandbox.kill_detection import KILLED, PAUSES, ProgramKilled, refuse_dangerous_place
 from selfplay.sandbox.owners import scratch
 from selfplay.workbench.files import TestFile, compiled_forms, put, sums
 from selfplay.workbench.parsing import ParserError, ParserKilled, parse_log
-from selfplay.workbench.reading import Budget, read_compiled
+from selfplay.workbench.reading import ReadBudget, read_compiled
 from selfplay.workbench.restoring import drop_compiled, restore_files
 from selfplay.workbench.result import Stage, TestRun
 from selfplay.workbench.staging import DoesNotApply, apply_diffs
@@ -38,7 +38,7 @@ LIMITS = 2
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """What to run, in order of execution.
 
     `diffs` are applied, then `optional` if it applies; `names`: diff -> its name in the error if it does not apply. The
@@ -95,7 +95,7 @@ class _Doubtful(Exception):
         self.run, self.killed = run, killed
 
 
-def run_tests(backend: Backend, request: Request) -> Run:
+def run_tests(backend: Backend, request: RunRequest) -> Run:
     """Run a request in a fresh sandbox, and parse its log in another one after the first is closed.
 
     A limit that is exceeded twice counts as the request's fault. A kill without a limit may come from outside: it
@@ -115,7 +115,7 @@ def run_tests(backend: Backend, request: Request) -> Run:
     return found
 
 
-def _tried(backend: Backend, request: Request) -> Run:
+def _tried(backend: Backend, request: RunRequest) -> Run:
     """One try. Raises `_Doubtful`, and `SandboxLost` for a loss that no limit explains."""
     with scratch() as folder:
         world = _staged_world(folder, request)
@@ -124,7 +124,7 @@ def _tried(backend: Backend, request: Request) -> Run:
         return run if run.stage else _parsed(backend, request, run)
 
 
-def _parsed(backend: Backend, request: Request, run: Run) -> Run:
+def _parsed(backend: Backend, request: RunRequest, run: Run) -> Run:
     """Add the outcomes to a run. If a script was killed, only another run can tell whether it was its own fault."""
     try:
         if request.parser:
@@ -151,7 +151,7 @@ def _limit_met(lost: SandboxLost, stage: Stage) -> Exception:
     return _Doubtful(Run(stage=stage, error=told), killed=isinstance(lost, ProgramKilled))
 
 
-def _staged_world(folder: Path, request: Request) -> World:
+def _staged_world(folder: Path, request: RunRequest) -> World:
     """The world with the script and the files beside it."""
     if request.alone:
         return request.world
@@ -164,7 +164,7 @@ def _staged_world(folder: Path, request: Request) -> World:
     return replace(request.world, mounts=(*request.world.mounts, Mount(folder, ORACLE)))
 
 
-def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
+def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
     """Stage, run and check; a failing step ends the run with its reason."""
     try:
         planted = _stage(sandbox, request)
@@ -181,7 +181,7 @@ def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
             ["bash", "-c", request.script] if request.alone else ["bash", f"{ORACLE}/test_script.sh"],
             timeout=request.seconds, stdin=request.stdin, env=request.environment,
         )  # fmt: skip
-        budget = Budget()
+        budget = ReadBudget()
         read = {path: budget.read(sandbox, path) for path in request.read}
         after = sums(sandbox, watched)
         compiled = read_compiled(sandbox, sorted(request.files), budget) if request.keep_compiled else {}
@@ -199,7 +199,7 @@ def _in_sandbox(sandbox: Sandbox, request: Request) -> Run:
     )  # fmt: skip
 
 
-def _stage(sandbox: Sandbox, request: Request) -> bool:
+def _stage(sandbox: Sandbox, request: RunRequest) -> bool:
     """Make the variant; returns whether the optional diff was applied."""
     apply_diffs(sandbox, request.diffs, lambda diff: request.names.get(diff, "the diff"))
     planted = bool(request.optional) and _applied(sandbox, request.optional)
@@ -209,7 +209,7 @@ def _stage(sandbox: Sandbox, request: Request) -> bool:
     return planted
 
 
-def _changed(request: Request) -> set[str]:
+def _changed(request: RunRequest) -> set[str]:
     """The paths that its diffs change; unknown for a diff that only git can read."""
     found: set[str] = set()
     for diff in request.diffs:

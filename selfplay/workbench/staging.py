@@ -6,9 +6,9 @@ path, and would otherwise apply the diffs.
 
 from collections.abc import Callable, Sequence
 
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.sandbox import Completed, Sandbox, SandboxError, SandboxGone
-from selfplay.sandbox.killed import unless_killed
+from selfplay.sandbox.kill_detection import unless_killed
 
 APPLY_SECONDS = 60.0
 GIT_ENV = {

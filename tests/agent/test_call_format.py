@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from selfplay.agent import Call, Malformed, native_calls
-from selfplay.agent.call_format import Unspeakable, without_thoughts
+from selfplay.agent.call_format import CannotFormatCall, without_thoughts
 from selfplay.agent.call_format import parse as parse_with
 from selfplay.agent.call_format import write as write_with
 from selfplay.agent.model import NativeCall
@@ -131,7 +131,7 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 def test_what_is_written_is_read_again_or_refused(call: Call) -> None:
     try:
         text = write(call)
-    except Unspeakable:
+    except CannotFormatCall:
         return
     again = parse(text)
     assert isinstance(again, Call) and again.tool == call.tool
@@ -165,7 +165,7 @@ def test_ordinary_calls_can_be_said(call: Call) -> None:
     ],
 )
 def test_what_the_format_cannot_say_is_refused(call: Call) -> None:
-    with pytest.raises(Unspeakable):
+    with pytest.raises(CannotFormatCall):
         write(call)
 
 

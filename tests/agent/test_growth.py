@@ -164,7 +164,7 @@ def test_writing_costs_time_linear_in_the_text(name: str) -> None:
     def write(said: str) -> Any:
         try:
             return call_format.write(Call(tool, {**others, name: said}), SSR_TOOLS)
-        except call_format.Unspeakable as error:
+        except call_format.CannotFormatCall as error:
             return error
 
     assert list(superlinear(write, [(atom, ("", "")) for atom in ATOMS])) == []

@@ -10,7 +10,7 @@ import zstandard
 
 from selfplay.agent.lines import MOST_LINE, MOST_TEXT, json_lines
 from selfplay.agent.trajectory import TrajectoryError, load
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 
 HEAD = {"format": 2, "role": "solver", "policy": "p", "finish": "submitted"}
 STEP = {"call": {"tool": "bash", "arguments": {}}, "output": "", "exit_code": 0, "seconds": 1.0}
@@ -40,7 +40,7 @@ def test_lines_come_as_objects(packed: bool) -> None:
     ],
 )
 def test_what_is_too_much_or_no_object(data: bytes, said: str) -> None:
-    with pytest.raises(ForeignError, match=said):
+    with pytest.raises(UntrustedDataError, match=said):
         lines(data)
 
 

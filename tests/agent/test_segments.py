@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from selfplay.agent.segments import read_segment, segment_line
-from selfplay.agent.tape import Segment, Stretch
+from selfplay.agent.tape import SampledSpan, Segment
 
 SEGMENT = Segment(
     array("i", [1, 2, 2**31 - 1, 0, 9]), array("b", [0, 0, 1, 0, 1]), array("d", [0.0, 0.0, -0.5, 0.0, -11.25]), (3, 5),
-    "solver", "length", (Stretch(2, 3, (3, 3), "stop", True), Stretch(4, 5, (4, 5), "length")),
+    "solver", "length", (SampledSpan(2, 3, (3, 3), "stop", True), SampledSpan(4, 5, (4, 5), "length")),
 )  # fmt: skip
 
 

@@ -8,11 +8,10 @@ import pytest
 from playing import played
 
 from selfplay.agent import Finish, Tool, Toolset, Trajectory, call_format
-from selfplay.agent.call_forms import body_form
 from selfplay.agent.conversation import ChatConversation, Style
 from selfplay.agent.model import Message, NativeCall, Reply, Sampling
 from selfplay.agent.tools import SSR_TOOLS
-from selfplay.agent.toolset import BadCall, NotACall, TextForm, ToolContext, ToolResult
+from selfplay.agent.toolset import BadCall, CallParseError, TextForm, ToolContext, ToolResult
 from selfplay.roles.role import Role
 from selfplay.sandbox import Sandbox
 
@@ -26,13 +25,20 @@ def search(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
     return ToolResult(done.stdout.decode(), done.exit_code)
 
 
+def read_words(body: str, options: str) -> dict[str, Any]:
+    if not body.strip():
+        raise CallParseError("there is no words between the tags.")
+    return {"words": body}
+
+
+WORDS = TextForm(read_words, lambda arguments: ("", f"{arguments['words']}\n"))
 SEARCH = Tool(
     name="search",
     description="Find words in the files of the repository.",
     note="Write the words as they stand there.",
     parameters={"type": "object", "properties": {"words": {"type": "string"}}, "required": ["words"]},
     run=search,
-    form=body_form("words"),
+    form=WORDS,
     example={"words": "def main"},
 )
 TOOLS = Toolset("with search", (*SSR_TOOLS.tools, SEARCH))
@@ -122,7 +128,7 @@ def test_every_example_can_be_written_and_read(tool: Tool) -> None:
 @pytest.mark.parametrize("name", ["", "Search", "two words", "x" * 41, "a>b", "search2"])
 def test_a_name_that_no_tag_can_hold_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="is not a name of a tool"):
-        Tool(name, "", {}, search, body_form("words"), {})
+        Tool(name, "", {}, search, WORDS, {})
 
 
 def test_two_tools_of_one_name_are_refused() -> None:
@@ -132,7 +138,7 @@ def test_two_tools_of_one_name_are_refused() -> None:
 
 def test_a_form_may_refuse_what_it_reads() -> None:
     def read(body: str, options: str) -> dict[str, Any]:
-        raise NotACall("never.")
+        raise CallParseError("never.")
 
     picky = Tool("picky", "", {}, search, TextForm(read, lambda arguments: ("", "")), {})
     turn = call_format.parse("<tool: picky>\n</tool>", Toolset("picky", (picky,)))

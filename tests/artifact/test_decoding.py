@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from selfplay.artifact.decoding import MOST_DEPTH, count_values, parse_json, text_memory
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 
 PLAIN = some.recursive(
     some.none() | some.booleans() | some.integers(-(2**63), 2**63 - 1)
@@ -29,7 +29,7 @@ def test_what_we_write_is_read(value: object) -> None:
 def test_anything_else_is_an_error_of_ours(data: bytes) -> None:
     try:
         parse_json(data, "it")
-    except ForeignError as error:
+    except UntrustedDataError as error:
         assert error.message.startswith("it ")
 
 
@@ -50,7 +50,7 @@ def test_anything_else_is_an_error_of_ours(data: bytes) -> None:
     ],
 )
 def test_what_is_refused_is_named(text: str, said: str) -> None:
-    with pytest.raises(ForeignError, match=said):
+    with pytest.raises(UntrustedDataError, match=said):
         parse_json(text.encode(), "it")
 
 
@@ -64,7 +64,7 @@ def test_values_are_counted_before_they_are_made() -> None:
     data = b"[" + b"[]," * 400_000 + b"0]"
     assert count_values(data) > 800_000
     tracemalloc.start()
-    with pytest.raises(ForeignError, match="may hold 800002 values; at most 500000 are taken"):
+    with pytest.raises(UntrustedDataError, match="may hold 800002 values; at most 500000 are taken"):
         parse_json(data, "it")
     assert tracemalloc.get_traced_memory()[1] < 100_000
     tracemalloc.stop()

@@ -5,7 +5,7 @@ from packaging.requirements import Requirement
 
 from selfplay.artifact import Bug
 from selfplay.artifact.environment import pinned, recorded_environment
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 
 GOOD = ["a==1", "b-c.d_e==2.0.1", "torch==2.9.0+cpu", "x==1!2.0rc1.post3.dev4", "A9==0"]
 BAD = [
@@ -26,7 +26,7 @@ def test_a_pin(line: str) -> None:
 @pytest.mark.parametrize("line", BAD)
 def test_no_pin(line: str) -> None:
     assert not pinned(line)
-    with pytest.raises(ForeignError, match=r"lock\.0: .* is not name==version"):
+    with pytest.raises(UntrustedDataError, match=r"lock\.0: .* is not name==version"):
         recorded_environment({"lock": [line]})
 
 
@@ -39,7 +39,7 @@ def test_a_version_of_python(python: str | None) -> None:
     "python", ["/usr/bin/python3", "python3.11", "../x", "3.11 -c x", "3.11\n", "", "3", "3.11/../x", 3.11, ["3.11"]]
 )
 def test_no_version_of_python(python: object) -> None:
-    with pytest.raises(ForeignError, match="python: "):
+    with pytest.raises(UntrustedDataError, match="python: "):
         recorded_environment({"python": python})
 
 
@@ -49,7 +49,7 @@ def test_no_version_of_python(python: object) -> None:
      ("source", "a\nb"), ("lock", "a==1"), ("lock", ["a==1"] * 6000), ("allow_hosts", "h"), ("image", 1)],
 )  # fmt: skip
 def test_other_fields_are_typed(name: str, value: object) -> None:
-    with pytest.raises(ForeignError, match=name):
+    with pytest.raises(UntrustedDataError, match=name):
         recorded_environment({name: value})
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from selfplay.artifact import FILE_NAMES, Artifact, ArtifactError, from_texts, load, save
 from selfplay.artifact.files import MAX_FILE_BYTES, parse_test_files
-from selfplay.plain import decode, encode, safe_relative, shown
+from selfplay.plain_text import decode, encode, safe_relative, shown
 
 
 @pytest.fixture

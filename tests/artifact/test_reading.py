@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from selfplay.artifact.reading import (
-    ForeignError,
     MissingError,
+    UntrustedDataError,
     ensured_folder,
     existing_folder,
     listed_below,
@@ -27,7 +27,7 @@ def run(tmp_path: Path) -> Path:
 
 def test_a_file_is_read_whole(run: Path) -> None:
     assert read_below(run, "bugs/file", 4) == b"data"
-    with pytest.raises(ForeignError, match="is 4 bytes; at most 3 are taken"):
+    with pytest.raises(UntrustedDataError, match="is 4 bytes; at most 3 are taken"):
         read_below(run, "bugs/file", 3)
     with pytest.raises(MissingError, match="nothing is missing"):
         read_below(run, "bugs/nothing", 3)
@@ -38,7 +38,7 @@ def test_a_file_whose_size_nobody_knows_is_read_whole() -> None:
     known = Path("/proc/version").read_bytes()
     assert Path("/proc/version").stat().st_size == 0 < len(known)
     assert read_named(Path("/proc/version"), 1 << 20) == known == read_named(Path("/proc/version"), len(known))
-    with pytest.raises(ForeignError, match=f"is larger than {len(known) - 1} bytes"):
+    with pytest.raises(UntrustedDataError, match=f"is larger than {len(known) - 1} bytes"):
         read_named(Path("/proc/version"), len(known) - 1)
 
 
@@ -54,13 +54,13 @@ def test_a_small_file_takes_no_room_for_a_large_one(run: Path) -> None:
 def test_what_claims_a_size_is_never_read(run: Path) -> None:
     with (run / "large").open("wb") as stream:
         stream.truncate(1 << 42)  # 4 TB, no block of which exists
-    with pytest.raises(ForeignError, match="is 4398046511104 bytes"):
+    with pytest.raises(UntrustedDataError, match="is 4398046511104 bytes"):
         read_below(run, "large", 1 << 30)
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "", "bugs/../../secret", "a\0b", "x" * 5000])
 def test_a_name_leads_nowhere_else(run: Path, name: str) -> None:
-    with pytest.raises(ForeignError):
+    with pytest.raises(UntrustedDataError):
         read_below(run, name, 99)
 
 
@@ -69,7 +69,7 @@ def test_no_link_is_followed_below_the_folder(run: Path, tmp_path: Path) -> None
     (run / "folder").symlink_to(tmp_path)
     (run / "circle").symlink_to("circle")
     for name in ("link", "folder/secret", "circle", "link/x"):
-        with pytest.raises(ForeignError):
+        with pytest.raises(UntrustedDataError):
             read_below(run, name, 99)
     (tmp_path / "mine").symlink_to(run)  # the user's own way to the run
     assert read_below(tmp_path / "mine", "bugs/file", 99) == b"data"
@@ -79,9 +79,9 @@ def test_nothing_blocks_and_nothing_is_endless(run: Path) -> None:
     os.mkfifo(run / "pipe")
     (run / "zero").symlink_to("/dev/zero")
     for name in ("pipe", "zero", "bugs"):
-        with pytest.raises(ForeignError, match="is not a regular file"):
+        with pytest.raises(UntrustedDataError, match="is not a regular file"):
             read_below(run, name, 99)
-    with pytest.raises(ForeignError, match="is not a regular file"):
+    with pytest.raises(UntrustedDataError, match="is not a regular file"):
         read_named(run / "pipe", 99)
 
 
@@ -99,9 +99,9 @@ def test_folders_are_folders(run: Path, tmp_path: Path) -> None:
     (run / "link").symlink_to(tmp_path)
     assert existing_folder(run, "bugs") == run / "bugs" and existing_folder(run, "bugs", "none") is None
     for names in (("link",), ("link", "run"), ("bugs", "file")):
-        with pytest.raises(ForeignError, match="is not a folder"):
+        with pytest.raises(UntrustedDataError, match="is not a folder"):
             existing_folder(run, *names)
-        with pytest.raises(ForeignError, match="is not a folder"):
+        with pytest.raises(UntrustedDataError, match="is not a folder"):
             ensured_folder(run, *names, "new")
     assert ensured_folder(run, "attempts", "b.1").is_dir() and not (tmp_path / "new").exists()
 
@@ -109,5 +109,5 @@ def test_folders_are_folders(run: Path, tmp_path: Path) -> None:
 def test_a_folder_is_listed_up_to_a_bound(run: Path) -> None:
     assert listed_below(run, "bugs") == ["file"] and listed_below(run, "none") == []
     (run / "bugs" / "more").touch()
-    with pytest.raises(ForeignError, match="holds more than 1 entries"):
+    with pytest.raises(UntrustedDataError, match="holds more than 1 entries"):
         listed_below(run, "bugs", most=1)

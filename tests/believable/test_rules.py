@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from selfplay.believable import Rules, faults, faults_of_diff
+from selfplay.believable import BelievableRules, faults, faults_of_diff
 
 BEFORE = """
 import os
@@ -41,7 +41,9 @@ def tell(items):
 EARLY = "the local total.amount"
 
 
-def found(old: str, new: str, rules: Rules = Rules(), path: str = "shop/bill.py") -> tuple[str, ...]:
+def found(
+    old: str, new: str, rules: BelievableRules = BelievableRules(), path: str = "shop/bill.py"
+) -> tuple[str, ...]:
     assert old in BEFORE
     return faults(rules, {path: BEFORE}, {path: BEFORE.replace(old, new)})
 
@@ -71,13 +73,13 @@ def test_a_function_that_lost_most_of_its_statements_is_gutted() -> None:
     # nine statements before (the docstring is one); two are less than a third of them
     start, end = BEFORE.index("    found: Any"), BEFORE.index("def tell")
     after = BEFORE[:start] + "    amount = 0\n    return amount\n\n\n" + BEFORE[end:]
-    said = faults(Rules(names=False, unused=False), {"a.py": BEFORE}, {"a.py": after})
+    said = faults(BelievableRules(names=False, unused=False), {"a.py": BEFORE}, {"a.py": after})
     assert said == ("a.py: total() is gutted",)
 
 
 def test_what_was_wrong_before_is_not_the_bugs_doing() -> None:
     before = "import os\n\n\ndef f(a):\n    b = c\n    pass\n\n\ndef g(a):\n    return None\n"
-    assert faults(Rules(), {"a.py": before}, {"a.py": before + "\n\ndef h(a):\n    return a + 1\n"}) == ()
+    assert faults(BelievableRules(), {"a.py": before}, {"a.py": before + "\n\ndef h(a):\n    return a + 1\n"}) == ()
 
 
 @pytest.mark.parametrize("rule", ["names", "unused", "stubs", "product"])
@@ -88,18 +90,20 @@ def test_each_rule_can_be_turned_off(rule: str) -> None:
     }  # fmt: skip
     path = "examples/bill.py" if rule == "product" else "shop/bill.py"
     assert found(*changes[rule], path=path)
-    assert not found(*changes[rule], replace(Rules(), **{rule: False}), path)
+    assert not found(*changes[rule], replace(BelievableRules(), **{rule: False}), path)
 
 
 def test_names_that_a_star_may_bring_are_not_missed() -> None:
     before = "from shop import *\n\nx = price(1)\n"
-    assert faults(Rules(), {"a.py": before}, {"a.py": before + "y = total(x)\n"}) == ()
+    assert faults(BelievableRules(), {"a.py": before}, {"a.py": before + "y = total(x)\n"}) == ()
 
 
 def test_exported_and_global_names_are_used() -> None:
     before = "import os\nimport re\n\n__all__ = ['os']\nx = os, re\n"
     said = faults(
-        Rules(), {"a.py": before}, {"a.py": before.replace("x = os, re", "def f():\n    global y\n    y = 1\nz = y")}
+        BelievableRules(),
+        {"a.py": before},
+        {"a.py": before.replace("x = os, re", "def f():\n    global y\n    y = 1\nz = y")},
     )
     assert said == ("a.py: the import re is not used",)
 
@@ -113,13 +117,13 @@ def test_exported_and_global_names_are_used() -> None:
     ],
 )  # fmt: skip
 def test_where_the_product_is(path: str, product: bool) -> None:
-    assert (faults(Rules(), {path: "x = 1\n"}, {path: "x = 2\n"}) == ()) is product
+    assert (faults(BelievableRules(), {path: "x = 1\n"}, {path: "x = 2\n"}) == ()) is product
 
 
 def test_a_text_that_cannot_be_read_has_no_faults_of_names() -> None:
     deep = "x = " + "(" * 50_000 + ")" * 50_000 + "\n"
     for text in ("def f(:\n", deep, "x = 1\0\n"):
-        assert faults(Rules(), {"a.py": "x = 1\n"}, {"a.py": text}) == ()
+        assert faults(BelievableRules(), {"a.py": "x = 1\n"}, {"a.py": text}) == ()
 
 
 def test_the_faults_of_a_diff_are_those_of_the_files_it_makes() -> None:
@@ -128,4 +132,4 @@ def test_the_faults_of_a_diff_are_those_of_the_files_it_makes() -> None:
         "diff --git a/b.py b/b.py\ndeleted file mode 100644\n--- a/b.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x = 1\n"
     )
     texts = {"a.py": "x = 1\nz = 2\n", "b.py": "x = 1\n"}
-    assert faults_of_diff(Rules(), diff, texts.get) == ("a.py: y is not defined",)
+    assert faults_of_diff(BelievableRules(), diff, texts.get) == ("a.py: y is not defined",)

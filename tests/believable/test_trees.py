@@ -2,7 +2,7 @@
 
 import pytest
 
-from selfplay.believable import Rules, faults
+from selfplay.believable import BelievableRules, faults
 
 CODE = """const path = require('path');
 function name(file) {
@@ -36,16 +36,22 @@ func Name(file string) string {
     ],
 )
 def test_javascript(old: str, new: str, said: tuple[str, ...]) -> None:
-    assert faults(Rules(), {"lib/name.js": CODE}, {"lib/name.js": CODE.replace(old, new)}) == said
+    assert faults(BelievableRules(), {"lib/name.js": CODE}, {"lib/name.js": CODE.replace(old, new)}) == said
 
 
 def test_go() -> None:
     after = GO.replace("strings.TrimSpace(file)", "file[1:]")
-    assert faults(Rules(), {"name.go": GO}, {"name.go": after}) == ("name.go: the import strings is not used",)
+    assert faults(BelievableRules(), {"name.go": GO}, {"name.go": after}) == (
+        "name.go: the import strings is not used",
+    )
 
 
 def test_a_new_file_of_a_go_package_may_use_its_names() -> None:
     assert (
-        faults(Rules(), {}, {"more.go": "package shop\n\nfunc More(a string) string {\n\treturn Name(a) + tail()\n}\n"})
+        faults(
+            BelievableRules(),
+            {},
+            {"more.go": "package shop\n\nfunc More(a string) string {\n\treturn Name(a) + tail()\n}\n"},
+        )
         == ()
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from run_fixtures import Command
 
-from selfplay.commands.naming import default_out, name_of
+from selfplay.commands.default_out import default_out, name_of
 from selfplay.curriculum import open_curriculum
 
 

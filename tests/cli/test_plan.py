@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from run_fixtures import Command
 
-from selfplay.training.planning.assumptions import ASSUMPTIONS
+from selfplay.loop.planning.assumptions import ASSUMPTIONS
 
 SIZES = {
     "model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "intermediate_size": 128,

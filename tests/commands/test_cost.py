@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.commands.cost import Meter, cost_report
+from selfplay.commands.cost import CostMeter, cost_report
 from selfplay.curriculum import open_curriculum
 from selfplay.repository import Suite
 from selfplay.sandbox import Backend, World
@@ -16,7 +16,7 @@ BURN = "import time\nwhile time.process_time() < {seconds}: pass"
 def burned(backend: Backend, tree: Path, command: str) -> float:
     """Core seconds a meter sees while `command` runs in a sandbox of its own, start and end included."""
     with tempfile.TemporaryDirectory() as folder, open_curriculum(Path(folder)) as pool:
-        meter = Meter(pool, "bugs")
+        meter = CostMeter(pool, "bugs")
         with backend.open(World(tree=(tree,))) as sandbox:
             assert sandbox.run(command, timeout=60).exit_code == 0
         meter.store()
@@ -46,7 +46,7 @@ def test_the_price_is_that_of_the_whole_run_in_runs_of_the_suite(backend: Backen
     (tmp_path / "tree").mkdir()
     for _ in range(2):  # a run, and the same resumed
         with open_curriculum(tmp_path / "run") as pool:
-            meter = Meter(pool)
+            meter = CostMeter(pool)
             meter.begin("bugs")
             with backend.open(World(tree=(tmp_path / "tree",))) as sandbox:
                 sandbox.run(["python3", "-c", BURN.format(seconds=0.5)], timeout=60)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from selfplay.sandbox.examine import Examined, advice
+from selfplay.sandbox.backend_check import Examined, advice
 
 
 def doctor(*options: str, **env: str) -> subprocess.CompletedProcess[str]:

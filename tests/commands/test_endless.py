@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from curriculum.test_store import result
 
-from selfplay.commands.make_bugs import Wanted, _Loop
+from selfplay.commands.make_bugs import BugsWanted, _Loop
 from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
 
 PATIENCE, BUGS = 5, 6
@@ -19,7 +19,7 @@ NUMBERS = (0, 1, 2, 3, 5, 9, 11, 500, 10_000, 10**9, 2**62, 2**63 - 1)
 
 def played(pool: Curriculum, rng: random.Random) -> str:
     """Play episodes one by one until the loop ends; fails when it plays more than it may."""
-    loop = _Loop(RUN, pool, Wanted(BUGS, PATIENCE))
+    loop = _Loop(RUN, pool, BugsWanted(BUGS, PATIENCE))
     loop.take()
     for _ in range(BUGS * PATIENCE + 1):
         number = loop.next_number(0)
@@ -85,7 +85,7 @@ def test_what_lies_beyond_a_gap_is_not_played_for_ever(tmp_path: Path) -> None:
 def test_an_episode_that_others_wait_for_may_still_give_a_bug(tmp_path: Path) -> None:
     """Patience runs out behind it: nothing new begins until it ends, and then the run goes on as in any other order."""
     with open_curriculum(tmp_path) as pool:
-        loop = _Loop(RUN, pool, Wanted(9, 3))
+        loop = _Loop(RUN, pool, BugsWanted(9, 3))
         numbers = [loop.next_number(running) for running in range(4)]
         assert numbers == [0, 1, 2, 3]
         for number in (1, 2, 3):

@@ -13,17 +13,17 @@ from run_fixtures import Done
 from selfplay.api import Quiet
 from selfplay.artifact import load
 from selfplay.commands import attempts, injections
-from selfplay.commands.curriculum import run_campaign
+from selfplay.commands.curriculum import run_curriculum
 from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, run_solve
 from selfplay.commands.validate import revalidate
 from selfplay.curriculum import read_pool
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
 from selfplay.report.run import lost_lines
-from selfplay.rollout import losses
+from selfplay.rollout import retries
 from selfplay.rollout.controls import Control
 from selfplay.rollout.injector import InjectorRun
-from selfplay.rollout.losses import RolloutError
+from selfplay.rollout.retries import RolloutError
 from selfplay.rollout.rollout import InjectorRollout
 from selfplay.rollout.solver import ReadyBug, SolverRun
 from selfplay.sandbox import Backend, SandboxLost
@@ -32,7 +32,7 @@ from selfplay.sandbox import Backend, SandboxLost
 @pytest.fixture(autouse=True)
 def this_cache(selfplay: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFPLAY_CACHE", str(selfplay.cache))  # type: ignore[attr-defined]
-    monkeypatch.setattr(losses, "PAUSE", 0.01)
+    monkeypatch.setattr(retries, "PAUSE", 0.01)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_no_step_outside_of_the_loop_ends_a_run(
     """On the code before, a kill while the original was written ended the curriculum."""
     killing = Killing(backend, once_for_each_step())
     order = Order(str(shop), tmp_path / "new", 4, seed=3, workers=2)
-    run_campaign(order, killing, Quiet())  # type: ignore[arg-type]
+    run_curriculum(order, killing, Quiet())  # type: ignore[arg-type]
     assert killing.struck >= 2 and hashes(order.out) == hashes(finished[0])
     assert not [path.name for path in order.out.iterdir() if path.name.startswith(".orig")]
     killing = Killing(backend, once_for_each_step())
@@ -127,7 +127,7 @@ def test_a_curriculum_makes_the_same_bugs(
     strike = {"strike": kill_launcher} if what == "launcher" else {}
     killing = Killing(backend, at_random(6, 0.04, 6), **strike)  # type: ignore[arg-type]
     order = Order(str(shop), tmp_path / "run", 4, seed=3, workers=2)
-    summary = run_campaign(order, killing, Quiet())  # type: ignore[arg-type]
+    summary = run_curriculum(order, killing, Quiet())  # type: ignore[arg-type]
     assert killing.struck == 6 and summary["figures"]["played_again"] >= 1  # those that come together are one loss
     assert hashes(order.out) == hashes(finished[0])
     assert "sandbox_lost" not in summary["figures"]["finishes"] and "unplayed" not in summary["figures"]["statuses"]
@@ -154,11 +154,11 @@ def test_an_attempt_that_always_loses_its_sandbox_is_set_aside_for_good(
     summary = run_solve(SolveOrder(run, 1, "gold", workers=2), backend, told)
     assert summary["figures"]["unplayed"] == {f"attempt 0 of gold at {first}": "the sandbox died"}
     assert [line for line in told.lines if line.startswith(f"could not be played: {first} gold 0")]
-    assert tries.count(first) == losses.TRIES + losses.ALONE == summary["figures"]["played_again"] + 1
+    assert tries.count(first) == retries.TRIES + retries.ALONE == summary["figures"]["played_again"] + 1
     with read_pool(run) as pool:
         assert len(list(pool.attempts.all())) == 3
     assert run_solve(SolveOrder(run, 1, "gold", workers=2), backend, Quiet())["figures"] == summary["figures"]
-    assert tries.count(first) == losses.TRIES + losses.ALONE  # a resumed run does not try it again
+    assert tries.count(first) == retries.TRIES + retries.ALONE  # a resumed run does not try it again
 
 
 @pytest.mark.slow
@@ -173,7 +173,7 @@ def test_so_is_an_episode_and_those_behind_it_are_taken(
         return await play(run, number)
 
     monkeypatch.setattr(injections, "injector_rollout", loses)
-    summary = run_campaign(Order(str(shop), tmp_path / "run", 4, seed=3, workers=2), backend, Quiet())
+    summary = run_curriculum(Order(str(shop), tmp_path / "run", 4, seed=3, workers=2), backend, Quiet())
     assert summary["figures"]["statuses"]["unplayed"] == 1 and summary["figures"]["bugs"] == 4
     assert summary["figures"]["unplayed"] == {f"episode 1 of {shop}": "the sandbox died"}
     with read_pool(tmp_path / "run") as pool:

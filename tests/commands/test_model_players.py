@@ -19,9 +19,9 @@ from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import load
 from selfplay.curriculum import read_pool
 from selfplay.errors import SelfplayError
-from selfplay.rollout.losses import UNANSWERED
 from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.players import player_named
+from selfplay.rollout.retries import UNANSWERED
 
 
 class Listens:

@@ -19,17 +19,17 @@ from selfplay.agent import EpisodeLimits
 from selfplay.agent.actions import Call
 from selfplay.agent.trajectory import load as load_trajectory
 from selfplay.artifact import load, load_bug
-from selfplay.commands import ready
+from selfplay.commands import attemptable_bugs
 from selfplay.commands.solve import solve_pool
 from selfplay.curriculum import Attempt, Curriculum, open_curriculum
 from selfplay.curriculum.summary import summarise
-from selfplay.oracle.audit import Audit
+from selfplay.oracle.leak_audit.audit import Audit
 from selfplay.repository import Prepared, rebuild
 from selfplay.roles.role import Role
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
-from selfplay.sandbox.pool import Pool
+from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.scripted.policy import Script, ScriptedPolicy
 from selfplay.sft.lessons import Success, lessons
@@ -288,7 +288,7 @@ class Solved:
 
         async def main() -> None:
             with Workers(2) as workers:
-                pool = Pool(self.backend)
+                pool = SandboxPool(self.backend)
                 run = SolverRun(self.prepared, "puppet", self.player, pool, workers, unauditable=unauditable)
                 await solve_pool(run, self.pool, self.attempts, per_parent, frozenset({self.bug.id}), self)
 
@@ -353,7 +353,7 @@ def test_a_policy_that_fails_ends_its_attempt_alone(puppets: Puppets) -> None:
 def test_a_world_that_cannot_be_audited_is_left_out_unless_it_is_asked_for(
     puppets: Puppets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ready, "search_world", lambda *_: Audit(0, (), 0, "nothing to tell it by"))
+    monkeypatch.setattr(attemptable_bugs, "search_world", lambda *_: Audit(0, (), 0, "nothing to tell it by"))
     solved = puppets(steps(SUBMIT))
     assert solved.again() == []
     assert f"{solved.bug.id} cannot be audited: nothing to tell it by" in solved.said

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from curriculum.test_crediting import attempt, injection
 
-from selfplay.commands.train_loop import ONLY, TRAINING, Training
+from selfplay.commands.training.loop import ONLY, TRAINING, Training
 from selfplay.curriculum import Curriculum, open_curriculum
-from selfplay.training.config import TrainConfig
-from selfplay.training.ledger import Attempted, Ledger, open_ledger
+from selfplay.loop.config import TrainConfig
+from selfplay.loop.ledger import Attempted, Ledger, open_ledger
 
 BUGS = ("b.0", "b.1", "b.2")
 

@@ -11,13 +11,13 @@ from selfplay.artifact.bug import FailedAttempt
 from selfplay.curriculum import (
     Attempt,
     AttemptFigures,
-    EpisodeFigures,
     EpisodeRecord,
     Promotion,
+    StoredEpisodeFigures,
     open_curriculum,
 )
 from selfplay.curriculum.attempts import file_name
-from selfplay.curriculum.stored import bug_folders
+from selfplay.curriculum.stored_bugs import bug_folders
 from selfplay.curriculum.summary import summarise
 
 ARTIFACT = hand_made.artifact("python")
@@ -34,7 +34,7 @@ def result(number: int, id: str) -> EpisodeRecord:
         id=id, strategy="removal", seed=0, source="s", revision="r", commit="c", tree_hash="t",
         content_hash=ARTIFACT.content_hash(), fail_to_pass=("x",), pass_to_pass=("y",), policy="p",
     )  # fmt: skip
-    figures = EpisodeFigures(seconds=1.0, files=("a.py",), changed_lines=1)
+    figures = StoredEpisodeFigures(seconds=1.0, files=("a.py",), changed_lines=1)
     return EpisodeRecord(number, "removal", "valid", "", figures, None, f"tree {number}", ARTIFACT, bug)
 
 

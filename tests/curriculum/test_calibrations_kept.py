@@ -7,7 +7,7 @@ import pytest
 from selfplay.curriculum import calibrations
 from selfplay.curriculum.calibrations import CALIBRATION_FILE, read_calibration, write_calibration
 from selfplay.oracle.calibration import Calibration, CalibrationFailure
-from selfplay.oracle.instrument import Instrumented
+from selfplay.oracle.rewriting.instrument import Instrumented
 
 KNOWN = Calibration(
     made=Instrumented(), compiled={"a.pyc": bytes(3000)}, must_pass=(), must_fail=(), copies=(), false_claims=(),

@@ -10,19 +10,19 @@ from selfplay.curriculum import (
     Attempt,
     AttemptFigures,
     CurriculumError,
-    EpisodeFigures,
     EpisodeRecord,
+    StoredEpisodeFigures,
     open_curriculum,
 )
 from selfplay.curriculum.crediting import CHEATS, episodes_of, recorded
 from selfplay.curriculum.store import ROLES
 from selfplay.oracle.assurance import Weak
-from selfplay.rl.credit import Episode, Reason, Rules, credit
+from selfplay.rl.credit import CreditedEpisode, CreditRules, Reason, credit
 from selfplay.rollout.rollout import InjectorKey
 
 
 def injection(number: int, status: str, finish: str = "submitted") -> EpisodeRecord:
-    figures = EpisodeFigures(finish=finish, usage={"completion_tokens": 100 + number})
+    figures = StoredEpisodeFigures(finish=finish, usage={"completion_tokens": 100 + number})
     group = InjectorKey("s", "removal", 0, number).group
     if status != "valid":
         return EpisodeRecord(number, "removal", status, "", figures, repository="s", group=group)  # type: ignore[arg-type]
@@ -50,7 +50,7 @@ def stored(folder: Path, injections: list[EpisodeRecord], attempts: list[Attempt
     return folder
 
 
-def found_in(run: Path, policy: str | None = None, weak: Weak = "refuse") -> list[Episode]:
+def found_in(run: Path, policy: str | None = None, weak: Weak = "refuse") -> list[CreditedEpisode]:
     return [one.episode for one in episodes_of(run, policy, weak)]
 
 
@@ -129,5 +129,5 @@ def test_attempts_filed_under_another_name_of_the_policy_that_planted(tmp_path: 
 
 def test_planned_attempts_that_never_came_are_missed(tmp_path: Path) -> None:
     run = stored(tmp_path, [injection(0, "valid")], [attempt(0, "resolved")])
-    first, second = credit(found_in(run), Rules(attempts=4))
+    first, second = credit(found_in(run), CreditRules(attempts=4))
     assert first.reason is second.reason is Reason.TOO_FEW_ATTEMPTS

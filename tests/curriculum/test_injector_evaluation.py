@@ -8,7 +8,14 @@ import hand_made
 import pytest
 
 from selfplay.artifact import Artifact, Bug
-from selfplay.curriculum import Attempt, AttemptFigures, CurriculumError, EpisodeFigures, EpisodeRecord, open_curriculum
+from selfplay.curriculum import (
+    Attempt,
+    AttemptFigures,
+    CurriculumError,
+    EpisodeRecord,
+    StoredEpisodeFigures,
+    open_curriculum,
+)
 from selfplay.curriculum.injector_evaluation import InjectorEvaluation, evaluate_injector
 
 ENDS = {"valid": "valid", "weakening": "invalid", "gave_up": "gave_up", "unplayed": "unplayed"}
@@ -22,7 +29,7 @@ def injection(number: int, prompt: str, end: str) -> EpisodeRecord:
         content_hash=artifact.content_hash(), fail_to_pass=("x",), pass_to_pass=("y",), policy="p",
     )  # fmt: skip
     valid = {"tree_key": str(number), "artifact": artifact, "bug": bug} if end == "valid" else {}
-    found = {"failed_check": check, "repository": "s", "group": prompt, "figures": EpisodeFigures(), **valid}
+    found = {"failed_check": check, "repository": "s", "group": prompt, "figures": StoredEpisodeFigures(), **valid}
     return EpisodeRecord(number, "removal", ENDS[end], **found)  # type: ignore[arg-type]
 
 

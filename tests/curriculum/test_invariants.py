@@ -12,10 +12,10 @@ from curriculum.test_store import result
 
 from selfplay.artifact import ArtifactError
 from selfplay.artifact.decoding import parse_json
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.curriculum import Attempt, CurriculumError, open_curriculum, read_pool
-from selfplay.curriculum.opening import FREE
-from selfplay.curriculum.stored import load_own
+from selfplay.curriculum.open_pool import FREE
+from selfplay.curriculum.stored_bugs import load_own
 
 ATTEMPT = "INSERT INTO attempts VALUES ({bug}, 'p', {number}, {resolved}, '', '', '{{}}', 0, 0, '')"
 
@@ -165,7 +165,7 @@ def test_a_note_about_a_lost_job_that_is_no_json_is_typed(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("said", ["1.7e308", "-1e19", "9e999", "1e400"])
 def test_a_number_whose_sums_are_not_finite_is_refused(tmp_path: Path, said: str) -> None:
-    with pytest.raises(ForeignError, match="too large a number"):
+    with pytest.raises(UntrustedDataError, match="too large a number"):
         parse_json(said.encode(), "it")
     made(tmp_path)
     for name in ("seconds", "usage"):

@@ -13,7 +13,14 @@ import hand_made
 import pytest
 
 from selfplay.artifact import Artifact, Bug, load, load_bug
-from selfplay.curriculum import Attempt, Curriculum, CurriculumError, EpisodeFigures, EpisodeRecord, open_curriculum
+from selfplay.curriculum import (
+    Attempt,
+    Curriculum,
+    CurriculumError,
+    EpisodeRecord,
+    StoredEpisodeFigures,
+    open_curriculum,
+)
 from selfplay.curriculum.summary import summarise, write_summary
 
 ARTIFACT = hand_made.artifact("python")
@@ -21,7 +28,7 @@ ARTIFACT = hand_made.artifact("python")
 
 def result(number: int, status: str = "valid", tree: str | None = None) -> EpisodeRecord:
     """Episode `number`'s result; a valid one has the buggy tree `tree`, its own if not given."""
-    figures = EpisodeFigures(seconds=1.0, files=("a.py",), changed_lines=number, fail_to_pass=1, suite_runs=3)
+    figures = StoredEpisodeFigures(seconds=1.0, files=("a.py",), changed_lines=number, fail_to_pass=1, suite_runs=3)
     if status != "valid":
         check = "bug" if status == "invalid" else None
         return EpisodeRecord(number, "removal", status, "why", figures, failed_check=check)

@@ -83,12 +83,12 @@ def test_bounds_are_lifted_by_the_user_alone(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_shared_pool_is_bounded_and_an_own_one_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from selfplay.curriculum import guarding, opening, read_pool
+    from selfplay.curriculum import open_pool, read_pool, untrusted_sqlite
 
     with open_curriculum(tmp_path / "run"):
         pass
     shutil.copytree(tmp_path / "run", tmp_path / "copy")
-    monkeypatch.setattr(opening, "Bounds", lambda *_: guarding.Bounds(10, 10, 10))
+    monkeypatch.setattr(open_pool, "Bounds", lambda *_: untrusted_sqlite.DatabaseBounds(10, 10, 10))
     with read_pool(tmp_path / "run"):
         pass
     for opened in (read_pool, open_curriculum):

@@ -12,15 +12,15 @@ import pytest
 from recorded import messages
 from run_fixtures import Command, Done
 
-from selfplay.curriculum.opening import read_pool
-from selfplay.environments.client import ADDRESS_FILE, Client, Episode, NotServed, Step
+from selfplay.curriculum.open_pool import read_pool
+from selfplay.environments.client import ADDRESS_FILE, Client, NotServed, RemoteEpisode, RemoteStep
 from selfplay.environments.errors import Busy, EnvironmentRefused, NoSession, NoTask, WrongToken
 
 PLANTED, MENDED = messages("shop_injector.txt"), messages("shop_solver.txt")
 Served = tuple[Path, Client]
 
 
-def play(episode: Episode, lines: list[str]) -> Step:
+def play(episode: RemoteEpisode, lines: list[str]) -> RemoteStep:
     """Say the lines one by one, then nothing more, until the episode ends."""
     told = iter(lines)
     while not episode.step.done:

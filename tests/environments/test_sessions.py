@@ -8,10 +8,9 @@ import pytest
 
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.actions import Budget, Call, Observation, Stop
-from selfplay.agent.conversation import Style
 from selfplay.environments.errors import Busy, Conflict, NoSession, NoTask
 from selfplay.environments.results import BugCredit, Result
-from selfplay.environments.session import Episode, Told
+from selfplay.environments.session import SessionEpisode, Told
 from selfplay.environments.sessions import RoleName, Sessions
 from selfplay.roles.solver import SOLVER, SolverTask
 from selfplay.rollout.players import Player
@@ -32,17 +31,17 @@ class Run:
     def tasks(self, role: RoleName) -> list[str]:
         return ["b"]
 
-    async def episode(self, role: RoleName, task: str) -> Episode:
+    async def episode(self, role: RoleName, task: str) -> SessionEpisode:
         if task != "b":
             raise NoTask(f"no {task}")
-        return Episode(task, self.play)
+        return SessionEpisode(task, self.play)
 
     def credit(self, bug: str) -> BugCredit:
         return BugCredit(0, 0, None)
 
 
 def sessions(play: Play, most: int = 1, silent: float = 60.0) -> Sessions:
-    return Sessions(Run(play), EpisodeLimits(), Style(), most, silent)
+    return Sessions(Run(play), EpisodeLimits(), most, silent)
 
 
 def run(scenario: Coroutine[Any, Any, None]) -> None:

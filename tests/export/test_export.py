@@ -18,7 +18,7 @@ import pytest
 from selfplay.commands.export import Exported, ExportOrder, Form, run_export
 from selfplay.curriculum import CurriculumError
 from selfplay.export import dataset, writing
-from selfplay.export.choice import Choice
+from selfplay.export.bug_selection import Choice
 from selfplay.export.dataset import FORMATS
 
 MIT = (

@@ -7,7 +7,7 @@ import pools
 
 from selfplay.artifact import Artifact, Bug
 from selfplay.commands.export import ExportOrder, run_export
-from selfplay.export.choice import Choice
+from selfplay.export.bug_selection import Choice
 from selfplay.export.pools import collect
 from selfplay.export.statements import plain_statement, ssr_statement
 

@@ -9,7 +9,7 @@ import hand_made
 import pools
 import pytest
 
-from selfplay.artifact.reading import ForeignError
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.commands.export import ExportOrder, run_export
 from selfplay.curriculum import CurriculumError
 from selfplay.export.trees import pack
@@ -67,7 +67,7 @@ def test_the_id_of_a_tree_is_that_of_git(tmp_path: Path) -> None:
     (tree / "a0").chmod(0o755)
     (tree / "link").symlink_to("a/x")
     pack(tree, tmp_path / "out.tar.gz", pools.tree_of(tree))
-    with pytest.raises(ForeignError, match="is the tree"):
+    with pytest.raises(UntrustedDataError, match="is the tree"):
         pack(tree, tmp_path / "out.tar.gz", "0" * 40)
 
 

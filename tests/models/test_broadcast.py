@@ -15,22 +15,22 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message, ModelError, Sampling
 from selfplay.policies import broadcast
 from selfplay.policies.broadcast import WeightGroup
-from selfplay.policies.meeting import Fact, Meeting
+from selfplay.policies.rendezvous import Fact, Rendezvous
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
 from selfplay.policies.vllm_engine import VllmModel
 
 
-def meeting(name: str, ranks: int) -> Meeting:
+def meeting(name: str, ranks: int) -> Rendezvous:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        return Meeting(name, "127.0.0.1", int(free.getsockname()[1]), ranks, "gloo")
+        return Rendezvous(name, "127.0.0.1", int(free.getsockname()[1]), ranks, "gloo")
 
 
 def facts_of(weights: Mapping[str, torch.Tensor]) -> list[Fact]:
     return [(name, str(one.dtype).removeprefix("torch."), tuple(one.shape)) for name, one in weights.items()]
 
 
-def send(where: Meeting, weights: Mapping[str, torch.Tensor]) -> WeightGroup:
+def send(where: Rendezvous, weights: Mapping[str, torch.Tensor]) -> WeightGroup:
     group = WeightGroup(where, 0, "cpu")
     for tensor in weights.values():
         group.send(tensor)

@@ -18,8 +18,8 @@ from selfplay.policies.vllm_engine import VllmModel
 from selfplay.train.lora import LoraOptions
 from selfplay.train.model import ModelOptions, load_scorers
 from selfplay.train.packing import Example
+from selfplay.train.sft_loop import cross_entropy
 from selfplay.train.step import StepOptions, Trainer
-from selfplay.train.tuning import cross_entropy
 from selfplay.train.weights import write_model
 
 RANK = 4

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from exploits.projects import Lab
 
+from selfplay.oracle.behaviour.events import comparable
 from selfplay.oracle.calibrate import _tries, calibrate, find_impossible
 from selfplay.oracle.calibration import (
     Calibration,
@@ -19,10 +20,9 @@ from selfplay.oracle.calibration import (
     read_calibration,
 )
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.events import comparable
 from selfplay.oracle.grade import Grader, grade_without_running
 from selfplay.oracle.grades import Grade
-from selfplay.oracle.instrument import Instrumented
+from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 

@@ -14,7 +14,7 @@ from selfplay.oracle.calibrate import calibrate
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.grade import Grader
 from selfplay.oracle.grades import Grade
-from selfplay.oracle.trial import Order, Trial, run_trial
+from selfplay.oracle.trial import Trial, TrialOrder, run_trial
 from selfplay.oracle.world import Task
 from selfplay.patches import reverse
 from selfplay.sandbox import Backend, Limits, World
@@ -91,7 +91,7 @@ def test_the_same_files_lie_in_both_runs(lab: Callable[[str], Lab], monkeypatch:
     """A file that lay in one alone told a program which run it was in."""
     here, given = lab("python"), list[set[str]]()
 
-    def spied(backend: Backend, world: World, artifact: Artifact, order: Order, limits: Limits) -> Trial:
+    def spied(backend: Backend, world: World, artifact: Artifact, order: TrialOrder, limits: Limits) -> Trial:
         given.append({*order.files, *artifact.test_files})
         return run_trial(backend, world, artifact, order, limits)
 

@@ -16,16 +16,16 @@ from trees import Tree
 
 from selfplay import patches
 from selfplay.artifact import Artifact
-from selfplay.oracle import javascript_claims, javascript_tests, python_tests, shell_claims
-from selfplay.oracle.instrument import holds_tests, impossible, with_canaries
-from selfplay.oracle.javascript_code import Calls
-from selfplay.oracle.leaving_out import screen
-from selfplay.oracle.needles import Needles, needles
-from selfplay.oracle.paths import plain
-from selfplay.oracle.settings import changed_settings
+from selfplay.oracle.leak_audit.needles import Needles, needles
+from selfplay.oracle.rewriting import javascript_claims, javascript_tests, python_tests, shell_claims
+from selfplay.oracle.rewriting.instrument import holds_tests, impossible, with_canaries
+from selfplay.oracle.rewriting.javascript_code import JavaScriptCalls
+from selfplay.oracle.screening.path_filter import screen
+from selfplay.oracle.screening.paths import plain
+from selfplay.oracle.screening.settings import changed_settings
 from selfplay.oracle.specification import hidden_tests, specification
 from selfplay.oracle.world import Task
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.sandbox import World
 from selfplay.workbench import ParserError, read_outcomes
 from selfplay.workbench.files import TestFile
@@ -67,7 +67,7 @@ def in_proportion(step: Step, atom: str, around: tuple[str, str] = ("", ""), sho
 
 
 def calls(text: str) -> None:
-    known = Calls(text)
+    known = JavaScriptCalls(text)
     for at, sign in enumerate(text):
         if sign in "([{":
             known.at(at)

@@ -3,9 +3,9 @@
 import pytest
 
 from selfplay.oracle.calibration import Calibration, Oracle
-from selfplay.oracle.instrument import Instrumented
 from selfplay.oracle.layers import canaries
-from selfplay.oracle.trial import Order, Trial, patiently
+from selfplay.oracle.rewriting.instrument import Instrumented
+from selfplay.oracle.trial import Trial, TrialOrder, patiently
 from selfplay.workbench.result import Outcome
 
 ORACLE = Oracle(frozenset({"t::f2p"}), frozenset({"t::p2p"}))
@@ -57,9 +57,9 @@ def test_a_run_that_met_its_limit_while_others_worked_is_made_once_more(
     """Of ten seconds it had two: it has the whole time of the bug; with nine of them it is slow itself."""
     seen = list[float]()
 
-    def run(order: Order) -> Trial:
+    def run(order: TrialOrder) -> Trial:
         seen.append(order.seconds)
         return Trial(timed_out=order.seconds == 10.0, cpu_seconds=worked)
 
-    made = patiently(run, Order((), 10.0), most)
+    made = patiently(run, TrialOrder((), 10.0), most)
     assert seen == tries and made.timed_out == (len(tries) == 1)

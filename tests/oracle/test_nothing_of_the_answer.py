@@ -11,7 +11,7 @@ import pytest
 from exploits.conftest import lab as lab
 from exploits.projects import Lab
 
-from selfplay.oracle.trial import Order, run_trial
+from selfplay.oracle.trial import TrialOrder, run_trial
 from selfplay.sandbox import Backend, World
 
 LOST = "nobody to share with"
@@ -52,13 +52,13 @@ def test_a_reader_in_the_grading_sandbox_finds_nothing(
     known = here._grader.calibration
     assert known.impossible is not None and known.behaviour is not None
     for files in (known.made.files, known.impossible.files, known.behaviour.files):
-        trial = run_trial(backend, compiled, artifact, Order(diffs, 60.0, files=files))
+        trial = run_trial(backend, compiled, artifact, TrialOrder(diffs, 60.0, files=files))
         assert trial.log.decode().split() == ["searched"], trial.log
 
 
 def test_the_reader_finds_what_is_there(lab: Callable[[str], Lab], compiled: World, backend: Backend) -> None:
     artifact = replace(lab("python").artifact, test_script=READER)
-    found = run_trial(backend, compiled, artifact, Order((), 60.0)).log.decode()
+    found = run_trial(backend, compiled, artifact, TrialOrder((), 60.0)).log.decode()
     assert "/testbed/ledger/money.py" in found and ".pyc" in found
 
 
@@ -74,7 +74,7 @@ def test_test_files_are_restored_from_outside_whatever_stands_in_their_place(
 
     artifact = replace(here.artifact, test_script="#!/bin/bash\nsha256sum tests/*.py; readlink tests\n")
     plain, hidden = (
-        run_trial(backend, here.task.world, artifact, Order(diffs, 20.0)).log
+        run_trial(backend, here.task.world, artifact, TrialOrder(diffs, 20.0)).log
         for diffs in ((), (*here.task.diffs, here.diff(hide).decode()))
     )
     assert hidden == plain and hidden.count(b".py") == 2

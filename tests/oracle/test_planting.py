@@ -17,7 +17,7 @@ import pytest
 from benchmarks.bench_audit import missed_in
 from benchmarks.planting import MECHANISMS, Answer, plant
 from selfplay.artifact import Artifact
-from selfplay.oracle.audit import audit_task
+from selfplay.oracle.leak_audit.audit import audit_task
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, World
 

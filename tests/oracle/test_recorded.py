@@ -5,9 +5,9 @@ import json
 import pytest
 from exploits.projects import BROKEN_MONEY, MONEY, PROJECTS, PYTHON, Lab, Project, write
 
-from selfplay.oracle.behaviour import ENOUGH
-from selfplay.oracle.entered import changed_lines
-from selfplay.repository.pytest_suite import PARSER, render_script
+from selfplay.oracle.behaviour.stored_behaviour import ENOUGH
+from selfplay.oracle.behaviour.traced_calls import changed_lines
+from selfplay.repository.suites.pytest_suite import PARSER, render_script
 from selfplay.sandbox import Backend
 
 READING = """import json

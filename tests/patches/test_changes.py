@@ -6,7 +6,7 @@ import pytest
 
 from selfplay import patches
 from selfplay.patches.changes import Change, changes
-from selfplay.patches.functions import Function, find_tests, function_at, functions
+from selfplay.patches.functions import PatchedFunction, find_tests, function_at, functions
 
 HEAD = "diff --git a/x b/x\n--- a/x\n+++ b/x\n"
 
@@ -74,4 +74,4 @@ def test_tests_of_other_languages(path: str, text: str, names: list[str]) -> Non
     found = find_tests(path, text)
     assert [one.name for one in found] == names
     assert all(one.last == other.first - 1 for one, other in itertools.pairwise(found))
-    assert not found or found[-1] == Function(names[-1], found[-1].first, len(text.split("\n")))
+    assert not found or found[-1] == PatchedFunction(names[-1], found[-1].first, len(text.split("\n")))

@@ -12,7 +12,7 @@ from real_git import ENV, RELAXED, Tree, apply, diff, git, git_can, trees, write
 
 from selfplay.patches import PatchError, parse
 from selfplay.patches.dialects import read
-from selfplay.plain import decode
+from selfplay.plain_text import decode
 
 PLAIN = settings(RELAXED, phases=[Phase.explicit, Phase.generate], print_blob=False)
 """Without shrinking: each example starts git a dozen times. Without context lines git applies nothing for sure."""

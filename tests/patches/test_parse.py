@@ -5,7 +5,7 @@ from time import process_time
 import pytest
 
 from selfplay.errors import SelfplayError
-from selfplay.patches import PatchError, changed_lines, join, parse, reverse, touched_paths, units, without
+from selfplay.patches import PatchError, changed_lines, join, parse, reverse, touched_paths, units
 from selfplay.patches.parse import REMEMBERED
 from selfplay.patches.quoting import quote, unquote
 
@@ -91,9 +91,6 @@ def test_of_the_whole_diff():
     assert changed_lines(text) == 1 + 1 + 2
     assert join(parse(text)) == text
     assert parse("") == () and join(()) == ""
-    assert without(text, "o b") == MODIFIED + ADDED + BINARY
-    with pytest.raises(PatchError, match="does not touch 'zz'"):
-        without(text, "zz")
 
 
 def test_what_depends_on_each_other_is_one_unit():

@@ -17,9 +17,9 @@ from selfplay.curriculum import (
     Attempt,
     AttemptFigures,
     Curriculum,
-    EpisodeFigures,
     EpisodeRecord,
     Promotion,
+    StoredEpisodeFigures,
     open_curriculum,
 )
 from selfplay.curriculum.crediting import ENDING, injection_name
@@ -73,7 +73,7 @@ def made_run(folder: Path, bugs: int = 3, *, attempts: int = 2, text: str = "") 
             _plant(pool, number, text)
             for turn in range(attempts):
                 _try(pool, number, turn, number > 0 and turn < attempts - 1, text)
-        figures = EpisodeFigures(seconds=2.0, suite_runs=2)
+        figures = StoredEpisodeFigures(seconds=2.0, suite_runs=2)
         pool.episodes.stage(EpisodeRecord(bugs, "history", "invalid", f"no {text} {LONG}", figures, "bug"))
         pool.episodes.take(bugs + 1)
         if bugs and attempts:
@@ -83,7 +83,7 @@ def made_run(folder: Path, bugs: int = 3, *, attempts: int = 2, text: str = "") 
 
 def _plant(pool: Curriculum, number: int, text: str) -> None:
     name = f"{injection_name(number)}{ENDING}"
-    figures = EpisodeFigures(seconds=4.0, files=(f"src/part{number}.py",), changed_lines=2, suite_runs=3, calls=2)
+    figures = StoredEpisodeFigures(seconds=4.0, files=(f"src/part{number}.py",), changed_lines=2, suite_runs=3, calls=2)
     record = EpisodeRecord(number, "removal", "valid", "", figures, None, f"tree {number}", artifact(number, text),
                            bug(number, text), trajectory=name)  # fmt: skip
     pool.episodes.stage(record)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from selfplay.curriculum import EpisodeFigures, EpisodeRecord, open_curriculum
+from selfplay.curriculum import EpisodeRecord, StoredEpisodeFigures, open_curriculum
 from selfplay.curriculum.summary import summarise
 from selfplay.report.run import run_page
 
@@ -36,7 +36,7 @@ def summary(tmp_path: Path) -> dict[str, Any]:
         for number in range(5):
             failed = number > 2
             status, check = ("invalid", "inverse_mutation") if failed else ("gave_up", None)
-            figures = EpisodeFigures(seconds=1.0)
+            figures = StoredEpisodeFigures(seconds=1.0)
             result = EpisodeRecord(number, "removal", status, "", figures, failed_check=check)
             pool.episodes.stage(result)
         pool.episodes.take(1)

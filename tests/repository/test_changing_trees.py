@@ -14,12 +14,12 @@ import pytest
 from repository_fixtures import write
 from stream_frames import packed
 
-from selfplay.artifact.reading import ForeignError, listed_below
-from selfplay.repository import copying
-from selfplay.repository.copying import copied
+from selfplay.artifact.reading import UntrustedDataError, listed_below
 from selfplay.repository.errors import SourceError
+from selfplay.repository.fetching import copying
+from selfplay.repository.fetching.copying import copied
+from selfplay.repository.files.unpack import StreamBounds
 from selfplay.repository.inside import pack
-from selfplay.repository.unpack import Bounds
 from selfplay.sandbox import Mount
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root reads what is closed to all others")
@@ -87,7 +87,7 @@ def test_a_folder_exchanged_for_a_link_at_any_step(name: str, chosen: list[bytes
 
 def test_measuring_never_leaves_the_tree(tmp_path: Path) -> None:
     """A link to a folder of 100 files in the place of one that was just listed: five entries are there at most."""
-    bounds = Bounds(bytes=1 << 30, entries=5)
+    bounds = StreamBounds(bytes=1 << 30, entries=5)
     for number in range(1, 20):
         place = tmp_path / str(number)
         tree(place)
@@ -163,6 +163,6 @@ def test_listing_below_a_run_goes_through_no_link(tmp_path: Path) -> None:
             before_call(patch, number, lambda run=run: exchange(run.parent, "a"))  # type: ignore[misc]
             try:
                 answers.append(listed_below(run, "a", "b"))
-            except ForeignError as error:
+            except UntrustedDataError as error:
                 assert error.message.endswith(("is not a folder", "cannot be read: Not a directory"))
     assert ["file"] in answers and ["file", "hidden"] not in answers

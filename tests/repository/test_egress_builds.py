@@ -13,11 +13,11 @@ from package_index import own_authority, package_index, proxy_with_password, ser
 from repository_fixtures import write
 
 from selfplay.repository import BuildFailed, prepare, rebuild, write_original
-from selfplay.repository.egress import Egress, examine_egress, open_egress
-from selfplay.repository.environment import _uv
+from selfplay.repository.building.environment import _uv
+from selfplay.repository.building.interpreters import choose
 from selfplay.repository.errors import SourceError
-from selfplay.repository.indexes import configured, for_sandbox
-from selfplay.repository.interpreters import choose
+from selfplay.repository.network.egress import Egress, examine_egress, open_egress
+from selfplay.repository.network.indexes import configured, for_sandbox
 from selfplay.sandbox import Backend, Completed, Mount, Sandbox, World, open_backend
 
 SETTINGS = ("INDEX_URL", "EXTRA_INDEX_URL", "FIND_LINKS", "DEFAULT_INDEX", "INDEX")
@@ -110,7 +110,7 @@ def own_index(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
-    monkeypatch.setattr("selfplay.repository.indexes._pip_files", dict)
+    monkeypatch.setattr("selfplay.repository.network.indexes._pip_files", dict)
     return monkeypatch
 
 

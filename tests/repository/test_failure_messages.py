@@ -1,6 +1,6 @@
 """What pytest's closing lines say of failed tests, for people."""
 
-from selfplay.repository.pytest_suite import MOST_MESSAGE, failure_messages
+from selfplay.repository.suites.pytest_suite import MOST_MESSAGE, failure_messages
 
 LOG = b"""FAILED t.py::a - assert 1 == 2
 FAILED t.py::b[x - y] - ValueError: <X object at 0x7f31a2b3c4d5>

@@ -19,7 +19,8 @@ from ordinary_user import ORDINARY_ID, by_root, place_of, run_as
 from repository_fixtures import write
 from table_rows import rows
 
-from selfplay.repository import BuildFailed, Prepared, building, environment, prepare
+from selfplay.repository import BuildFailed, Prepared, prepare
+from selfplay.repository.building import build, environment
 from selfplay.sandbox import MIB, Backend, Limits, open_backend
 
 LIMITS = Limits(memory_bytes=1024 * MIB, disk_bytes=128 * MIB, processes=128, output_bytes=MIB)
@@ -38,7 +39,7 @@ def each_backend(request: pytest.FixtureRequest) -> Backend:
 def small_builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Small limits, and an index of stubs."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (building, environment):
+        for module in (build, environment):
             patch.setattr(module, "BUILD_LIMITS", LIMITS)
         patch.setenv("UV_DEFAULT_INDEX", stub_index.make(tmp_path_factory.mktemp("index")))
         patch.setenv("PIP_CONFIG_FILE", os.devnull)

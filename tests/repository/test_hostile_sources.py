@@ -33,9 +33,10 @@ from hostile_sources import CASES, Case, first_line, honest, leaked, other_repos
 from table_rows import rows
 
 from selfplay.errors import SelfplayError
-from selfplay.repository import indexes, pypi, quarantine
-from selfplay.repository.fetch import reading
-from selfplay.repository.source import parse_source
+from selfplay.repository.fetching import pypi, quarantine
+from selfplay.repository.fetching.fetch import reading
+from selfplay.repository.fetching.source import parse_source
+from selfplay.repository.network import indexes
 from selfplay.sandbox import Backend, open_backend
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.owners import remove

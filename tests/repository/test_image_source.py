@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from selfplay.repository import SourceError
-from selfplay.repository.image import keep_the_rest, unpack
-from selfplay.repository.tar import LONGEST_EXTENSION
+from selfplay.repository.fetching.image import keep_the_rest, unpack
+from selfplay.repository.files.tar import LONGEST_EXTENSION
 
 
 def member(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from selfplay.repository import interpreters
-from selfplay.repository.interpreters import INSIDE_SECONDS, MOST_INSIDE, found_inside
+from selfplay.repository.building import interpreters
+from selfplay.repository.building.interpreters import INSIDE_SECONDS, MOST_INSIDE, found_inside
 
 
 class Image:

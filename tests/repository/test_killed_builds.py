@@ -10,9 +10,10 @@ import stub_index
 from killing import Killing, kill_inside, running
 from repository_fixtures import write
 
-from selfplay.repository import Prepared, prepare, pytest_suite
+from selfplay.repository import Prepared, prepare
+from selfplay.repository.suites import pytest_suite
 from selfplay.sandbox import Backend, SandboxLost, World
-from selfplay.sandbox.killed import CONTROLS, PAUSES, believed_here
+from selfplay.sandbox.kill_detection import CONTROLS, PAUSES, believed_here
 
 FILES = {"tool.py": "VALUE = 1\n", "test_tool.py": "def test(): pass\n", "conftest.py": ""}
 
@@ -64,7 +65,7 @@ def test_what_kills_itself_every_time_is_believed(backend: Backend) -> None:
 
 
 def test_where_all_are_killed_nothing_is_believed(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("selfplay.sandbox.killed.PAUSES", (0.0,) * len(PAUSES))
+    monkeypatch.setattr("selfplay.sandbox.kill_detection.PAUSES", (0.0,) * len(PAUSES))
     killing = Killing(backend, lambda number, command: True, kill_inside)
     with killing.open(World()) as sandbox, pytest.raises(SandboxLost, match="an idle program was killed"):
         believed_here(sandbox, lambda: sandbox.run("sleep 20", timeout=30))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from repository_fixtures import Taken, git, take
 
-from selfplay.repository import fetch
+from selfplay.repository.fetching import fetch
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 
 Make = Callable[..., Path]

@@ -10,9 +10,9 @@ import pytest
 from repository_fixtures import git, write
 
 from selfplay.repository.errors import SourceError
-from selfplay.repository.gitdir import GitDir
-from selfplay.repository.source import GitSource
-from selfplay.repository.transport import ASKED, _within, located, receive
+from selfplay.repository.fetching.gitdir import GitDir
+from selfplay.repository.fetching.source import GitSource
+from selfplay.repository.fetching.transport import ASKED, _within, located, receive
 
 Make = Callable[..., Path]
 

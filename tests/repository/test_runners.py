@@ -6,8 +6,8 @@ import pytest
 from repository_fixtures import write
 
 from selfplay.repository import NoTests
-from selfplay.repository.runners import Call, calling
-from selfplay.repository.runners.command_line import found_in, segments
+from selfplay.repository.suites.runners import RunnerCall, calling
+from selfplay.repository.suites.runners.command_line import found_in, segments
 
 CALLS = {
     "mocha": ("mocha", (), ()),
@@ -46,7 +46,7 @@ def test_what_is_no_call(command: str) -> None:
     assert called(command) is None
 
 
-def of(tmp_path: Path, package: str, command: str | None = None) -> Call:
+def of(tmp_path: Path, package: str, command: str | None = None) -> RunnerCall:
     return calling(write(tmp_path / "project", {"package.json": package}), "project", "javascript", command)
 
 

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from repository_fixtures import write
 
-from selfplay.repository import NoTests, NoToolchain, Prepared, Suite, measure_suite, prepare, runners, toolchains
+from selfplay.repository import NoTests, NoToolchain, Prepared, Suite, measure_suite, prepare
+from selfplay.repository.building import toolchains
+from selfplay.repository.suites import runners
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.parsing import parse_log
 

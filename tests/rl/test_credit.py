@@ -7,21 +7,21 @@ from functools import partial
 import pytest
 
 from selfplay.rl import advantages, rewards
-from selfplay.rl.credit import Credit, Episode, Outcome, Reason, Rules, credit, untrained
+from selfplay.rl.credit import Credit, CreditedEpisode, CreditRules, Outcome, Reason, credit, untrained
 from selfplay.rl.credit_table import rules_of_credit
 from selfplay.rl.filters import FILTERS, Sampled, taken_by
 
-INJECTION = Episode("injector", "shop/removal", "valid", bug="b1", tokens=100)
+INJECTION = CreditedEpisode("injector", "shop/removal", "valid", bug="b1", tokens=100)
 INVALID = replace(INJECTION, outcome="invalid", bug="")
-LOST = Episode("solver", "b1", bug="b1", lost=True)
+LOST = CreditedEpisode("solver", "b1", bug="b1", lost=True)
 
 
-def attempts(resolved: int, failed: int, bug: str = "b1", order: int = 1) -> list[Episode]:
+def attempts(resolved: int, failed: int, bug: str = "b1", order: int = 1) -> list[CreditedEpisode]:
     outcomes: list[Outcome] = ["resolved"] * resolved + ["failed"] * failed  # type: ignore[list-item]
-    return [Episode("solver", f"{bug}/{order}", outcome, bug, order, tokens=10) for outcome in outcomes]
+    return [CreditedEpisode("solver", f"{bug}/{order}", outcome, bug, order, tokens=10) for outcome in outcomes]
 
 
-def of_injection(episodes: list[Episode], rules: Rules = Rules()) -> Credit:
+def of_injection(episodes: list[CreditedEpisode], rules: CreditRules = CreditRules()) -> Credit:
     """The credit of `INJECTION`, beside an invalid one of the same length, with which it is compared."""
     return credit([INJECTION, INVALID, *episodes], rules)[0]
 
@@ -34,7 +34,7 @@ def test_invalid() -> None:
     found = credit([INJECTION, INVALID, *attempts(2, 6)])[1]
     assert (found.reward, found.reason) == (-1.0, None)
     assert found.advantage == pytest.approx(-0.775)
-    assert credit([INVALID, INVALID], Rules(invalid=0.0))[0].reward == 0.0
+    assert credit([INVALID, INVALID], CreditRules(invalid=0.0))[0].reward == 0.0
 
 
 def test_valid() -> None:
@@ -47,21 +47,21 @@ def test_valid() -> None:
 @pytest.mark.parametrize("outcomes", [(8, 0), (0, 8)])
 def test_nobody_or_everybody(outcomes: tuple[int, int]) -> None:
     assert of_injection(attempts(*outcomes)).reward == -0.8
-    assert of_injection(attempts(*outcomes), Rules(valid=partial(rewards.ssr, alpha=0.5))).reward == -0.5
+    assert of_injection(attempts(*outcomes), CreditRules(valid=partial(rewards.ssr, alpha=0.5))).reward == -0.5
 
 
 def test_duplicate() -> None:
     """-0.8 unless a recipe says otherwise; nobody attempts it, and it stays in the baseline of the others."""
     duplicate = replace(INJECTION, outcome="duplicate")
     assert credit([duplicate, INVALID])[0].reward == -0.8
-    found = credit([duplicate, INVALID], Rules(duplicate=-0.2))
+    found = credit([duplicate, INVALID], CreditRules(duplicate=-0.2))
     assert [earned.advantage for earned in found] == pytest.approx([0.4, -0.4])
 
 
 def test_never_attempted() -> None:
     """It has no reward, is counted, and leaves the baseline of the two others alone: (0.55 - 1) / 2."""
     unseen = replace(INJECTION, bug="b2")
-    found = credit([INJECTION, INVALID, unseen, *attempts(2, 6)], Rules(attempts=8))
+    found = credit([INJECTION, INVALID, unseen, *attempts(2, 6)], CreditRules(attempts=8))
     assert (found[2].reward, found[2].advantage, found[2].reason) == (None, 0.0, Reason.NEVER_ATTEMPTED)
     assert [earned.advantage for earned in found[:2]] == pytest.approx([0.775, -0.775])
     assert untrained(found) == {"never attempted": 1}
@@ -95,7 +95,7 @@ def test_cheated() -> None:
     found = credit([INJECTION, INVALID, *attempts(1, 2), cheat])
     assert found[-1].reward == -1.0
     assert (found[0].solved, found[0].attempts, found[0].reward) == (1, 4, pytest.approx(0.55))
-    assert credit([cheat, *attempts(1, 2)], Rules(cheated=-2.0))[0].reward == -2.0
+    assert credit([cheat, *attempts(1, 2)], CreditRules(cheated=-2.0))[0].reward == -2.0
 
 
 def test_second_order() -> None:
@@ -125,8 +125,8 @@ def test_too_few_attempts(counted: int, dropped: bool) -> None:
     """Of 8, half is 4. It does not matter whether the others were lost or never began."""
     lost = [replace(LOST, group="b1/1")] * (8 - counted)
     for episodes, rules in (
-        ([*attempts(1, counted - 1), *lost], Rules()),
-        (attempts(1, counted - 1), Rules(attempts=8)),
+        ([*attempts(1, counted - 1), *lost], CreditRules()),
+        (attempts(1, counted - 1), CreditRules(attempts=8)),
     ):
         found = credit([INJECTION, INVALID, *episodes], rules)
         reasons = [found[0].reason, *(earned.reason for earned in found[2 : 2 + counted])]
@@ -210,7 +210,7 @@ def test_every_rule_of_the_table_has_a_test_of_its_name() -> None:
 
 
 def test_the_ablation_needs_no_attempts() -> None:
-    found = of_injection([], Rules(valid=rewards.consistency, needs_attempts=False))
+    found = of_injection([], CreditRules(valid=rewards.consistency, needs_attempts=False))
     assert (found.reward, found.advantage) == (1.0, 1.0)
 
 
@@ -218,7 +218,7 @@ def test_the_length_of_an_episode_weighs_in_the_baseline() -> None:
     """mu = (30 * 1 - 10) / 40 = 0.5; the plain mean is 0."""
     pair = [replace(attempts(1, 0)[0], tokens=30), attempts(0, 1)[0]]
     assert [earned.advantage for earned in credit(pair)] == [0.5, -1.5]
-    plain = Rules(solver_advantages=advantages.unweighted(advantages.centred))
+    plain = CreditRules(solver_advantages=advantages.unweighted(advantages.centred))
     assert [earned.advantage for earned in credit(pair, plain)] == [1.0, -1.0]
 
 
@@ -226,7 +226,9 @@ def test_a_length_penalty_makes_the_shorter_of_two_better() -> None:
     """Both resolve it; 20 tokens are 10 too many of 10, so 1 - 0.5 against 1."""
     penalty = partial(rewards.length_penalty, free=10, longest=20, most=0.5)
     pair = [replace(episode, tokens=tokens) for episode, tokens in zip(attempts(2, 0), (10, 20), strict=True)]
-    found = credit(pair, Rules(length_penalty=penalty, solver_advantages=advantages.unweighted(advantages.centred)))
+    found = credit(
+        pair, CreditRules(length_penalty=penalty, solver_advantages=advantages.unweighted(advantages.centred))
+    )
     assert [earned.reward for earned in found] == [1.0, 0.5]
     assert [earned.advantage for earned in found] == [0.25, -0.25]
 
@@ -237,16 +239,16 @@ def test_shuffled_rewards_stay_in_their_group_and_follow_no_outcome() -> None:
     agree = 0
     for number in range(200):
         group = [replace(one, name=f"{number}/{place}") for place, one in enumerate(attempts(2, 2))]
-        found = credit(group, Rules(shuffled=True))
+        found = credit(group, CreditRules(shuffled=True))
         assert sorted(earned.reward or 0 for earned in found) == [-1, -1, 1, 1]
-        assert found == credit(group, Rules(shuffled=True))
+        assert found == credit(group, CreditRules(shuffled=True))
         assert all(earned.advantage == earned.reward for earned in found)  # the baseline of equal lengths is 0
         agree += sum((earned.reward == 1) == (earned.episode.outcome == "resolved") for earned in found)
     assert agree == pytest.approx(400, abs=82)
 
 
 def test_maximum_likelihood_for_the_solver() -> None:
-    rules = Rules(failed=0.0, cheated=0.0, solver_advantages=advantages.unweighted(advantages.maximum_likelihood))
+    rules = CreditRules(failed=0.0, cheated=0.0, solver_advantages=advantages.unweighted(advantages.maximum_likelihood))
     assert [earned.advantage for earned in credit(attempts(1, 3), rules)] == [3.0, -1.0, -1.0, -1.0]
 
 
@@ -256,20 +258,20 @@ def test_maximum_likelihood_for_the_solver() -> None:
         (replace(INJECTION, outcome="resolved"), "cannot be resolved"),
         (replace(attempts(1, 0)[0], outcome="valid"), "cannot be valid"),
         (replace(INJECTION, bug=""), "names no bug"),
-        (Episode("solver", "b1"), "names no bug"),
+        (CreditedEpisode("solver", "b1"), "names no bug"),
         (replace(INJECTION, tokens=-1), "-1 tokens"),
-        (Episode("solver", "b1", bug="b1", order=0), "order 0"),
+        (CreditedEpisode("solver", "b1", bug="b1", order=0), "order 0"),
         (replace(INJECTION, order=2), "order 2"),
     ],
 )
-def test_episodes_that_cannot_be(episode: Episode, said: str) -> None:
+def test_episodes_that_cannot_be(episode: CreditedEpisode, said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)):
         credit([episode])
 
 
 def test_a_solver_group_is_about_one_bug() -> None:
     with pytest.raises(ValueError, match="solver group b has two bugs"):
-        credit([Episode("solver", "b", bug="b1"), Episode("solver", "b", bug="b2")])
+        credit([CreditedEpisode("solver", "b", bug="b1"), CreditedEpisode("solver", "b", bug="b2")])
 
 
 def test_nothing_gives_nothing() -> None:

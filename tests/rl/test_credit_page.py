@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from selfplay.rl.credit import Credit, Episode, Role, Rules, credit
+from selfplay.rl.credit import Credit, CreditedEpisode, CreditRules, Role, credit
 from selfplay.rl.credit_table import markdown_credits, markdown_rules
 
 PAGE = Path(__file__).parents[2] / "docs" / "credit.md"
@@ -15,21 +15,21 @@ def example() -> list[Credit]:
     group, first = "shop/removal", "b1"
     return credit(
         [
-            Episode(injector, group, "valid", first, tokens=900, name="i1"),
-            Episode(injector, group, "valid", "b2", tokens=400, name="i2"),
-            Episode(injector, group, "valid", "b3", tokens=700, name="i3"),
-            Episode(injector, group, "duplicate", tokens=500, name="i4"),
-            Episode(injector, group, "invalid", tokens=1200, name="i5"),
-            Episode(injector, group, lost=True, tokens=80, name="i6"),
-            Episode("solver", first, "resolved", first, tokens=300, name="s1"),
-            Episode("solver", first, "failed", first, tokens=900, name="s2"),
-            Episode("solver", first, "cheated", first, tokens=200, name="s3"),
-            Episode("solver", first, "failed", first, lost=True, tokens=40, name="s4"),
-            *(Episode("solver", "b2", "resolved", "b2", tokens=250, name=f"s{n}") for n in range(5, 9)),
-            Episode("solver", "b1+s2", "resolved", "b1+s2", order=2, tokens=300, name="s9"),
-            Episode("solver", "b1+s2", "failed", "b1+s2", order=2, tokens=100, name="s10"),
+            CreditedEpisode(injector, group, "valid", first, tokens=900, name="i1"),
+            CreditedEpisode(injector, group, "valid", "b2", tokens=400, name="i2"),
+            CreditedEpisode(injector, group, "valid", "b3", tokens=700, name="i3"),
+            CreditedEpisode(injector, group, "duplicate", tokens=500, name="i4"),
+            CreditedEpisode(injector, group, "invalid", tokens=1200, name="i5"),
+            CreditedEpisode(injector, group, lost=True, tokens=80, name="i6"),
+            CreditedEpisode("solver", first, "resolved", first, tokens=300, name="s1"),
+            CreditedEpisode("solver", first, "failed", first, tokens=900, name="s2"),
+            CreditedEpisode("solver", first, "cheated", first, tokens=200, name="s3"),
+            CreditedEpisode("solver", first, "failed", first, lost=True, tokens=40, name="s4"),
+            *(CreditedEpisode("solver", "b2", "resolved", "b2", tokens=250, name=f"s{n}") for n in range(5, 9)),
+            CreditedEpisode("solver", "b1+s2", "resolved", "b1+s2", order=2, tokens=300, name="s9"),
+            CreditedEpisode("solver", "b1+s2", "failed", "b1+s2", order=2, tokens=100, name="s10"),
         ],
-        Rules(attempts=4),
+        CreditRules(attempts=4),
     )
 
 

@@ -9,7 +9,7 @@ import hand_made
 import pytest
 
 from selfplay.artifact import Artifact
-from selfplay.believable import Rules
+from selfplay.believable import BelievableRules
 from selfplay.commands.order import Order, settings_of
 from selfplay.repository import Suite
 from selfplay.rollout.injector import InjectorRun, _faults
@@ -22,14 +22,14 @@ DIFF = f"{HEAD}@@ -1,2 +1,2 @@\n def f(a):\n-    return a + 1\n+    return b\n"
 @pytest.mark.parametrize(
     ("policy", "believable", "rules"),
     [
-        ("scripted", None, Rules()),
+        ("scripted", None, BelievableRules()),
         ("scripted", False, None),
         ("openai:x", None, None),  # the paper's checks alone
-        ("openai:x", True, Rules()),
+        ("openai:x", True, BelievableRules()),
     ],
 )
 def test_scripts_keep_the_rules_and_models_when_asked(
-    policy: str, believable: bool | None, rules: Rules | None
+    policy: str, believable: bool | None, rules: BelievableRules | None
 ) -> None:
     order = Order("s", Path("o"), policy=policy, believable=believable)
     assert order.rules == rules
@@ -43,6 +43,6 @@ def test_the_gate_names_what_gives_a_bug_away(tmp_path: Path) -> None:
     run = InjectorRun("shop", SimpleNamespace(prepared=prepared), Suite((), {}), "mix", nothing, nothing, nothing)  # type: ignore[arg-type]
     bug = Artifact(**{**vars(hand_made.artifact("python")), "bug_inject": DIFF})
     assert _faults(run, bug) == ()
-    assert _faults(replace(run, rules=Rules()), bug) == ("shop.py: b is not defined",)
+    assert _faults(replace(run, rules=BelievableRules()), bug) == ("shop.py: b is not defined",)
     moved = Artifact(**{**vars(bug), "bug_inject": DIFF.replace("-1,2 +1,2", "-2,2 +2,2")})
-    assert _faults(replace(run, rules=Rules()), moved) == ()  # git would move the hunk; nothing is said of it
+    assert _faults(replace(run, rules=BelievableRules()), moved) == ()  # git would move the hunk; nothing is said of it

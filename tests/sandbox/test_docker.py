@@ -234,7 +234,7 @@ def test_commands_run_where_a_kernel_or_filter_knows_no_pidfd(
     }
     host = container.host
 
-    def filtered(plan: container.Plan) -> Any:
+    def filtered(plan: container.ContainerPlan) -> Any:
         made = host(plan)
         made["SecurityOpt"].append(f"seccomp={json.dumps(without)}")
         return made

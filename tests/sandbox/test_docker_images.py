@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from selfplay.repository.errors import SourceError
-from selfplay.repository.image import take_source
+from selfplay.repository.fetching.image import take_source
 from selfplay.sandbox import IsolationUnavailable, World, open_backend
 from selfplay.sandbox.docker.backend import DockerBackend
-from selfplay.sandbox.docker.building import Recipe, build
+from selfplay.sandbox.docker.building import ImageRecipe, build
 from selfplay.sandbox.docker.client import ImageUnusable
 from selfplay.sandbox.docker.image import unstarted
 from selfplay.sandbox.docker.labels import labels
@@ -36,7 +36,7 @@ def test_a_source_in_an_image_is_found_copied_without_its_hooks_and_hidden(
         (source / name).write_text(f"original {name}\n")
     (source / "link").symlink_to("/etc/shadow")
     tag = "selfplay-test-source"
-    build(docker.engine, Recipe("selfplay-debian", (("/app", source),), labels={"selfplay.tree": "/nowhere"}), tag)
+    build(docker.engine, ImageRecipe("selfplay-debian", (("/app", source),), labels={"selfplay.tree": "/nowhere"}), tag)
     backend = open_backend("docker", tag)
     assert take_source(backend, None, tmp_path / "out") == "/app"
     found = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*") if not path.is_dir()}
@@ -56,7 +56,7 @@ def test_a_source_in_an_image_is_found_copied_without_its_hooks_and_hidden(
     with pytest.raises(SourceError, match="Add --sandbox docker --image NAME"):
         take_source(open_backend("bubblewrap"), None, tmp_path / "none")
     with pytest.raises(ImageUnusable, match=r"cannot be built on 'no-such-base'(.|\n)*docker pull no-such-base"):
-        build(docker.engine, Recipe("no-such-base", ()), "selfplay-test-none")
+        build(docker.engine, ImageRecipe("no-such-base", ()), "selfplay-test-none")
 
 
 def derived(docker: DockerBackend, tag: str, lines: str) -> str:

@@ -10,8 +10,8 @@ import pytest
 from ordinary_user import NOBODY, by_root, of_the_sandbox
 
 from selfplay.sandbox import Backend, SandboxError, World
-from selfplay.sandbox.ceilings import descriptors
-from selfplay.sandbox.resting import OPEN_FILES
+from selfplay.sandbox.hibernation import OPEN_FILES
+from selfplay.sandbox.ulimits import descriptors
 
 from .attacks import SMALL, python
 

@@ -24,9 +24,9 @@ from selfplay.sandbox import (
 )
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.live import BubblewrapSandbox
+from selfplay.sandbox.namespace_hints import namespace_remedy
 from selfplay.sandbox.probe import probe
 from selfplay.sandbox.protocol import Limits
-from selfplay.sandbox.remedies import namespace_remedy
 
 
 def fails_with(message: str) -> None:

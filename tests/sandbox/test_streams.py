@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.sandbox import MIB, Backend, Limits, Sandbox, SandboxError, World
-from selfplay.sandbox.pool import Lease
+from selfplay.sandbox.admission import Lease
 
 from .attacks import SMALL
 

@@ -7,7 +7,7 @@ import pytest
 from pools import bug
 
 from selfplay.artifact import Artifact
-from selfplay.curriculum.stored import oracle_of
+from selfplay.curriculum.stored_bugs import oracle_of
 from selfplay.oracle.specification import specification
 from selfplay.oracle.world import Task
 from selfplay.repository import Suite

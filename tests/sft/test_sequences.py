@@ -12,12 +12,12 @@ from letters import Letters
 from selfplay.agent import Finish, Trajectory
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
-from selfplay.agent.tape import Segment, Stretch
-from selfplay.agent.taped import ForeignTape
+from selfplay.agent.tape import SampledSpan, Segment
+from selfplay.agent.taped import TokenizerMismatch
 from selfplay.agent.trajectory import Record, save
 from selfplay.sft import sequences
 from selfplay.sft.lessons import Success
-from selfplay.sft.sequences import Wanted, lectures
+from selfplay.sft.sequences import LessonsWanted, lectures
 
 TOLD = (Message("system", "S"), Message("user", "U"))
 TALK = (*TOLD, Message("assistant", "bad", malformed=True), Message("user", "why"), Message("assistant", "good"))
@@ -38,7 +38,10 @@ def played(record: Record, finish: Finish = Finish.SUBMITTED) -> Trajectory:
 
 
 def learned(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, trajectory: Trajectory, wanted: Wanted = Wanted(("solver",))
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    trajectory: Trajectory,
+    wanted: LessonsWanted = LessonsWanted(("solver",)),
 ) -> tuple[list[tuple[str, str]], Counter[str]]:
     """Each lecture as its text and the text that is learned, and the counts."""
     path = folder / "000000-solver.jsonl.zst"
@@ -63,7 +66,7 @@ def test_answers_that_follow_each_other_are_told_apart_by_their_stretches(
     """`bad>` and `good>` stand side by side: one run of sampled ids, two answers."""
     talk = (*TOLD, Message("assistant", "bad", malformed=True), Message("assistant", "good"))
     joined = segment("<sS><uU><abad>good>")
-    told = replace(joined, stretches=(Stretch(10, 14, (0, 0), "stop", True), Stretch(14, 19, (0, 0), "stop")))
+    told = replace(joined, stretches=(SampledSpan(10, 14, (0, 0), "stop", True), SampledSpan(14, 19, (0, 0), "stop")))
     assert learned(monkeypatch, tmp_path, played(Record((talk,), (told,))))[0] == [("<sS><uU><abad>good>", "good>")]
     found, counts = learned(monkeypatch, tmp_path, played(Record((talk,), (joined,))))
     assert found == [] and sum(counts.values()) == 1
@@ -81,7 +84,7 @@ def test_what_was_never_answered_is_not_imitated(monkeypatch: pytest.MonkeyPatch
 def test_without_a_tape_or_when_asked_it_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert learned(monkeypatch, tmp_path, played(Record((TALK,))))[0] == [(TAPE, "good>")]
     foreign = played(Record((TALK,), (segment("[sS][uU][abad][uwhy][agood]", "bad] good]"),)))
-    again = Wanted(("solver",), render=True)
+    again = LessonsWanted(("solver",), render=True)
     assert learned(monkeypatch, tmp_path, foreign, again)[0] == [(TAPE, "good>")]
 
 
@@ -91,7 +94,7 @@ def test_what_was_said_before_is_learned_once_or_as_often_as_it_was_said(
     twice = played(Record((TALK, TALK)))
     found, counts = learned(monkeypatch, tmp_path, twice)
     assert found == [(TAPE, "good>")] and counts == {"the same was said before": 1}
-    found, counts = learned(monkeypatch, tmp_path, twice, Wanted(("solver",), repeats=True))
+    found, counts = learned(monkeypatch, tmp_path, twice, LessonsWanted(("solver",), repeats=True))
     assert found == [(TAPE, "good>")] * 2 and not counts
 
 
@@ -99,10 +102,10 @@ def test_a_tape_of_another_template_or_tokenizer_is_refused_by_name(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     template = played(Record((TALK,), (segment("[sS][uU][abad][uwhy][agood]", "bad] good]"),)))
-    with pytest.raises(ForeignTape, match=r"000000-solver was taped with another .*: it begins otherwise"):
+    with pytest.raises(TokenizerMismatch, match=r"000000-solver was taped with another .*: it begins otherwise"):
         learned(monkeypatch, tmp_path, template)
     tokenizer = played(Record((TALK,), (segment(TAPE.replace("good", "gxxd"), "bad> gxxd>"),)))
-    with pytest.raises(ForeignTape, match="an answer reads otherwise"):
+    with pytest.raises(TokenizerMismatch, match="an answer reads otherwise"):
         learned(monkeypatch, tmp_path, tokenizer)
 
 
@@ -113,7 +116,7 @@ def test_a_tape_cut_short_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatc
 
 
 def test_strict_takes_only_clean_episodes_that_handed_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    strict = Wanted(("solver",), strict=True)
+    strict = LessonsWanted(("solver",), strict=True)
     clean = (*TOLD, Message("assistant", "good"))
     tape = segment("<sS><uU><agood>", "good>")
     assert learned(monkeypatch, tmp_path, played(Record((clean,), (tape,))), strict)[0]

@@ -20,7 +20,6 @@ from selfplay.workbench import parsing
 
 C, PYTHON = original("c"), original("python")
 FULL_RING = "    if (ring->count == RING_SIZE) {\n        return 0;\n    }\n"
-GUARD = '    if not 0 <= discount < 1:\n        raise ValueError("a discount is a share")\n'
 
 
 @dataclass(frozen=True)

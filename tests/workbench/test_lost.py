@@ -9,7 +9,7 @@ from killing import Killing, kill_agent, kill_inside, meet_limit, running
 
 from selfplay.artifact import Artifact
 from selfplay.sandbox import Backend, SandboxLost, World
-from selfplay.sandbox.killed import PAUSES
+from selfplay.sandbox.kill_detection import PAUSES
 from selfplay.workbench import RunCache, Workbench
 
 PLACES = ["git', 'apply", "test_script.sh", "test_parser.py", "restore"]

@@ -8,8 +8,8 @@ import pytest
 from selfplay.sandbox import Backend, Sandbox, World
 from selfplay.workbench import reading
 from selfplay.workbench.files import TestFile
-from selfplay.workbench.reading import Budget, ReadTooMuch, read_compiled
-from selfplay.workbench.running import Request, Run, run_tests
+from selfplay.workbench.reading import ReadBudget, ReadTooMuch, read_compiled
+from selfplay.workbench.running import Run, RunRequest, run_tests
 
 PARSER = "print('{}')\n"
 FILES = {"a/one.py": TestFile(b"x = 1\n", mtime=86_400), "two.py": TestFile(b"y = 1\n", mtime=86_400)}
@@ -22,7 +22,7 @@ def ask(backend: Backend, worlds: dict[str, World]) -> Ask:
     """The run of a script whose compiled forms are kept."""
 
     def run(script: str) -> Run:
-        return run_tests(backend, Request(worlds["python"], script, PARSER, 20.0, files=FILES, keep_compiled=True))
+        return run_tests(backend, RunRequest(worlds["python"], script, PARSER, 20.0, files=FILES, keep_compiled=True))
 
     return run
 
@@ -37,8 +37,8 @@ def test_forms_of_other_names_are_not_even_asked_for(ask: Ask) -> None:
 @pytest.mark.parametrize(("name", "most"), [("MOST_BYTES", 100), ("MOST_FILES", 1)])
 def test_one_budget_for_all_that_is_read(name: str, most: int, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two forms of more than a hundred bytes each."""
-    bounded = {"MOST_BYTES": Budget(size=most), "MOST_FILES": Budget(files=most)}[name]
-    monkeypatch.setattr("selfplay.workbench.running.Budget", lambda: bounded)
+    bounded = {"MOST_BYTES": ReadBudget(size=most), "MOST_FILES": ReadBudget(files=most)}[name]
+    monkeypatch.setattr("selfplay.workbench.running.ReadBudget", lambda: bounded)
     run = ask(COMPILED)
     assert run.stage == "script" and "it left more than may be read out of a sandbox" in run.error
 
@@ -65,7 +65,7 @@ def leaving(answer: bytes) -> tuple[Leaving, Sandbox]:
 
 def test_the_names_are_those_of_the_interpreter_and_its_pytest() -> None:
     one, sandbox = leaving(b"a warning\ncompiled: cpython-312 8.4.1\n")
-    read_compiled(sandbox, ["a/one.py", "note.txt"], Budget())
+    read_compiled(sandbox, ["a/one.py", "note.txt"], ReadBudget())
     names = ["cpython-312", "cpython-312.opt-1", "cpython-312.opt-2", "cpython-312-pytest-8.4.1"]
     assert one.asked == [f"/testbed/a/__pycache__/one.{name}.pyc" for name in names]
 
@@ -75,12 +75,12 @@ def test_the_names_are_those_of_the_interpreter_and_its_pytest() -> None:
 )
 def test_an_interpreter_that_says_anything_else_has_no_forms(said: bytes) -> None:
     one, sandbox = leaving(said)
-    assert read_compiled(sandbox, ["one.py"], Budget()) == {} and one.asked == []
+    assert read_compiled(sandbox, ["one.py"], ReadBudget()) == {} and one.asked == []
 
 
 def test_ten_test_files_with_the_largest_forms() -> None:
     """Four forms each of 8 MiB: 64 MiB are met at the ninth, and no more is asked for."""
     one, sandbox = leaving(b"a warning\ncompiled: cpython-312 8.4.1\n")
     with pytest.raises(ReadTooMuch):
-        read_compiled(sandbox, [f"{number}.py" for number in range(10)], Budget())
+        read_compiled(sandbox, [f"{number}.py" for number in range(10)], ReadBudget())
     assert len(one.asked) == reading.MOST_BYTES // reading.MOST_COMPILED + 1 == 9

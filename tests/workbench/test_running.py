@@ -9,7 +9,7 @@ import pytest
 
 from selfplay.sandbox import Backend, World
 from selfplay.workbench.files import TestFile
-from selfplay.workbench.running import Request, Run, run_tests
+from selfplay.workbench.running import Run, RunRequest, run_tests
 
 PARSER = 'import json, sys\nprint(json.dumps(dict.fromkeys(filter(None, sys.stdin.read().split("\\n")), "passed")))\n'
 ORIGINAL = hand_made.original("python")
@@ -22,7 +22,7 @@ def ask(backend: Backend, worlds: dict[str, World]) -> Ask:
     """`ask(script, **what)`: the run of a script on the Python repository."""
 
     def run(script: str, **what: Any) -> Run:
-        return run_tests(backend, Request(worlds["python"], script, PARSER, what.pop("seconds", 20.0), **what))
+        return run_tests(backend, RunRequest(worlds["python"], script, PARSER, what.pop("seconds", 20.0), **what))
 
     return run
 

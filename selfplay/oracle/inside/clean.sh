@@ -5,5 +5,4 @@ find . -path ./.git -prune -o -type d \( -name __pycache__ -o -name .pytest_cach
   -o -name .eggs \) -prune -print0 > "$1"
 find . -path ./.git -prune -o \( -name '*.py[co]' -o -name .coverage -o -name '.coverage.*' \) -print0 >> "$1"
 xargs -0 -r rm -rf -- < "$1"
-cat "$1"
 rm -f "$1"

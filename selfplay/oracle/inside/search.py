@@ -91,7 +91,7 @@ def as_text(name, data):
 
 
 class Search:
-    """`wanted`: the needles of `selfplay.oracle.needles`. `found`: place -> (kind, share of what was searched for)."""
+    """`wanted`: the needles of `leak_audit.needles`. `found`: place -> (kind, share of what was searched for)."""
 
     def __init__(self, wanted, installed, bounds):
         self.installed, self.bounds = installed, bounds

@@ -1,8 +1,8 @@
 """Code as runs of tokens (shingles), which do not depend on layout: white space, comments, line prefixes.
 
-Part of the search inside the sandbox, after `bounds.py`. `selfplay.oracle.needles` imports it, so that both sides cut
-text in the same way. A *view* is one way to reduce a text: `listed` drops what listings put before and after a line,
-the others (`hash`, `slash`, `plain`) drop the comments of one kind of language.
+Part of the search inside the sandbox, after `bounds.py`. `selfplay.oracle.leak_audit.needles` imports it, so that both
+sides cut text in the same way. A *view* is one way to reduce a text: `listed` drops what listings put before and after
+a line, the others (`hash`, `slash`, `plain`) drop the comments of one kind of language.
 """
 
 import re

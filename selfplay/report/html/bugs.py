@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from selfplay.artifact import Artifact, ArtifactError, Bug
-from selfplay.artifact.reading import ForeignError, existing_folder
+from selfplay.artifact.reading import UntrustedDataError, existing_folder
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, EpisodeRecord
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name
-from selfplay.curriculum.stored import read_attempt, read_bug
+from selfplay.curriculum.stored_bugs import read_attempt, read_bug
 from selfplay.curriculum.summary import Solves
 from selfplay.report.html.diffs import clean, clean_text, diff_value
 from selfplay.report.page import recorded_verdicts
@@ -52,7 +52,7 @@ def bug_detail(pool: Curriculum, bug: Bug, attempts: Sequence[Attempt]) -> dict[
     """What a bug's page shows beside its row. Raises `SelfplayError` for a bug that is damaged or half-written."""
     try:
         folder = existing_folder(pool.folder, "bugs", bug.id)
-    except ForeignError as error:
+    except UntrustedDataError as error:
         raise ArtifactError(error.message, error.hint) from error
     if folder is None:
         raise ArtifactError("its folder is missing")

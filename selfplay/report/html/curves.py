@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from selfplay.loop.metrics import Figures, counts, number, part
+from selfplay.loop.monitors import Monitors, alarms
 from selfplay.report.html.diffs import clean
 from selfplay.report.html.figures import BINS, binned
-from selfplay.training.figures import Figures, counts, number, part
-from selfplay.training.monitors import Monitors, alarms
 
 ROLES = ("injector", "solver")
 MOST_POINTS = 1_000

@@ -5,7 +5,7 @@ from typing import Any
 
 from selfplay import patches
 from selfplay.patches import FilePatch, Hunk, PatchError
-from selfplay.plain import printable, well_formed
+from selfplay.plain_text import printable, well_formed
 from selfplay.report.html.highlight import runs
 
 MOST_FILES, MOST_LINES, LONGEST = 100, 2_000, 2_000

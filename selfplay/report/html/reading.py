@@ -11,16 +11,16 @@ from typing import Any
 
 from selfplay.agent.trajectory import load as load_trajectory
 from selfplay.artifact import Bug
-from selfplay.artifact.reading import ForeignError, listed_below
+from selfplay.artifact.reading import UntrustedDataError, listed_below
 from selfplay.curriculum import Attempt, Curriculum, EpisodeRecord
 from selfplay.curriculum.summary import read_summary, solves
 from selfplay.errors import SelfplayError
+from selfplay.loop.metrics import read_history
 from selfplay.report.html import figures
 from selfplay.report.html.bugs import by_bug, episode_name, first_order_row, second_order_row
 from selfplay.report.html.curves import training
 from selfplay.report.html.diffs import clean
 from selfplay.report.html.episodes import MOST_OUTPUT, episode_value
-from selfplay.training.figures import read_history
 
 MOST_PROBLEMS = 500
 
@@ -140,5 +140,5 @@ def _read_beside(contents: Contents) -> None:
             if name not in contents.bugs:
                 unknown = SelfplayError("The pool knows no such bug.", "A kill left it, or somebody put it there.")
                 contents.leave_out(f"bugs/{name}", unknown)
-    except ForeignError as error:
+    except UntrustedDataError as error:
         contents.leave_out("bugs", error)

@@ -1,4 +1,4 @@
-"""Runs in a sandbox: writes a folder to standard output as frames, which `repository/unpack.py` reads outside.
+"""Runs in a sandbox: writes a folder to standard output as frames, which `repository/files/unpack.py` reads outside.
 
 Arguments: the folder, and optionally a file of null-terminated paths beneath it, to send only those. Regular files,
 folders and links are sent, parents before their contents and sorted by name; anything else is left out. A frame is a

@@ -7,12 +7,12 @@ out and describe, or a commit that was read before, to write its `.git` layer.
 import sys
 from pathlib import Path
 
-from selfplay.repository.gitdir import GitDir
-from selfplay.repository.layers import write_history
-from selfplay.repository.reading import HISTORY, TREE, WORK
+from selfplay.repository.fetching.gitdir import GitDir
+from selfplay.repository.fetching.layers import write_history
+from selfplay.repository.fetching.reading import HISTORY, TREE, WORK
 
 if sys.argv[1] == "read":
-    from selfplay.repository.answering import main
+    from selfplay.repository.fetching.reader_main import main
 
     main()
 else:

@@ -15,13 +15,13 @@ from selfplay.agent.actions import Call, Finish, Observation, Stop, Turn
 from selfplay.agent.conversation import Conversation
 from selfplay.agent.model import Message, Usage
 from selfplay.agent.trajectory import Record
-from selfplay.answers import answer
+from selfplay.formatting import count
 from selfplay.patches import is_test_file
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.roles.injector.prompt import HANDED_IN, variables
 from selfplay.roles.injector.task import SUBMISSION, InjectorTask
 from selfplay.roles.prompt import opening
-from selfplay.words import count
+from selfplay.untrusted_json import answer
 
 SHOWN_FAILURES = 40
 LITTER = frozenset(["__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".coverage", "node_modules"])

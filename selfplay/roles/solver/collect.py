@@ -1,8 +1,8 @@
 """What is taken out of the solver's sandbox when its episode is over: the prediction.
 
 Deviation from the paper: a solver commonly applies its specification to see the tests fail, and writes tests of its
-own. What belongs to the tests is left out, as in every prediction (`oracle/leaving_out.py`). Everything else it changed
-is submitted, and the oracle judges it.
+own. What belongs to the tests is left out, as in every prediction (`oracle/screening/path_filter.py`). Everything else
+it changed is submitted, and the oracle judges it.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from selfplay import patches
 from selfplay.agent import Trajectory
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.prediction import ReadPrediction
-from selfplay.oracle.screen import screened
+from selfplay.oracle.screening.prediction import ReadPrediction
+from selfplay.oracle.screening.screen import screened
 from selfplay.oracle.world import Changes, SolverWorld, Task, prediction_of
 from selfplay.sandbox import Backend, Limits
 

@@ -19,7 +19,6 @@ from docker.errors import APIError, NotFound
 from requests.exceptions import RequestException
 
 from selfplay.sandbox import inside, machine, owners
-from selfplay.sandbox.ceilings import raise_own
 from selfplay.sandbox.docker import container, image, sockets
 from selfplay.sandbox.docker.bootstrap import program
 from selfplay.sandbox.docker.client import Engine, EngineUnavailable, connect, patiently, translated
@@ -32,6 +31,7 @@ from selfplay.sandbox.docker.users import Users
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.live import GRACE_SECONDS
 from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, World
+from selfplay.sandbox.ulimits import raise_own
 
 log = logging.getLogger(__name__)
 
@@ -215,7 +215,9 @@ class DockerBackend:
     def _created(self, world: World, limits: Limits, merged: MergedTree, uid: int) -> str:
         """The id of a new container that is not yet started."""
         accounts, version = self.users.files(self.image, uid), self.engine.api_version
-        plan = container.Plan(world, limits, self.image, (uid, uid), merged, labels(), self.runtime, version, accounts)
+        plan = container.ContainerPlan(
+            world, limits, self.image, (uid, uid), merged, labels(), self.runtime, version, accounts
+        )
         settings = container.settings(plan)
         with translated(self._called):
             return str(patiently(lambda: self.engine.api.create_container(**settings))["Id"])

@@ -17,7 +17,7 @@ from selfplay.sandbox.protocol import WORKDIR
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ImageRecipe:
     """`folders`: path in the image -> the folders copied there, one over the other."""
 
     base: str
@@ -35,7 +35,7 @@ class Recipe:
         return "\n".join([*lines, f"WORKDIR {WORKDIR}", ""])
 
 
-def build(engine: Engine, recipe: Recipe, tag: str) -> str:
+def build(engine: Engine, recipe: ImageRecipe, tag: str) -> str:
     """Build the image and return its id. Raises `ImageUnusable` with the builder's error."""
     with tempfile.TemporaryFile() as context:
         with tarfile.open(fileobj=context, mode="w") as tar:

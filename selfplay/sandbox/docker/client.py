@@ -56,8 +56,6 @@ class Engine:
     version: str
     api_version: str
     machine: str
-    cpus: int
-    memory_bytes: int
     runtimes: tuple[str, ...]
     storage: str
     cgroup_version: str
@@ -83,8 +81,6 @@ def connect() -> Engine:
         said["Version"],
         said["ApiVersion"],
         about.get("Architecture", ""),
-        about.get("NCPU", 0),
-        about.get("MemTotal", 0),
         tuple(sorted(about.get("Runtimes") or ())),
         about.get("Driver", ""),
         about.get("CgroupVersion", "1"),

@@ -11,11 +11,11 @@ from docker.types import HostConfig, LogConfig
 from docker.types import Mount as Bind
 
 from selfplay.sandbox import inside, messages
-from selfplay.sandbox.ceilings import descriptors
 from selfplay.sandbox.docker.bootstrap import READER
 from selfplay.sandbox.docker.image import Image
 from selfplay.sandbox.docker.layers import MergedTree
 from selfplay.sandbox.protocol import WORKDIR, Limits, Mount, World
+from selfplay.sandbox.ulimits import descriptors
 
 SHARES = {WORKDIR: 1 / 2, "/tmp": 1 / 4, "/dev/shm": 1 / 8, inside.HOME: 1 / 8}
 """Each writable folder is its own tmpfs (an engine cannot put several on one). Together they may hold
@@ -34,7 +34,7 @@ either."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class ContainerPlan:
     """The description of one container. `owner`: the uid and gid inside and outside; `merged`: the tree for `/testbed`;
     `version`: the engine's API version; `accounts`: files that name the owner inside."""
 
@@ -49,7 +49,7 @@ class Plan:
     accounts: tuple[Mount, ...] = ()
 
 
-def settings(plan: Plan) -> dict[str, Any]:
+def settings(plan: ContainerPlan) -> dict[str, Any]:
     """The arguments of `create_container`."""
     limits = plan.limits
     largest_file = limits.disk_bytes + plan.merged.disk_bytes
@@ -70,7 +70,7 @@ def settings(plan: Plan) -> dict[str, Any]:
     }
 
 
-def host(plan: Plan) -> HostConfig:
+def host(plan: ContainerPlan) -> HostConfig:
     """The isolating part of the settings."""
     limits = plan.limits
     memory = limits.memory_bytes + plan.merged.disk_bytes
@@ -95,7 +95,7 @@ def host(plan: Plan) -> HostConfig:
     return made
 
 
-def writable(plan: Plan) -> dict[str, str]:
+def writable(plan: ContainerPlan) -> dict[str, str]:
     """Writable folder -> options of its tmpfs."""
     places = {}
     uid, gid = plan.owner
@@ -118,7 +118,7 @@ def shares(folders: tuple[str, ...]) -> dict[str, float]:
     return parts | {place: FOLDERS_SHARE * (1 - FIRST_SHARE) / len(others) for place in others}
 
 
-def volumes(plan: Plan) -> dict[str, str]:
+def volumes(plan: ContainerPlan) -> dict[str, str]:
     """A read-only empty tmpfs for each volume that the image declares: on disk it would have no size limit."""
     shown = {mount.target for mount in plan.world.mounts} | set(plan.world.folders)
     return {place: "ro,nosuid,nodev,size=4096,mode=755" for place in plan.image.volumes if place not in shown}

@@ -22,7 +22,7 @@ from docker.errors import NotFound
 from selfplay.sandbox import inside
 from selfplay.sandbox.docker.client import Engine, ImageUnusable, patiently, translated
 from selfplay.sandbox.docker.labels import labels
-from selfplay.sandbox.killed import believed_here
+from selfplay.sandbox.kill_detection import believed_here
 from selfplay.sandbox.programs import find_interpreter
 from selfplay.sandbox.protocol import WORKDIR, Mount, Sandbox
 

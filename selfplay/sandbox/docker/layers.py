@@ -20,7 +20,7 @@ CHUNK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Entry:
+class LayerEntry:
     """One file, folder or link. `path` is relative to the root; the root's own path is empty."""
 
     path: bytes
@@ -35,7 +35,7 @@ class Entry:
 class MergedTree:
     """The merged layers, parents before their contents."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[LayerEntry, ...]
 
     @property
     def disk_bytes(self) -> int:
@@ -56,7 +56,7 @@ class MergedTree:
         yield b"".join([*pieces, ENTRY.pack(END, 0, 0, 0, 0)])
 
 
-def content(entry: Entry) -> bytes:
+def content(entry: LayerEntry) -> bytes:
     try:
         if entry.kind == LINK:
             return os.fsencode(os.readlink(entry.source))  # noqa: PTH115 - strings, once per file of every sandbox
@@ -70,7 +70,7 @@ def content(entry: Entry) -> bytes:
 
 def merge(layers: Iterable[Path]) -> MergedTree:
     """Stack the layers, lowest first: a higher one's file replaces a lower one's, folders are merged."""
-    found: dict[bytes, Entry] = {}
+    found: dict[bytes, LayerEntry] = {}
     for layer in layers:
         for entry in walk(str(layer), b""):
             below = found.get(entry.path)
@@ -80,13 +80,13 @@ def merge(layers: Iterable[Path]) -> MergedTree:
     return MergedTree(tuple(sorted(found.values(), key=lambda entry: entry.path.split(b"/"))))
 
 
-def forget(found: dict[bytes, Entry], path: bytes) -> None:
+def forget(found: dict[bytes, LayerEntry], path: bytes) -> None:
     """Drop everything below a path that changes between folder and file."""
     for below in [other for other in found if other.startswith(path + b"/")]:
         del found[below]
 
 
-def walk(place: str, path: bytes) -> Iterator[Entry]:
+def walk(place: str, path: bytes) -> Iterator[LayerEntry]:
     """Everything in a layer, without following links. Raises `SandboxError` for special files."""
     yield described(place, path, os.lstat(place))
     with os.scandir(place) as listing:
@@ -98,9 +98,9 @@ def walk(place: str, path: bytes) -> Iterator[Entry]:
                 yield described(item.path, below, item.stat(follow_symlinks=False))
 
 
-def described(place: str, path: bytes, status: os.stat_result) -> Entry:
+def described(place: str, path: bytes, status: os.stat_result) -> LayerEntry:
     kinds = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER, stat.S_IFLNK: LINK}
     kind = kinds.get(stat.S_IFMT(status.st_mode))
     if kind is None:
         raise SandboxError(f"{place} is not a file, folder or link, so it cannot be part of a tree")
-    return Entry(path, kind, place, stat.S_IMODE(status.st_mode), status.st_mtime_ns, status.st_size)
+    return LayerEntry(path, kind, place, stat.S_IMODE(status.st_mode), status.st_mtime_ns, status.st_size)

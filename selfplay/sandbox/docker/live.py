@@ -2,15 +2,15 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from docker.errors import APIError
 from requests.exceptions import RequestException
 
-from selfplay.sandbox import elsewhere
+from selfplay.sandbox import container_cpu
 from selfplay.sandbox.docker.client import Engine, unreachable
 from selfplay.sandbox.live import Link, LiveSandbox, memory_exceeded
-from selfplay.sandbox.protocol import WORKDIR, Completed, Limits, SandboxLost
+from selfplay.sandbox.protocol import Limits, SandboxLost
 
 NEWS_SECONDS = 2.0
 """How long the engine may take to learn from the kernel why a container ended."""
@@ -34,23 +34,8 @@ class DockerSandbox(LiveSandbox):
         self._engine, self._remove = engine, end
         self._began = 0.0
 
-    def run(
-        self,
-        command: str | Sequence[str],
-        *,
-        timeout: float,
-        stdin: bytes = b"",
-        cwd: str = WORKDIR,
-        env: Mapping[str, str] | None = None,
-        merge_stderr: bool = False,
-    ) -> Completed:
-        """Like `LiveSandbox.run`, but notes the core seconds, because no process of ours will report them."""
-        done = super().run(command, timeout=timeout, stdin=stdin, cwd=cwd, env=env, merge_stderr=merge_stderr)
-        elsewhere.add(done.cpu_seconds)
-        return done
-
     def _spent(self, cpu_seconds: float) -> None:
-        elsewhere.add(cpu_seconds)
+        container_cpu.add(cpu_seconds)  # no process of ours will report them
 
     def _kill(self) -> None:
         self._remove(self.id)

@@ -4,10 +4,10 @@ import ast
 import difflib
 import functools
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from selfplay.plain import syntax_tree
+from selfplay.plain_text import syntax_tree
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `syntax_tree` raises for a text that this interpreter does not parse."""
@@ -15,6 +15,19 @@ MOST_COMPARED = 1_000_000
 """The most pairs of lines that are compared; with more, all differing lines are one cut."""
 MOST_LINES, MOST_CHARACTERS, LONGEST_LINE = 1000, 50_000, 1000
 """Limit for a function that is changed. Longer functions were generated, and cost more than in proportion."""
+
+
+def trees_of(texts: Mapping[str, str]) -> dict[str, ast.Module]:
+    """The parsed sources by path, without what does not parse under this interpreter, and without files that have a
+    lone CR: it ends a line for Python, but not for git."""
+    parsed = {}
+    for path, text in texts.items():
+        try:
+            if "\r" not in text.replace("\r\n", "\n"):
+                parsed[path] = syntax_tree(text)
+        except UNREADABLE:
+            continue
+    return parsed
 
 
 @dataclass(frozen=True)

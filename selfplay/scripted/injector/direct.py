@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from selfplay.scripted.edits.cuts import Cut, replaced
 from selfplay.scripted.edits.names import Function
-from selfplay.scripted.injector.subtle import subtle_cuts
+from selfplay.scripted.injector.mutations import subtle_cuts
 
 COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="),

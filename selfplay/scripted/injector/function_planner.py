@@ -16,8 +16,8 @@ from selfplay.scripted.injector.helpers import helper_cuts, override_cuts
 from selfplay.scripted.injector.planner import MOST_TESTS, Planner
 from selfplay.scripted.injector.removal import compose, removal_cuts
 from selfplay.scripted.injector.survey import Survey, Target
+from selfplay.scripted.injector.target_order import in_turns, rotated, wanted_lines
 from selfplay.scripted.injector.tidy import tidied
-from selfplay.scripted.injector.turns import in_turns, rotated, wanted_lines
 from selfplay.scripted.policy import Script
 
 NEIGHBOURS = 6

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from selfplay import patches
-from selfplay.plain import syntax_tree
+from selfplay.plain_text import syntax_tree
 from selfplay.scripted.edits.cuts import UNREADABLE, Change, Cut, apply_cuts, first_line, split_lines
 from selfplay.scripted.edits.names import top_level_names
 

@@ -6,12 +6,12 @@ import shlex
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts, cuts_between
+from selfplay.scripted.injector.git_log import past_change, past_pairs
 from selfplay.scripted.injector.history import Revert, carry, keep_defined, reverted_change, reverts
-from selfplay.scripted.injector.past import past_change, past_pairs
 from selfplay.scripted.injector.planner import MOST_TESTS, Planner
 from selfplay.scripted.injector.survey import Survey
+from selfplay.scripted.injector.target_order import rotated, wanted_lines
 from selfplay.scripted.injector.tidy import tidied
-from selfplay.scripted.injector.turns import rotated, wanted_lines
 from selfplay.scripted.policy import Script
 
 PAIRS = 5

@@ -1,4 +1,4 @@
-"""Which code an episode works on: proposals of changes, in an order that the seed fixes (`turns.py`)."""
+"""Which code an episode works on: proposals of changes, in an order that the seed fixes (`target_order.py`)."""
 
 import random
 from collections.abc import Sequence

@@ -10,22 +10,23 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from selfplay.patches import is_test_file
-from selfplay.repository import Suite, pytest_suite
-from selfplay.repository.pytest_suite import file_of
+from selfplay.repository import Suite
+from selfplay.repository.suites import pytest_suite
+from selfplay.repository.suites.pytest_suite import file_of
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import steps
+from selfplay.scripted.injector.attempt_loop import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
 from selfplay.scripted.injector.function_planner import FunctionPlanner
-from selfplay.scripted.injector.handing_in import hand_in
 from selfplay.scripted.injector.history_planner import HistoryPlanner
 from selfplay.scripted.injector.impossible import impossible
 from selfplay.scripted.injector.planner import Planner
 from selfplay.scripted.injector.sources import Sources
-from selfplay.scripted.injector.steps import TestRun
+from selfplay.scripted.injector.steps import ScriptedRun
+from selfplay.scripted.injector.submit import hand_in
 from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.injector.trial import trial_episode
-from selfplay.scripted.injector.tries import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
 from selfplay.scripted.injector.weaken import Failure, choose_methods, ends, joined, weaken, weakened_more
 from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 
@@ -117,7 +118,7 @@ class _Episode:
         others = {path: set[str]().union(*(own for other, own in tests.items() if other != path)) for path in tests}
         return tuple(change for change in changes if tests[change.path] - others[change.path])
 
-    def _fault(self, found: TestRun, ids: Collection[str]) -> str:
+    def _fault(self, found: ScriptedRun, ids: Collection[str]) -> str:
         """Why the failures do not make a bug: too few tests fail, or most of the suite, or tests outside `ids`. Else
         empty."""
         if not found.ran:
@@ -140,9 +141,9 @@ class _Episode:
         numbers: frozenset[int] = frozenset().union(*(self.planner.tests_of(change) for change in changes))
         return [self.survey.tests[n] for n in sorted(numbers) if self.survey.tests[n] in self.usable]
 
-    def _run_tests(self, ids: Sequence[str]) -> Script[TestRun]:
+    def _run_tests(self, ids: Sequence[str]) -> Script[ScriptedRun]:
         if not ids:
-            return TestRun()
+            return ScriptedRun()
         suite = self.task.suite
         limit = max(1.5, 5 * max(suite.seconds.values()))
         return (yield from steps.run_tests(suite, ids, limit, self.most))

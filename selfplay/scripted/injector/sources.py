@@ -12,7 +12,7 @@ from pathlib import Path
 
 from selfplay.believable.product import is_product
 from selfplay.patches import is_test_file
-from selfplay.plain import regular_file
+from selfplay.plain_text import text_below
 from selfplay.scripted.edits.cuts import LONGEST_LINE, MOST_LINES
 from selfplay.syntax import GRAMMARS, Source, grammar_of, parse
 from selfplay.syntax.grammar import walk
@@ -26,7 +26,7 @@ APART = frozenset(["node_modules", "vendor", "third_party", "dist", "build", "co
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """A function of the product, by its number in its file. `named`: whether a test file has its name."""
 
     path: str
@@ -48,7 +48,7 @@ class Sources:
         return tuple(path for path in sorted(self.texts) if is_product(path) and not is_test_file(path))
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[SourcePlace, ...]:
         """The functions that can be changed, file by file."""
         return tuple(place for path in self.code for place in self._places(path))
 
@@ -56,7 +56,7 @@ class Sources:
         """The tree of a file. Raises `Unreadable`."""
         return parse(self.language, self.texts[path])
 
-    def function(self, place: Place) -> Function:
+    def function(self, place: SourcePlace) -> Function:
         return list(self.source(place.path).functions())[place.number]
 
     @cached_property
@@ -72,7 +72,7 @@ class Sources:
                 words |= {source.said(n) for n in walk(source.root) if n.type.endswith("identifier")}
         return frozenset(words)
 
-    def _places(self, path: str) -> Iterator[Place]:
+    def _places(self, path: str) -> Iterator[SourcePlace]:
         try:
             source = self.source(path)
         except Unreadable:
@@ -84,7 +84,7 @@ class Sources:
             enough = len(statements(function.body, source.grammar)) >= LEAST_STATEMENTS
             if function.name and enough and length <= MOST_LINES:
                 own = function.name.rsplit(".", 1)[-1]
-                yield Place(path, function.name, number, own in self._words)
+                yield SourcePlace(path, function.name, number, own in self._words)
 
 
 def read_sources(tree: Path, language: str) -> Sources:
@@ -102,14 +102,8 @@ def read_sources(tree: Path, language: str) -> Sources:
 
 
 def _text(tree: Path, path: str) -> str | None:
-    file = regular_file(tree, path)
-    if file is None or file.stat().st_size > MOST_SOURCE:
-        return None
-    try:
-        text = file.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
-    return None if "\r" in text.replace("\r\n", "\n") else text
+    text = text_below(tree, path, MOST_SOURCE)
+    return None if text is None or "\r" in text.replace("\r\n", "\n") else text
 
 
 def suffixes(language: str) -> list[str]:

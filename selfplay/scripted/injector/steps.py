@@ -4,14 +4,15 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from selfplay.answers import AnswerError, answer
-from selfplay.plain import encode
-from selfplay.repository import Suite, pytest_suite
+from selfplay.plain_text import encode
+from selfplay.repository import Suite
+from selfplay.repository.suites import pytest_suite
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import inside
 from selfplay.scripted.injector.weaken import Failure
 from selfplay.scripted.policy import Script
 from selfplay.scripted.tools import PAGE, bash, create
+from selfplay.untrusted_json import AnswerError, answer
 
 PLUGINS = "/tmp/plugins"
 PROBE = "selfplay_probe"
@@ -23,7 +24,7 @@ PASSED, FAILED, NOTHING_COLLECTED = 0, 1, 5
 
 
 @dataclass(frozen=True)
-class TestRun:
+class ScriptedRun:
     """One run of some tests: which failed and how many passed; `ran` is False when they could not be run."""
 
     failures: tuple[Failure, ...] = ()
@@ -36,7 +37,7 @@ def install_probe() -> Script[None]:
     yield from create(f"{PLUGINS}/{PROBE}.py", inside.text(f"{PROBE}.py"))
 
 
-def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) -> Script[TestRun]:
+def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) -> Script[ScriptedRun]:
     """Run the tests `ids`; learn where the failing ones are defined, and how many pass.
 
     A test that hangs makes the run useless, and so do more than `most` failures: the run ends there.
@@ -53,21 +54,21 @@ def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) 
     )
     lines = done.output.splitlines()
     if done.exit_code not in (PASSED, FAILED, NOTHING_COLLECTED) or not lines:
-        return TestRun(ran=False)
+        return ScriptedRun(ran=False)
     return read_report(lines)
 
 
-def read_report(lines: Sequence[str]) -> TestRun:
+def read_report(lines: Sequence[str]) -> ScriptedRun:
     """What the probe wrote; a run that counts for nothing where it makes no sense: more failures than a page holds, a
     test that hangs, or lines of somebody else."""
     try:
         passed = answer(dict[str, int], encode(lines[-1]))["passed"]
         found = [answer(_Line, encode(line)) for line in lines[:-1]]
     except (AnswerError, KeyError):
-        return TestRun(ran=False)
+        return ScriptedRun(ran=False)
     if any(one.late for one in found):
-        return TestRun(ran=False)
-    return TestRun(
+        return ScriptedRun(ran=False)
+    return ScriptedRun(
         tuple(Failure(one.id, one.path, one.line, one.name, one.crash, one.indices) for one in found), passed
     )
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from selfplay.believable.product import is_product
 from selfplay.patches import is_test_file
-from selfplay.plain import regular_file, syntax_tree
+from selfplay.plain_text import text_below
 from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend
-from selfplay.scripted.edits.cuts import UNREADABLE, Cut, is_of_moderate_size, split_lines
+from selfplay.scripted.edits.cuts import Cut, is_of_moderate_size, split_lines, trees_of
 from selfplay.scripted.edits.names import Function, outermost_functions
 from selfplay.scripted.injector.index import Index
-from selfplay.scripted.injector.keeping import keep, kept, place_of
+from selfplay.scripted.injector.survey_cache import keep, kept, place_of
 from selfplay.scripted.injector.traced import SurveyFailed, Traced, coverage_of, trace
 
 __all__ = ["Survey", "SurveyFailed", "Target", "survey_of"]
@@ -55,15 +55,8 @@ class Survey:
 
     @cached_property
     def trees(self) -> dict[str, ast.Module]:
-        """Parsed sources; what does not parse under this interpreter is left out."""
-        parsed = {}
-        for path, text in self.texts.items():
-            try:
-                if "\r" not in text.replace("\r\n", "\n"):  # a lone CR ends a line for Python, but not for git
-                    parsed[path] = syntax_tree(text)
-            except UNREADABLE:
-                continue
-        return parsed
+        """Parsed sources."""
+        return trees_of(self.texts)
 
     @cached_property
     def targets(self) -> tuple[Target, ...]:
@@ -169,17 +162,8 @@ def make_survey(tree: Path, suite: Suite, traced: Traced) -> Survey:
     """The survey from the results of a run and the sources of the files in it."""
     coverage = coverage_of(traced.coverage)
     texts = {
-        path: text for path in sorted({*coverage.lines, *suite.files}) if (text := _source(tree, path)) is not None
+        path: text
+        for path in sorted({*coverage.lines, *suite.files})
+        if (text := text_below(tree, path, MOST_SOURCE)) is not None
     }
     return Survey(coverage.tests, texts, coverage.lines, frozenset(traced.changed), traced.installed)
-
-
-def _source(tree: Path, path: str) -> str | None:
-    """The text of a source file; None for a link, a file that is too long, or one that is not UTF-8."""
-    file = regular_file(tree, path)
-    if file is None or file.stat().st_size > MOST_SOURCE:
-        return None
-    try:
-        return file.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None

@@ -6,7 +6,7 @@ So the code looks as if the removed behaviour had never been thought of, and no 
 import ast
 from collections.abc import Collection, Iterator
 
-from selfplay.believable import Rules, faults
+from selfplay.believable import BelievableRules, faults
 from selfplay.believable.blocks import Function, parsed, statements
 from selfplay.believable.names import loose_ends
 from selfplay.scripted.edits.cuts import (
@@ -40,7 +40,7 @@ def tidied(change: Change, kept: Collection[str]) -> Change | None:
             if not cuts:
                 break
             text = apply_cuts(text, cuts)
-        if faults(Rules(), {change.path: change.before}, {change.path: text}):
+        if faults(BelievableRules(), {change.path: change.before}, {change.path: text}):
             return None
     except UNREADABLE:
         return None

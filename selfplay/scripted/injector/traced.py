@@ -9,17 +9,18 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from selfplay.answers import AnswerError, answer, inflated
 from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
-from selfplay.plain import decode, encode, printable, syntax_tree
-from selfplay.repository import Prepared, Suite, pytest_suite
-from selfplay.repository.pytest_suite import CoverageMap
+from selfplay.plain_text import decode, encode, printable, syntax_tree
+from selfplay.repository import Prepared, Suite
+from selfplay.repository.suites import pytest_suite
+from selfplay.repository.suites.pytest_suite import CoverageMap
 from selfplay.sandbox import MIB, WORKDIR, Backend, Completed, Limits, Sandbox
-from selfplay.sandbox.killed import PAUSES, ProgramKilled, refuse_dangerous_place, unless_killed
+from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled, refuse_dangerous_place, unless_killed
 from selfplay.scripted.edits.cuts import UNREADABLE
 from selfplay.scripted.injector import inside
-from selfplay.scripted.injector.past import COMMITS, log_command, past_changes
+from selfplay.scripted.injector.git_log import COMMITS, log_command, past_changes
+from selfplay.untrusted_json import AnswerError, answer, inflated
 
 START_SECONDS = 60.0
 """Seconds to start Python and pytest, to collect, and to write the report."""
@@ -60,7 +61,7 @@ def survey_seconds(suite: Suite) -> float:
 
 def trace(prepared: Prepared, suite: Suite, backend: Backend) -> Traced:
     """Run the suite once under coverage; again if it was killed, since it may not have been the suite's own doing
-    (`sandbox/killed.py`). Raises `SurveyFailed`, or `SandboxError`."""
+    (`sandbox/kill_detection.py`). Raises `SurveyFailed`, or `SandboxError`."""
     seconds = 0.0
     for pause in PAUSES:
         time.sleep(pause)

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts
+from selfplay.scripted.injector.git_log import past_change, past_pairs
 from selfplay.scripted.injector.history import Revert, carry, reverts
-from selfplay.scripted.injector.past import past_change, past_pairs
 from selfplay.scripted.injector.removal import compose
-from selfplay.scripted.injector.sources import Place, Sources, suffixes
-from selfplay.scripted.injector.turns import in_turns, rotated, wanted_lines
-from selfplay.scripted.languages.edits import made, made_of
-from selfplay.scripted.languages.mutations import mutation_cuts
-from selfplay.scripted.languages.removals import removal_cuts
+from selfplay.scripted.injector.sources import SourcePlace, Sources, suffixes
+from selfplay.scripted.injector.target_order import in_turns, rotated, wanted_lines
 from selfplay.scripted.policy import Script, Stuck
+from selfplay.scripted.tree_sitter.edits import made, made_of
+from selfplay.scripted.tree_sitter.mutations import mutation_cuts
+from selfplay.scripted.tree_sitter.removals import removal_cuts
 
 LEAST, MOST_SMALL = 7, 10
 """Changed lines of a removal, and after how many smaller ones the largest of them is taken."""
@@ -59,7 +59,7 @@ class TreePlanner:
         self.small.sort(key=lambda change: -change.size)
         return (self.small.pop(0),) if self.small else ()
 
-    def _change(self, place: Place) -> Change | None:
+    def _change(self, place: SourcePlace) -> Change | None:
         """A believable change of a function, if it offers one."""
         source, function = self.sources.source(place.path), self.sources.function(place)
         text, language = self.sources.texts[place.path], self.sources.language

@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from selfplay.patches import is_test_file
-from selfplay.plain import encode
+from selfplay.plain_text import encode
 from selfplay.repository import Suite
-from selfplay.repository.pytest_suite import file_of, finished, parse_records
-from selfplay.repository.runners import script_for
+from selfplay.repository.suites.pytest_suite import file_of, finished, parse_records
+from selfplay.repository.suites.runners import script_for
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.injector import steps
-from selfplay.scripted.injector.handing_in import hand_in
+from selfplay.scripted.injector.attempt_loop import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
 from selfplay.scripted.injector.sources import Sources
+from selfplay.scripted.injector.submit import hand_in
 from selfplay.scripted.injector.tree_planner import PastPlanner, TreePlanner
-from selfplay.scripted.injector.tries import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
-from selfplay.scripted.languages.weaken import Failure, Method, choose_methods, weaken
 from selfplay.scripted.policy import Script
+from selfplay.scripted.tree_sitter.weaken import Failure, Method, choose_methods, weaken
 from selfplay.validators import Thresholds
 from selfplay.validators.common import function_of
 

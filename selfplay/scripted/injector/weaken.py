@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from selfplay.plain import syntax_tree
+from selfplay.plain_text import syntax_tree
 from selfplay.scripted.edits.cuts import (
     Change,
     Cut,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from selfplay.patches import is_test_file
 from selfplay.scripted.edits.cuts import Cut, first_line
 from selfplay.scripted.edits.names import Function, parameters
-from selfplay.scripted.solver.evidence import Evidence, Place
+from selfplay.scripted.solver.evidence import CodePlace, Evidence
 from selfplay.scripted.solver.hints import attributes_of, module_names, unread
 from selfplay.scripted.solver.repair import Repair
 
@@ -30,7 +30,7 @@ def signatures(evidence: Evidence) -> dict[str, list[str]]:
     return found
 
 
-def call_repairs(evidence: Evidence, place: Place, known: Mapping[str, list[str]]) -> Iterator[Repair]:
+def call_repairs(evidence: Evidence, place: CodePlace, known: Mapping[str, list[str]]) -> Iterator[Repair]:
     """Arguments that calls in this function omit and could pass on, or that could be another name of the function."""
     lines, missed = evidence.lines(place.path), unread(place.function)
     names = set(parameters(place.function)) | {
@@ -63,7 +63,7 @@ def _values(name: str, call: ast.Call, names: set[str], missed: frozenset[str]) 
     yield "True", 0.2
 
 
-def _argument(place: Place, call: ast.Call, text: str, weight: float, lines: Sequence[str]) -> Iterator[Repair]:
+def _argument(place: CodePlace, call: ast.Call, text: str, weight: float, lines: Sequence[str]) -> Iterator[Repair]:
     """One more argument at a call's end."""
     end, column = call.end_lineno or 0, (call.end_col_offset or 1) - 1
     data = lines[end - 1].rstrip("\n").encode("utf-8", "surrogateescape")
@@ -76,7 +76,7 @@ def _argument(place: Place, call: ast.Call, text: str, weight: float, lines: Seq
     yield Repair(((place.path, cut),), "argument", weight, cut.what)
 
 
-def _swapped(place: Place, call: ast.Call, weight: float, lines: Sequence[str]) -> Iterator[Repair]:
+def _swapped(place: CodePlace, call: ast.Call, weight: float, lines: Sequence[str]) -> Iterator[Repair]:
     """Two neighbouring arguments exchanged."""
     if len(call.args) < 2 or call.lineno != call.end_lineno:
         return

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from selfplay.patches import is_test_file
-from selfplay.plain import syntax_tree
-from selfplay.scripted.edits.cuts import UNREADABLE, is_of_moderate_size, split_lines
+from selfplay.scripted.edits.cuts import is_of_moderate_size, split_lines, trees_of
 from selfplay.scripted.edits.names import Function, outermost_functions, without_docstring
 from selfplay.scripted.solver.reports import Looked, SeenCall, SeenTest, TracedRun
 
 
 @dataclass(frozen=True)
-class Place:
+class CodePlace:
     """A function of the repository that failing tests run. `owner`: its class's name, or empty."""
 
     path: str
@@ -45,15 +44,8 @@ class Evidence:
 
     @cached_property
     def trees(self) -> dict[str, ast.Module]:
-        """The parsed sources, without files that this interpreter cannot parse or that have lone CRs as line ends."""
-        parsed = {}
-        for path, text in self.texts.items():
-            try:
-                if "\r" not in text.replace("\r\n", "\n"):
-                    parsed[path] = syntax_tree(text)
-            except UNREADABLE:
-                continue
-        return parsed
+        """The parsed sources."""
+        return trees_of(self.texts)
 
     @cached_property
     def functions(self) -> tuple[tuple[str, str, Function], ...]:
@@ -90,13 +82,13 @@ class Evidence:
         return words_of(self.specification)
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[CodePlace, ...]:
         """The functions failing tests run, the most suspicious first."""
         found = []
         for path, owner, function in self.functions:
             score = self._suspicion_of(path, function) if path in self.failing_runs else 0.0
             if score > 0 and is_of_moderate_size(function, self.lines(path)):
-                found.append(Place(path, function, owner, score))
+                found.append(CodePlace(path, function, owner, score))
         return tuple(sorted(found, key=lambda place: -place.suspicion))
 
     def _suspicion_of(self, path: str, function: Function) -> float:

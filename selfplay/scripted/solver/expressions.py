@@ -5,10 +5,10 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from selfplay.plain import syntax_tree
+from selfplay.plain_text import syntax_tree
 from selfplay.scripted.edits.cuts import Cut
 from selfplay.scripted.edits.names import parameters
-from selfplay.scripted.solver.evidence import Evidence, Place
+from selfplay.scripted.solver.evidence import CodePlace, Evidence
 from selfplay.scripted.solver.repair import Repair
 
 COMPARISONS: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
@@ -42,7 +42,7 @@ Piece = tuple[str, str, float]
 """The new text of a piece of source, what it does, its weight."""
 
 
-def expression_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
+def expression_repairs(evidence: Evidence, place: CodePlace) -> Iterator[Repair]:
     """Changes of those expressions in this function that failing tests run."""
     lines = evidence.lines(place.path)
     names = _names(place)
@@ -60,7 +60,7 @@ def expression_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
                 yield Repair(((place.path, cut),), kind, weight * worth * boost, cut.what)
 
 
-def _augmented(evidence: Evidence, place: Place, node: ast.AugAssign, lines: Sequence[str]) -> Iterator[Repair]:
+def _augmented(evidence: Evidence, place: CodePlace, node: ast.AugAssign, lines: Sequence[str]) -> Iterator[Repair]:
     """`+=` for `-=` and the like."""
     old, others = OPERATORS.get(type(node.op), ("", ()))
     weight = evidence.suspicion(place.path, node.lineno, node.lineno)
@@ -69,7 +69,7 @@ def _augmented(evidence: Evidence, place: Place, node: ast.AugAssign, lines: Seq
             yield Repair(((place.path, cut),), kind, weight * worth / (1 + at), cut.what)
 
 
-def _names(place: Place) -> list[str]:
+def _names(place: CodePlace) -> list[str]:
     read = [node.id for node in ast.walk(place.function) if isinstance(node, ast.Name)]
     return list(dict.fromkeys([*parameters(place.function), *read]))[:MOST_NAMES]
 

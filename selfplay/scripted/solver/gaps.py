@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from selfplay.scripted.edits.cuts import first_line, indent_of
 from selfplay.scripted.edits.names import Function, bound_by, parameters, without_docstring
-from selfplay.scripted.solver.evidence import Evidence, Place
+from selfplay.scripted.solver.evidence import CodePlace, Evidence
 from selfplay.scripted.solver.guards import blocks, starts_line
 
 MOST_GAPS = 200
@@ -29,7 +29,7 @@ class Gap:
     replaces: bool = False
 
 
-def gaps_of(evidence: Evidence, place: Place) -> list[Gap]:
+def gaps_of(evidence: Evidence, place: CodePlace) -> list[Gap]:
     """The gaps of a function in order; if there are too many, the most suspicious ones."""
     gaps = list(_every_gap(evidence, place))
     if len(gaps) <= MOST_GAPS:
@@ -37,7 +37,7 @@ def gaps_of(evidence: Evidence, place: Place) -> list[Gap]:
     return sorted(gaps, key=lambda gap: -gap.suspicion)[:MOST_GAPS]
 
 
-def _every_gap(evidence: Evidence, place: Place) -> Iterator[Gap]:
+def _every_gap(evidence: Evidence, place: CodePlace) -> Iterator[Gap]:
     lines, function = evidence.lines(place.path), place.function
     binders = _binders(function)
     for block, loop in blocks(function):
@@ -64,7 +64,12 @@ def _every_gap(evidence: Evidence, place: Place) -> Iterator[Gap]:
 
 
 def _end_gap(
-    evidence: Evidence, place: Place, last: ast.stmt, bound: frozenset[str], lines: Sequence[str], loop: bool = False
+    evidence: Evidence,
+    place: CodePlace,
+    last: ast.stmt,
+    bound: frozenset[str],
+    lines: Sequence[str],
+    loop: bool = False,
 ) -> Gap:
     end = last.end_lineno or last.lineno
     score = max(evidence.suspicion(place.path, first_line(last), end), 0.3 * place.suspicion)
@@ -84,7 +89,7 @@ def _binders(function: Function) -> list[tuple[int, str]]:
     ]
 
 
-def _bound_before(place: Place, binders: Sequence[tuple[int, str]], line: int) -> frozenset[str]:
+def _bound_before(place: CodePlace, binders: Sequence[tuple[int, str]], line: int) -> frozenset[str]:
     return frozenset({*parameters(place.function), *(name for at, name in binders if at < line)})
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
 from selfplay.scripted.edits.names import Names, parameters, without_docstring
-from selfplay.scripted.solver.evidence import Evidence, Place
+from selfplay.scripted.solver.evidence import CodePlace, Evidence
 from selfplay.scripted.solver.repair import Repair
 
 DEFAULTS = ("None", "False", "True", "''", "[]", "0", "{}")
 
 
-def guard_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
+def guard_repairs(evidence: Evidence, place: CodePlace) -> Iterator[Repair]:
     """Guards and returns in a suspicious function."""
     lines = evidence.lines(place.path)
     outs = early_exits(place)
@@ -20,7 +20,7 @@ def guard_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
     yield from _returns(place, lines)
 
 
-def early_exits(place: Place) -> list[str]:
+def early_exits(place: CodePlace) -> list[str]:
     """What a guard may do: first what the function returns elsewhere, then the usual empty values."""
     values = [
         ast.unparse(node.value) if node.value else ""
@@ -46,7 +46,7 @@ def blocks(function: ast.AST, in_loop: bool = False) -> Iterator[tuple[list[ast.
 
 
 def _guards(
-    evidence: Evidence, place: Place, block: list[ast.stmt], loop: bool, outs: Sequence[str], lines: Sequence[str]
+    evidence: Evidence, place: CodePlace, block: list[ast.stmt], loop: bool, outs: Sequence[str], lines: Sequence[str]
 ) -> Iterator[Repair]:
     """Before a statement that failing tests run: exit when a name that it reads is empty."""
     for statement in without_docstring(block):
@@ -84,7 +84,7 @@ def names_read(statement: ast.stmt) -> list[str]:
     return [name for name in dict.fromkeys(found) if name not in called]
 
 
-def _returns(place: Place, lines: Sequence[str]) -> Iterator[Repair]:
+def _returns(place: CodePlace, lines: Sequence[str]) -> Iterator[Repair]:
     """Return what the function computed, or a plausible constant, at its end."""
     body = without_docstring(place.function.body)
     if not body or isinstance(body[-1], ast.Raise) or not starts_line(body[-1], lines):

@@ -7,9 +7,9 @@ import ast
 import re
 from functools import lru_cache
 
-from selfplay.plain import syntax_tree
+from selfplay.plain_text import syntax_tree
 from selfplay.scripted.edits.names import Function, Names, parameters, top_level_names
-from selfplay.scripted.solver.evidence import Evidence, Place
+from selfplay.scripted.solver.evidence import CodePlace, Evidence
 
 
 @lru_cache(maxsize=4096)
@@ -58,7 +58,7 @@ def module_names(evidence: Evidence, path: str) -> set[str]:
     return {name for statement in evidence.trees[path].body for name in top_level_names(statement)}
 
 
-def attributes_of(evidence: Evidence, place: Place) -> list[str]:
+def attributes_of(evidence: Evidence, place: CodePlace) -> list[str]:
     """Attributes of `self` that the class's methods mention, the most mentioned first."""
     for node in ast.walk(evidence.trees[place.path]):
         if isinstance(node, ast.ClassDef) and place.function in node.body:

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
 from selfplay.scripted.edits.names import bound_by, parameters, without_docstring
-from selfplay.scripted.solver.evidence import Evidence, Place
+from selfplay.scripted.solver.evidence import CodePlace, Evidence
 from selfplay.scripted.solver.gaps import Gap, exits, gaps_of, shape
 from selfplay.scripted.solver.guards import blocks, starts_line
 from selfplay.scripted.solver.hints import idle, module_names, unread
@@ -108,7 +108,7 @@ def _dedented(lines: Sequence[str]) -> tuple[str, ...] | None:
     return tuple(line[len(indent) :] if line.strip() else "" for line in taken)
 
 
-def insertion_repairs(ingredients: Ingredients, place: Place) -> Iterator[Repair]:
+def insertion_repairs(ingredients: Ingredients, place: CodePlace) -> Iterator[Repair]:
     """The ingredients that fit this function best, each at its best gaps."""
     evidence = ingredients.evidence
     gaps = gaps_of(evidence, place)
@@ -124,7 +124,7 @@ def insertion_repairs(ingredients: Ingredients, place: Place) -> Iterator[Repair
     yield from sorted(found, key=lambda repair: -repair.weight)[: 2 * PER_PLACE]
 
 
-def _nearness(ingredient: Ingredient, place: Place, wanted: frozenset[str], scope: set[str]) -> float:
+def _nearness(ingredient: Ingredient, place: CodePlace, wanted: frozenset[str], scope: set[str]) -> float:
     """How near the ingredient's original place is, and how many of the missing names it uses."""
     score = 0.2
     score += 0.5 * (ingredient.path == place.path)
@@ -143,7 +143,7 @@ def _similar(one: str, other: str) -> float:
     return len(a & b) / len(a | b)
 
 
-def _placed(ingredient: Ingredient, gap: Gap, place: Place, scope: set[str], near: float) -> Repair | None:
+def _placed(ingredient: Ingredient, gap: Gap, place: CodePlace, scope: set[str], near: float) -> Repair | None:
     """The ingredient in the gap, with at most two names replaced; None if it makes no sense there."""
     if (ingredient.in_loop and not gap.loop) or (ingredient.is_exit and not gap.last and not gap.replaces):
         return None
@@ -164,7 +164,7 @@ def _placed(ingredient: Ingredient, gap: Gap, place: Place, scope: set[str], nea
     return Repair(((place.path, cut),), "insertion", weight, f"{len(lines)} lines as in {ingredient.name}()")
 
 
-def _renaming(strange: Sequence[str], ingredient: Ingredient, gap: Gap, place: Place) -> dict[str, str] | None:
+def _renaming(strange: Sequence[str], ingredient: Ingredient, gap: Gap, place: CodePlace) -> dict[str, str] | None:
     """Names that are unknown in the gap -> known names that the ingredient does not use."""
     missed = unread(place.function)
     free = sorted(

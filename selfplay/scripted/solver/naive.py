@@ -15,13 +15,13 @@ from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
 from selfplay.scripted.edits.names import without_docstring
 from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 from selfplay.scripted.solver import steps
-from selfplay.scripted.solver.answers import answer_repairs
-from selfplay.scripted.solver.evidence import Evidence, Place, evidence_from
+from selfplay.scripted.solver.evidence import CodePlace, Evidence, evidence_from
 from selfplay.scripted.solver.expressions import expression_repairs
 from selfplay.scripted.solver.guards import early_exits, guard_repairs, starts_line
+from selfplay.scripted.solver.hardcoded_cases import answer_repairs
 from selfplay.scripted.solver.repair import Repair, changes
 
-Habit = Callable[[Evidence, Place], Iterator[Repair]]
+Habit = Callable[[Evidence, CodePlace], Iterator[Repair]]
 PLACES = 4
 """How many functions near the traceback's end are considered."""
 
@@ -59,7 +59,7 @@ def choose(evidence: Evidence, number: int, rng: random.Random) -> Repair | None
     return None
 
 
-def near_the_end(evidence: Evidence) -> Sequence[Place]:
+def near_the_end(evidence: Evidence) -> Sequence[CodePlace]:
     """The functions in which the traceback ends; if it ends in the tests, those that only failing tests run."""
     frames = [frame for test in evidence.failing[:3] for frame in test.frames[-2:]]
     crashed = [
@@ -70,16 +70,16 @@ def near_the_end(evidence: Evidence) -> Sequence[Place]:
     return (crashed or evidence.places)[:PLACES]
 
 
-def _guard(evidence: Evidence, place: Place) -> Iterator[Repair]:
+def _guard(evidence: Evidence, place: CodePlace) -> Iterator[Repair]:
     return (repair for repair in guard_repairs(evidence, place) if repair.kind == "guard")
 
 
-def _flip(evidence: Evidence, place: Place) -> Iterator[Repair]:
+def _flip(evidence: Evidence, place: CodePlace) -> Iterator[Repair]:
     kinds = {"comparison", "condition", "negation", "constant"}
     return (repair for repair in expression_repairs(evidence, place) if repair.kind in kinds)
 
 
-def _swallow(evidence: Evidence, place: Place) -> Iterator[Repair]:
+def _swallow(evidence: Evidence, place: CodePlace) -> Iterator[Repair]:
     """Put the failing statement, or any other the failing tests run, into a `try` that hides the exception."""
     lines = evidence.lines(place.path)
     for statement in without_docstring(place.function.body):
@@ -95,7 +95,7 @@ def _swallow(evidence: Evidence, place: Place) -> Iterator[Repair]:
         yield Repair(((place.path, Cut(start, end, new, "swallowed")),), "swallow", place.suspicion, "swallowed")
 
 
-def _early_return(evidence: Evidence, place: Place) -> Iterator[Repair]:
+def _early_return(evidence: Evidence, place: CodePlace) -> Iterator[Repair]:
     body = without_docstring(place.function.body)
     if not body or not starts_line(body[0], evidence.lines(place.path)):
         return
@@ -108,7 +108,7 @@ def _early_return(evidence: Evidence, place: Place) -> Iterator[Repair]:
             yield Repair(((place.path, cut),), "early", place.suspicion, cut.what)
 
 
-def _special_case(evidence: Evidence, place: Place) -> Iterator[Repair]:
+def _special_case(evidence: Evidence, place: CodePlace) -> Iterator[Repair]:
     """One expected value, taken from the test."""
     yield from answer_repairs(evidence, most=1)
 

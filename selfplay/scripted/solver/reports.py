@@ -12,8 +12,6 @@ class SeenTest:
     passed: bool | None
     seconds: float = 0.0
     work: float = 0.0
-    line: int = 0
-    error: str = ""
     message: str = ""
     frames: list[tuple[str, int, str]] = field(default_factory=list)
 
@@ -22,10 +20,8 @@ class SeenTest:
 class SeenCall:
     """One call from a test into the repository, with plain values; `value` None where the result is not plain."""
 
-    test: str
     path: str
     line: int
-    name: str
     arguments: dict[str, str | None]
     value: str | None
 
@@ -47,7 +43,6 @@ class Looked:
     tests: list[SeenTest]
     failing: TracedRun
     passing: TracedRun
-    broken: int
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,6 @@ class Result:
     number: int
     state: str
     passed: list[str]
-    error: str = ""
     regressed: str = "not looked for"
 
 
@@ -66,4 +60,3 @@ class Results:
     """What all repairs did."""
 
     results: list[Result]
-    seconds_left: float = 0.0

@@ -15,8 +15,8 @@ from selfplay.roles.solver.task import SolverTask
 from selfplay.scripted.edits.cuts import Change
 from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 from selfplay.scripted.solver import steps
-from selfplay.scripted.solver.answers import answer_repairs
 from selfplay.scripted.solver.evidence import Evidence, evidence_from
+from selfplay.scripted.solver.hardcoded_cases import answer_repairs
 from selfplay.scripted.solver.proposals import proposed
 from selfplay.scripted.solver.repair import Repair, changes, distinct, order, since
 from selfplay.scripted.solver.steps import Tried

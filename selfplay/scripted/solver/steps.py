@@ -53,7 +53,6 @@ class Tried:
     repair: Repair
     state: str
     passed: tuple[str, ...]
-    error: str
     clean: bool
 
 
@@ -146,7 +145,7 @@ def screen(failing: Sequence[str], most: int = 6) -> list[str]:
 
 def _tried(repair: Repair, result: Result, failing: int) -> Tried:
     clean = len(result.passed) == failing and not result.regressed
-    return Tried(repair, result.state, tuple(result.passed), result.error, clean)
+    return Tried(repair, result.state, tuple(result.passed), clean)
 
 
 def _job(kind: type[T], job: Mapping[str, object], files: Sequence[str], timeout: float) -> Script[T]:

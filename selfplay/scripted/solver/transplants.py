@@ -8,7 +8,7 @@ from functools import lru_cache
 from selfplay.patches import is_test_file
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
 from selfplay.scripted.edits.names import Function, parameters, without_docstring
-from selfplay.scripted.solver.evidence import Evidence, Place, is_stub
+from selfplay.scripted.solver.evidence import CodePlace, Evidence, is_stub
 from selfplay.scripted.solver.guards import starts_line
 from selfplay.scripted.solver.hints import attributes_of, unread
 from selfplay.scripted.solver.repair import Repair
@@ -17,7 +17,7 @@ Sibling = tuple[str, str, Function, float]
 """Path, class, function and its similarity."""
 
 
-def transplant_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
+def transplant_repairs(evidence: Evidence, place: CodePlace) -> Iterator[Repair]:
     """Replace the place's body by that of each similar function, and by bodies that are usual for stubs."""
     own = without_docstring(place.function.body)
     stub = is_stub(place.function)
@@ -34,7 +34,7 @@ def transplant_repairs(evidence: Evidence, place: Place) -> Iterator[Repair]:
             yield from replaced(evidence, place, (line,), "stub", weight, line, add=not stub)
 
 
-def siblings(evidence: Evidence, place: Place) -> list[Sibling]:
+def siblings(evidence: Evidence, place: CodePlace) -> list[Sibling]:
     """Functions whose body could fit the place: of the same name, or of a similar one with similar parameters."""
     found = []
     for path, owner, function in evidence.functions:
@@ -46,7 +46,7 @@ def siblings(evidence: Evidence, place: Place) -> list[Sibling]:
     return sorted(found, key=lambda sibling: -sibling[3])
 
 
-def _likeness(function: Function, place: Place, near: bool) -> float:
+def _likeness(function: Function, place: CodePlace, near: bool) -> float:
     if function.name == place.function.name:
         return 1.0 + 0.2 * near
     name = alike(function.name, place.function.name)
@@ -77,7 +77,7 @@ def _body(evidence: Evidence, path: str, function: Function) -> list[str]:
     return [line.rstrip("\r\n").removeprefix(indent) for line in lines[start - 1 : end]]
 
 
-def _renamed(line: str, function: Function, owner: str, place: Place) -> str:
+def _renamed(line: str, function: Function, owner: str, place: CodePlace) -> str:
     """The ingredient's parameters, name and class replaced by the place's."""
     for old, new in zip(parameters(function), parameters(place.function), strict=False):
         if old != new:
@@ -87,7 +87,7 @@ def _renamed(line: str, function: Function, owner: str, place: Place) -> str:
     return re.sub(rf"\b{re.escape(owner)}\b", place.owner, line) if owner and place.owner else line
 
 
-def usual_bodies(evidence: Evidence, place: Place) -> list[str]:
+def usual_bodies(evidence: Evidence, place: CodePlace) -> list[str]:
     """One-line bodies such functions tend to have: getters, setters, delegation."""
     names = [name for name in parameters(place.function) if name not in ("self", "cls")]
     attributes = [f"self.{name}" for name in attributes_of(evidence, place) if name != place.function.name]
@@ -111,7 +111,7 @@ def usual_bodies(evidence: Evidence, place: Place) -> list[str]:
 
 
 def replaced(
-    evidence: Evidence, place: Place, body: Sequence[str], kind: str, weight: float, what: str, add: bool = False
+    evidence: Evidence, place: CodePlace, body: Sequence[str], kind: str, weight: float, what: str, add: bool = False
 ) -> Iterator[Repair]:
     """The function with another body; with `add` the line is appended to the existing body."""
     own, lines = without_docstring(place.function.body), evidence.lines(place.path)

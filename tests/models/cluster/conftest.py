@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from models.learning.conftest import tiny_folder
+from models.update.conftest import tiny_folder
 
 TESTS = Path(__file__).parents[2]
 

@@ -13,12 +13,12 @@ import ray
 from ray.cluster_utils import Cluster as Nodes
 
 from selfplay.agent.model import ModelError, Sample, Sampling
+from selfplay.cluster.actors import engine_actors
 from selfplay.cluster.engines import Engines, RemoteEngine
 from selfplay.cluster.errors import ClusterError
-from selfplay.cluster.joining import joined
-from selfplay.cluster.starting import engine_actors
+from selfplay.cluster.ray_session import joined
+from selfplay.loop.machine import Cluster
 from selfplay.rollout.model_player import TokenSide
-from selfplay.training.machine import Cluster
 
 
 class Echo:

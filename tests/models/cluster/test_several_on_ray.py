@@ -10,12 +10,12 @@ from recorded import messages
 from watching import Watcher
 from weights_apart import apart
 
-from selfplay.commands.train import run_training
-from selfplay.commands.train_order import TrainOrder
-from selfplay.curriculum.opening import read_pool
+from selfplay.commands.training.request import TrainOrder
+from selfplay.commands.training.run import run_training
+from selfplay.curriculum.open_pool import read_pool
+from selfplay.loop.config import TrainConfig
 from selfplay.rollout import players
 from selfplay.sandbox import Backend
-from selfplay.training.config import TrainConfig
 
 LINES = {"plant a realistic bug": messages("shop_injector.txt"), "is broken": messages("shop_solver.txt")}
 SAME = 0.01

@@ -9,9 +9,9 @@ import pytest
 import ray
 
 from selfplay.cluster.errors import ClusterError
-from selfplay.cluster.joining import joined
+from selfplay.cluster.ray_session import joined
 from selfplay.cluster.trainer import TRIES, RemoteLearner
-from selfplay.training.machine import Cluster
+from selfplay.loop.machine import Cluster
 
 
 class Dying:

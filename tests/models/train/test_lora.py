@@ -16,8 +16,8 @@ from selfplay.train.errors import TrainError
 from selfplay.train.lora import LoraOptions
 from selfplay.train.model import ModelOptions, Scorer, scorer_of
 from selfplay.train.rows import row
+from selfplay.train.sft_loop import cross_entropy
 from selfplay.train.step import StepOptions, Trainer
-from selfplay.train.tuning import cross_entropy
 from selfplay.train.weights import save_model
 
 RANK_4 = ModelOptions(precision="fp32", lora=LoraOptions(4))

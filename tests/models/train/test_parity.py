@@ -17,8 +17,8 @@ from selfplay.policies.transformers_model import TransformersModel, Transformers
 from selfplay.policies.vllm_engine import VllmModel
 from selfplay.train.model import ModelOptions, load_scorer
 from selfplay.train.packing import Example
+from selfplay.train.sft_loop import cross_entropy
 from selfplay.train.step import StepOptions, Trainer
-from selfplay.train.tuning import cross_entropy
 from selfplay.train.weights import write_model
 
 FP32 = ModelOptions(precision="fp32")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from models.learning.conftest import tiny_folder
+from models.update.conftest import tiny_folder
 from safetensors.torch import load_file
 
 from selfplay.commands import sft as command

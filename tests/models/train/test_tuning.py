@@ -10,8 +10,8 @@ from tiny_models import VOCABULARY, tiny_llama, uneven
 from selfplay.train.errors import TrainError
 from selfplay.train.model import ModelOptions, scorer_of
 from selfplay.train.packing import Example
+from selfplay.train.sft_loop import Tuned, TuneOptions, mean_loss, tune
 from selfplay.train.step import StepFigures, StepOptions, Trainer
-from selfplay.train.tuning import Tuned, TuneOptions, mean_loss, tune
 
 
 def learner(lr: float = 1e-2) -> Trainer:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from report.made_runs import bug, made_run
 
-from selfplay.curriculum import Attempt, EpisodeFigures, EpisodeRecord, open_curriculum, read_pool
+from selfplay.curriculum import Attempt, EpisodeRecord, StoredEpisodeFigures, open_curriculum, read_pool
 from selfplay.curriculum.summary import solves
 from selfplay.report.html.bugs import bug_detail, solve_rate
 from selfplay.report.html.building import _in_turn
@@ -58,7 +58,7 @@ def test_only_what_came_into_the_pool_is_a_bug_of_the_run(tmp_path: Path) -> Non
     """A duplicate was valid too: it has no row, no details, and its folder is nobody's."""
     run = made_run(tmp_path / "run", 2)
     with open_curriculum(run) as pool:
-        twin = EpisodeRecord(3, "removal", "duplicate", "as another", EpisodeFigures(), bug=bug(7))
+        twin = EpisodeRecord(3, "removal", "duplicate", "as another", StoredEpisodeFigures(), bug=bug(7))
         pool.episodes.stage(twin)
         pool.episodes.take(4)
     (run / "bugs" / bug(7).id).mkdir()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from selfplay.sandbox import SandboxLost
-from selfplay.sandbox.killed import PAUSES, ProgramKilled
+from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled
 from selfplay.scripted.injector import traced
 
 

@@ -12,12 +12,12 @@ import pytest
 import zstandard
 from repository_fixtures import write
 
-from selfplay.answers import inflated
 from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend, Limits, Mount, Sandbox, World
 from selfplay.scripted.injector import traced
 from selfplay.scripted.injector.survey import SurveyFailed, survey_of
 from selfplay.scripted.injector.traced import coverage_of, survey_seconds
+from selfplay.untrusted_json import inflated
 
 PRICES, TEST = "tinyshop/prices.py", "tests/test_prices.py"
 Layer = Callable[[Mapping[str, str]], Prepared]

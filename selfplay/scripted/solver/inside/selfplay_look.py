@@ -28,7 +28,7 @@ def run(session, job):
     warm(passing)
     traced = forked(lambda: traced_run(first, job["trace_seconds"], True), job["trace_seconds"] + 20)
     others = forked(lambda: traced_run(passing, job["trace_seconds"], False), job["trace_seconds"] + 20)
-    return {"tests": tests, "failing": traced or empty(), "passing": others or empty(), "broken": broken(session)}
+    return {"tests": tests, "failing": traced or empty(), "passing": others or empty()}
 
 
 def warm(items):
@@ -40,10 +40,6 @@ def warm(items):
 
 def empty():
     return {"ran": 0, "lines": {}, "calls": [], "operands": []}
-
-
-def broken(session):
-    return int(session.testsfailed)
 
 
 def spread(ids, most):
@@ -76,7 +72,6 @@ def plain_run(items, seconds):
         SEEN["operands"].clear()
         passed, call = outcome(item, following)
         test = {"id": item.nodeid, "passed": passed, "seconds": time.monotonic() - began, "work": used() - work}
-        test["line"] = (item.location[1] or 0) + 1
         if call is not None:
             test.update(described(call))
         found.append(test)
@@ -91,8 +86,7 @@ def described(call):
         if path:
             frames.append([path, step.tb_lineno, step.tb_frame.f_code.co_name])
         step = step.tb_next
-    error = call.excinfo.value
-    return {"error": type(error).__name__, "message": str(error)[:2000], "frames": frames[-40:]}
+    return {"message": str(call.excinfo.value)[:2000], "frames": frames[-40:]}
 
 
 def relative(path):
@@ -107,7 +101,7 @@ def traced_run(items, seconds, values):
     for item in items:
         if allowance.over():
             break
-        tracer = Tracer(calls if values else None, str(getattr(item, "fspath", "")), item.nodeid)
+        tracer = Tracer(calls if values else None, str(getattr(item, "fspath", "")))
         sys.settrace(tracer.begin)
         try:
             outcome(item)
@@ -124,8 +118,8 @@ def traced_run(items, seconds, values):
 class Tracer:
     """One test's lines. `calls`: where to note plain calls from the test's own file into the repository."""
 
-    def __init__(self, calls, test_file, test):
-        self.calls, self.test_file, self.test = calls, test_file, test
+    def __init__(self, calls, test_file):
+        self.calls, self.test_file = calls, test_file
         self.seen, self.paths = {}, {}
 
     def begin(self, frame, event, argument):
@@ -160,7 +154,5 @@ class Tracer:
         return found if all(found[name] is not None for name in names[receiver:]) else None
 
     def returned(self, code, path, arguments, value):
-        self.calls.append({
-            "test": self.test, "path": path, "line": code.co_firstlineno, "name": code.co_name,
-            "arguments": arguments, "value": literal(value),
-        })  # fmt: skip
+        call = {"path": path, "line": code.co_firstlineno, "arguments": arguments, "value": literal(value)}
+        self.calls.append(call)

@@ -1,0 +1,47 @@
+"""Starts the actors of a run: what each needs of a machine, and how often Ray starts one again."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import ray
+
+from selfplay.cluster.engine import EngineActor
+from selfplay.cluster.host import HostActor
+from selfplay.cluster.trainer import RankActor, threads_of
+from selfplay.loop.machine import Cluster
+from selfplay.rollout.model_player import Opened
+
+ALWAYS = -1
+CALLS = 4096
+"""How many calls an actor takes at once: an engine, all that its episodes ask for."""
+
+
+def engine_actors(wanted: Cluster, open_model: Callable[[], Awaitable[Opened]]) -> list[Any]:
+    """The engines, each on its own GPUs."""
+    options = _placed(wanted.engine_gpus, max_restarts=ALWAYS, max_concurrency=CALLS)
+    return [ray.remote(EngineActor).options(**options).remote(open_model) for _ in range(wanted.engines)]
+
+
+def host_actors(wanted: Cluster) -> list[Any]:
+    """The hosts, spread over the nodes."""
+    kind = ray.remote(HostActor).options(
+        num_cpus=wanted.host_cpus,
+        max_restarts=ALWAYS,
+        max_concurrency=wanted.host_episodes + 8,
+        scheduling_strategy="SPREAD",
+    )
+    return [kind.remote() for _ in range(wanted.hosts)]
+
+
+def rank_actor(wanted: Cluster, rank: int) -> Any:
+    """One rank of the trainer. It is not restarted by itself: the others would wait for it."""
+    threads = None if wanted.trainer_gpus else threads_of(wanted.trainers)
+    return ray.remote(RankActor).options(**_placed(wanted.trainer_gpus)).remote(rank, wanted.trainers, threads)
+
+
+def _placed(gpus: int, **more: Any) -> dict[str, Any]:
+    """Options of an actor that computes. Without a GPU it takes the cores that it finds: Ray's own default is one."""
+    if gpus:
+        return {"num_gpus": gpus, "num_cpus": 0, **more}
+    threads = {"OMP_NUM_THREADS": str(threads_of(1))}
+    return {"num_cpus": 0, "runtime_env": {"env_vars": threads}, **more}

@@ -1,0 +1,68 @@
+"""Which bugs of a run may be attempted: whole ones, whose worlds were searched for copies of the answer, in vain."""
+
+import contextlib
+from collections.abc import Callable
+
+from selfplay.commands.limited_lines import LimitedLines
+from selfplay.curriculum import Curriculum
+from selfplay.errors import SelfplayError
+from selfplay.formatting import listed
+from selfplay.oracle.leak_audit.audit import Audit, AuditState
+from selfplay.rollout.retries import Retries
+from selfplay.rollout.scheduler import in_leases
+from selfplay.rollout.solver import ReadyBug, SolverRun, make_ready, search_world
+from selfplay.sandbox import Backend, SandboxError
+
+Say = Callable[[str], None]
+
+
+async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | None, say: Say) -> list[ReadyBug]:
+    """The bugs of the pool that may be attempted; each world is searched once. A bug that is damaged, leaks or cannot
+    be audited is reported and left out."""
+    found = []
+    few = LimitedLines(say, "bugs")
+    for bug in pool.bugs() if wanted is None else pool.some_bugs(wanted):
+        if bug.tree_hash != run.prepared.tree_hash:
+            few(f"{bug.id} is left out: it was planted in {bug.source}, another repository of this pool")
+            continue
+        try:
+            found.append(make_ready(pool.folder / "bugs" / bug.id, run.prepared))
+        except (SelfplayError, ValueError) as error:
+            few(f"{bug.id} is left out: {error}")
+    audited = pool.attempts.audited()
+    unknown = [ready for ready in found if ready.bug.id not in audited]
+    losses: Retries[ReadyBug, Audit | str] = Retries(
+        lambda ready, error: f"its world could not be searched: {error.message}", played_again=pool.lost.count_again
+    )
+    async with contextlib.aclosing(in_leases(unknown, _audit, run.pool, run.workers, run.limits, losses)) as audits:
+        async for ready, audit in audits:
+            _record_audit(pool, ready.bug.id, audit, few)
+    few.end()
+    states = pool.attempts.audited()
+    unaudited = [ready.bug.id for ready in found if states.get(ready.bug.id) is AuditState.NOT_AUDITABLE]
+    if unaudited:
+        said = "attempted all the same" if run.unauditable else "left out; --unauditable takes them"
+        say(f"worlds that cannot be audited, {said}: {listed(unaudited)}")
+    taken = {AuditState.CLEAN, *([AuditState.NOT_AUDITABLE] if run.unauditable else [])}
+    return [ready for ready in found if states.get(ready.bug.id) in taken]
+
+
+def _record_audit(pool: Curriculum, bug: str, audit: Audit | str, say: Say) -> None:
+    if isinstance(audit, str):
+        say(f"{bug} is left out: {audit}")
+        return
+    pool.attempts.record_audit(bug, audit)
+    if audit.state is AuditState.NOT_AUDITABLE:
+        say(f"{bug} cannot be audited: {audit.reason}")
+    if audit.state is AuditState.LEAKS:
+        worst = max(audit.findings, key=lambda finding: (finding.share, ".git" not in finding.where))
+        say(f"{bug} is left out: {worst.where} gives {worst.share:.0%} of the answer away")
+
+
+def _audit(ready: ReadyBug, backend: Backend) -> Audit | str:
+    try:
+        return search_world(ready, backend)
+    except SandboxError:
+        raise
+    except SelfplayError as error:
+        return str(error)

@@ -1,0 +1,52 @@
+"""The run's folder when --out is not given: named after its source, with a number if another source has that name."""
+
+import re
+from itertools import count
+from pathlib import Path
+
+from selfplay.curriculum import CurriculumError, read_pool
+from selfplay.repository.fetching.source import GitSource, ImageSource, PathSource, PypiSource, is_list, parse_source
+
+RUNS = Path("runs")
+LONGEST = 60
+
+
+def default_out(source: str) -> Path:
+    """`runs/NAME` of the source: the folder of this source's own run, which then resumes, or a free one.
+
+    Raises `SourceError` for a string that is not a source."""
+    name = name_of(source)
+    folders = (RUNS / (name if number == 1 else f"{name}-{number}") for number in count(1))
+    recorded = Path(source).name if is_list(source) else source
+    return next(folder for folder in folders if _may_take(folder, recorded))
+
+
+def name_of(source: str) -> str:
+    """The last part of a source, or of the name of a list of sources, as a folder name."""
+    if is_list(source):
+        return _plain(Path(source).stem)
+    match parse_source(source):
+        case PathSource(path):
+            last = path.resolve().name
+        case GitSource(url):
+            last = re.split(r"[/:]", url.rstrip("/"))[-1].removesuffix(".git")
+        case PypiSource(name):
+            last = name
+        case ImageSource(path_inside):
+            last = Path(path_inside or "image").name
+    return _plain(last)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:LONGEST] or "run"
+
+
+def _may_take(folder: Path, source: str) -> bool:
+    """Whether the folder is free, holds a run of this source, or holds a run that stopped before it had a source."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return True
+    try:
+        with read_pool(folder) as pool:
+            return bool(pool.settings().get("source", source) == source)
+    except CurriculumError:
+        return False

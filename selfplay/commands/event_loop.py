@@ -1,0 +1,66 @@
+"""The one event loop of a command, and how a synchronous caller reads its results."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import aclosing
+from typing import TypeVar
+
+from selfplay.errors import SelfplayError
+from selfplay.rollout.retries import Retries
+from selfplay.rollout.scheduler import in_leases
+from selfplay.sandbox import Backend
+from selfplay.sandbox.admission import SandboxPool
+from selfplay.sandbox.workers import Workers
+
+J = TypeVar("J")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def iterate(found: AsyncGenerator[T, None]) -> Generator[T, None, None]:
+    """The values as they come, on their own event loop. When the caller leaves early (an error, Ctrl-C, `close`), the
+    jobs that still run are cancelled and awaited."""
+    with asyncio.Runner() as runner:
+        try:
+            while (value := runner.run(_next(found))) is not None:
+                yield value[0]
+        finally:
+            runner.run(_closed(found))
+
+
+async def _closed(found: AsyncGenerator[T, None]) -> None:
+    """End the values. An interrupt may come when the task for the next one is made and does not run yet; two tasks in
+    one generator would be an error."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await found.aclose()
+
+
+async def _next(found: AsyncGenerator[T, None]) -> tuple[T] | None:
+    """The next value in a 1-tuple; None after the last."""
+    try:
+        return (await anext(found),)
+    except StopAsyncIteration:
+        return None
+
+
+def in_parallel(
+    jobs: Iterable[J],
+    work: Callable[[J, Backend], R],
+    workers: int,
+    backend: Backend,
+    unplayed: Callable[[J, SelfplayError], R] | None = None,
+) -> Generator[tuple[J, R], None, None]:
+    """(job, result) as they finish: each job runs in one of `workers` threads with its own sandbox lease. `unplayed`:
+    the result of a job that loses its sandbox by its own doing."""
+
+    async def results() -> AsyncGenerator[tuple[J, R], None]:
+        with Workers(workers) as threads:
+            losses = Retries(unplayed)
+            async with aclosing(in_leases(jobs, work, SandboxPool(backend), threads, losses=losses)) as found:
+                async for one in found:
+                    yield one
+
+    return iterate(results())

@@ -1,0 +1,45 @@
+"""The bugs of a training run that can be attempted: read and audited when they are first drawn, since a run's folder
+may hold many more than it draws."""
+
+import asyncio
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+
+from selfplay.commands.attemptable_bugs import Say, ready_bugs
+from selfplay.commands.promoting import promoted
+from selfplay.curriculum import Curriculum
+from selfplay.rollout.runs import RepositoryRuns
+from selfplay.rollout.solver import ReadyBug
+
+
+@dataclass
+class ReadyBugs:
+    """`runs`: by repository. `ready`: those that can be attempted, of all that were asked for."""
+
+    pool: Curriculum
+    runs: Mapping[str, RepositoryRuns]
+    say: Say
+    ready: dict[str, ReadyBug] = field(default_factory=dict)
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def read(self, bugs: Set[str]) -> None:
+        """Read and audit those that are not ready yet. One that cannot be attempted is told of, and tried again when it
+        is drawn again: it may be the machine that failed."""
+        async with self._reading:  # steps that are played at once ask for the same ones
+            missing = bugs - self.ready.keys()
+            homes = self.pool.homes() if missing else {}
+            for name, runs in self.runs.items():
+                own = frozenset(bug for bug in missing if homes.get(bug) == name)
+                found = await ready_bugs(runs.solving, self.pool, own, self.say) if own else []
+                self.ready |= {one.bug.id: one for one in found}
+
+    async def promote(self, bugs: Set[str], most: int) -> None:
+        """Make up to `most` second-order bugs of each of these, of their failed attempts, for later steps. They train
+        the solver, and leave the reward of the injector that made the bug alone."""
+        if not most:
+            return
+        async with self._reading:
+            homes = self.pool.homes()
+            for name, runs in self.runs.items():
+                own = [self.ready[bug] for bug in sorted(bugs) if bug in self.ready and homes[bug] == name]
+                await promoted(runs.solving, self.pool, own, most, self.say)

@@ -1,0 +1,153 @@
+"""The parts of a training run on Ray: which actors, and what each is opened with."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.cluster.actor_calls import all_of
+from selfplay.cluster.actors import engine_actors, host_actors, rank_actor
+from selfplay.cluster.engine import Facts
+from selfplay.cluster.engines import Engines, RemoteEngine
+from selfplay.cluster.errors import ClusterError
+from selfplay.cluster.host import Runs, once_each
+from selfplay.cluster.hosts import Hosts
+from selfplay.cluster.ray_session import joined
+from selfplay.cluster.trainer import RemoteLearner
+from selfplay.cluster.weights import Broadcast, Folder, Weights
+from selfplay.commands.curriculum import prepared_here
+from selfplay.commands.injections import play_injection
+from selfplay.commands.order import Order
+from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend, TrainWatcher
+from selfplay.commands.training.loop import TRAINING
+from selfplay.commands.training.request import Known, TrainOrder, curriculum_order, repository_runs
+from selfplay.commands.training.update import Learner
+from selfplay.loop.machine import Cluster
+from selfplay.policies.tokenizer import load_tokenizer
+from selfplay.repository import Prepared, Suite
+from selfplay.rollout.injector import InjectorRun
+from selfplay.rollout.model_player import ModelPlayer, TokenSide
+from selfplay.rollout.runs import RepositoryRuns
+from selfplay.rollout.scheduler import relaxed_gc
+from selfplay.sandbox import Backend
+from selfplay.sandbox.admission import SandboxPool
+from selfplay.sandbox.workers import Workers
+
+AROUND = 3600.0
+"""Seconds that an episode may take beside its own: checks or a grade, and the bug's calibration."""
+
+
+@asynccontextmanager
+async def on_cluster(
+    order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: TrainWatcher
+) -> AsyncIterator[tuple[RolloutBackend, InferenceBackend, TrainerBackend]]:
+    """Start the actors, and end them with the context. Raises `SelfplayError`."""
+    config, wanted = order.config, order.config.cluster
+    player = next(iter(runs.values())).injecting.player
+    assert wanted is not None and isinstance(player, ModelPlayer)
+    async with AsyncExitStack() as stack:
+        watcher.say("starting Ray" if order.address is None else f"joining Ray at {order.address}")
+        stack.enter_context(joined(wanted, order.address))
+        watcher.say(f"opening {config.model}: engines {wanted.engines}, trainers {wanted.trainers}")
+        make = partial(Learner, config, order.out.absolute())
+        learner = RemoteLearner(partial(rank_actor, wanted), make, wanted.trainers)
+        engines = Engines(engine_actors(wanted, player.opener), _weights(wanted, learner))
+        stack.push_async_callback(engines.close)
+        stack.push_async_callback(learner.close)
+        await all_of([engines.open(), learner.open()])
+        watcher.say(f"opening hosts: {wanted.hosts}")
+        setup = HostSetup.of(order, runs, player, engines)
+        seconds = player.limits.seconds + AROUND
+        hosts = Hosts(
+            host_actors(wanted), partial(_opened, setup), wanted.host_episodes, known, seconds, lambda: engines.synced
+        )
+        engines.failed = hosts.fail
+        stack.push_async_callback(hosts.close)
+        await hosts.open()
+        yield hosts, engines, learner
+
+
+def _weights(wanted: Cluster, learner: RemoteLearner) -> Weights:
+    """How weights go to the engines; NCCL needs GPUs at both ends."""
+    if wanted.weights == "files":
+        return Folder()
+    backend = "nccl" if wanted.engine_gpus and wanted.trainer_gpus else "gloo"
+    return Broadcast(learner, max(1, wanted.engine_gpus), backend)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A repository as the driver has it: the id of its tree, the versions of what runs its tests, its suite."""
+
+    tree_hash: str
+    environment: tuple[Any, ...]
+    suite: Suite
+
+
+@dataclass(frozen=True)
+class HostSetup:
+    """What a host is opened with. `found`: the repositories that can be used; `threads`: for tools."""
+
+    order: TrainOrder
+    found: Mapping[str, Found]
+    player: ModelPlayer
+    engines: Sequence[Any]
+    facts: Facts
+    threads: int
+
+    @classmethod
+    def of(
+        cls, order: TrainOrder, runs: Mapping[str, RepositoryRuns], player: ModelPlayer, engines: Engines
+    ) -> "HostSetup":
+        """With what the driver has measured; every host has as many threads for tools as cores were asked for."""
+        assert order.config.cluster is not None and engines.facts is not None
+        found = {name: _found(one.injecting) for name, one in runs.items()}
+        threads = order.config.workers or order.config.cluster.host_cpus
+        return cls(order, found, player, engines.actors, engines.facts, threads)
+
+
+def _found(run: InjectorRun) -> Found:
+    prepared = run.origin.prepared
+    return Found(prepared.tree_hash, _environment(prepared), run.suite)
+
+
+def _environment(prepared: Prepared) -> tuple[Any, ...]:
+    """The versions of what runs a repository's tests."""
+    return tuple(prepared.recorded.get(name) for name in ("python", "setup", "lock"))
+
+
+async def _opened(setup: HostSetup) -> Runs:
+    """Open a host. Its repositories are prepared when an episode first needs them, once a machine."""
+    backend = setup.order.isolation.opened()
+    engine = RemoteEngine(setup.engines, setup.facts.name, setup.facts.context)
+
+    async def opened() -> TokenSide:
+        chat = ChatFormat(await asyncio.to_thread(load_tokenizer, setup.order.config.model))
+        return TokenSide(engine, chat, setup.facts.seeded)
+
+    player = setup.player.elsewhere(opened)
+    await player.open()
+    relaxed_gc().__enter__()  # until the process ends
+    workers, seats = Workers(setup.threads).__enter__(), SandboxPool(backend)
+    wanted = {one.source: curriculum_order(setup.order, one) for one in setup.order.config.repositories}
+
+    async def runs_of(name: str) -> RepositoryRuns:
+        prepared = await asyncio.to_thread(_same, wanted[name], setup.found[name], backend)
+        return repository_runs(wanted[name], prepared, setup.found[name].suite, player, seats, workers, TRAINING)
+
+    return Runs(once_each(runs_of), play_injection, player.close, engine.at_least)
+
+
+def _same(wanted: Order, found: Found, backend: Backend) -> Prepared:
+    """The repository, prepared on this machine. Raises `ClusterError` when it is not the driver's, and what preparing
+    raises."""
+    prepared = prepared_here(wanted, backend)
+    if (prepared.tree_hash, _environment(prepared)) != (found.tree_hash, found.environment):
+        raise ClusterError(
+            f"{wanted.source} is not the same on every machine: here it is {prepared.revision}",
+            "Name a revision, or clear the cache of the machine on which it is old.",
+        )
+    return prepared

@@ -1,0 +1,248 @@
+"""The steps of a training run: play both roles, credit, update, give the engines the new weights.
+
+`training.pipeline` says which steps are played at once.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.commands.attempts import lost_attempt, play_attempts
+from selfplay.commands.injections import Injector, stored_injections
+from selfplay.commands.storing import store_attempt
+from selfplay.commands.training.bugs import ReadyBugs
+from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend, TrainWatcher
+from selfplay.commands.training.lines import told
+from selfplay.commands.training.opponents import Opponent
+from selfplay.commands.training.repositories import Repositories
+from selfplay.curriculum import Attempt, Curriculum, crediting
+from selfplay.curriculum.lost import attempt_name
+from selfplay.loop.config import TrainConfig
+from selfplay.loop.errors import TrainingError
+from selfplay.loop.ledger import Attempted, Ledger, Planned
+from selfplay.loop.pipeline import pipelined
+from selfplay.loop.schedule import Injected, next_attempts, shuffled_bugs
+from selfplay.rollout.injector import injector_key
+from selfplay.rollout.retries import Control, control_in
+from selfplay.rollout.rollout import InjectorRollout, SolverRollout
+from selfplay.rollout.runs import RepositoryRuns
+from selfplay.rollout.scheduler import each_of
+from selfplay.rollout.solver import ReadyBug
+from selfplay.update.crediting import Credited, credited
+from selfplay.update.stored import taped
+
+TRAINING = "training"
+"""The name under which the attempts of the policy in training are filed, whatever its version."""
+ONLY = "only"
+"""The ledger's setting of the bugs that old ones are drawn from, by their ids; None: all."""
+TRIES = 2
+"""How often an attempt is played that fails by an error of ours."""
+IN_VAIN = 8
+"""The run stops after so many steps in a row that teach nothing."""
+
+
+@dataclass
+class Training:
+    """A run. `repositories`: which is drawn; `runs`: of each that can be used, what its episodes share, whoever plays
+    them. `vocabulary`: the model's size of it. `store`: called when a step is finished. `opponent`: what plays some
+    groups instead."""
+
+    config: TrainConfig
+    pool: Curriculum
+    ledger: Ledger
+    repositories: Repositories
+    runs: Mapping[str, RepositoryRuns]
+    plays: RolloutBackend
+    engines: InferenceBackend
+    learner: TrainerBackend
+    chat: ChatFormat
+    vocabulary: int | None
+    watcher: TrainWatcher
+    store: Callable[[], None] = lambda: None
+    opponent: Opponent | None = None
+    _idle_since: float = field(default_factory=time.monotonic)
+    _bugs: ReadyBugs = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._bugs = ReadyBugs(self.pool, self.runs, self.watcher.say)
+
+    async def run(self) -> None:
+        """Play and learn until the last step is finished."""
+        await self.engines.sync(self.learner)
+        first, config = len(self.ledger.finished()), self.config
+        await pipelined(first, config.steps, config.staleness, self._played, self._learned)
+        await self.learner.write()
+
+    async def _played(self, step: int) -> Planned:
+        """Play a step, or the rest of one that a kill cut short."""
+        wanted = [] if self.ledger.planned(step) else self.repositories.injections(step)
+        plan = self.ledger.begin(step, self.learner.version, wanted)
+        await self._inject(step, plan.injections)
+        attempts = plan.attempts
+        if attempts is None:
+            attempts = await self._chosen(step, plan.injections)
+            self.ledger.choose(step, attempts)
+        others = self.opponent
+        opposed = others.attempted(self._made(plan.injections)) if others is not None else frozenset()
+        await self._attempt(step, attempts, opposed)
+        await self._bugs.promote({bug for bug, _ in attempts}, self.config.solver.second_order)
+        return replace(plan, attempts=attempts)
+
+    async def _learned(self, plan: Planned) -> None:
+        """Learn a step that is played, and finish it. Its `wait`: how long the trainer had nothing to do."""
+        step, phases = plan.step, {"wait": time.monotonic() - self._idle_since}
+        with _timed(phases, "credit"):
+            rollouts = await self._credited(plan)
+        with _timed(phases, "learn"):
+            figures = await self.learner.learn(rollouts, step)
+        with _timed(phases, "sync"):
+            await self.engines.sync(self.learner)
+        figures |= self.repositories.figures(plan)
+        self.ledger.finish(step, {"number": step, "version": plan.version, **figures, "phases": phases})
+        self.store()
+        self.watcher.done(told(step, self.config.steps, figures, sum(phases.values())))
+        self._idle_since = time.monotonic()
+        self._refuse_vain()
+
+    async def _inject(self, step: int, wanted: Injected) -> None:
+        """Play these injector episodes, as far as they are not stored, and take their bugs as they come."""
+        pool, stored = self.pool, self.pool.episodes.stored(wanted)
+        injectors = {name: self._injector(name, step) for name in self.runs}
+        jobs = [
+            (injectors[name], number) for name, number in wanted if name in injectors and (name, number) not in stored
+        ]
+        async with aclosing(stored_injections(pool, each_of(jobs), self.plays.places, self._control())) as records:
+            async for record in records:
+                self._take()
+                said = f": {record.reason}" if record.reason else ""
+                of = f" of {record.repository}" if len(self.config.repositories) > 1 else ""
+                self.watcher.say(f"injector {record.number}{of} ({record.strategy}) {record.status}{said}")
+        self._take()
+
+    def _injector(self, name: str, step: int) -> Injector:
+        run = self.runs[name].injecting
+
+        async def play(number: int) -> InjectorRollout:
+            others = self.opponent
+            plays = others.plays if others is not None and others.injects(name, number) else self.plays
+            return await plays.inject(name, number, step)
+
+        return Injector(name, run.player.name, play, partial(injector_key, run))
+
+    def _control(self) -> Control | None:
+        run = self._any.injecting
+        return None if self.plays.elsewhere else control_in(run.pool, run.workers)
+
+    @property
+    def _any(self) -> RepositoryRuns:
+        """For what all repositories share: the seats, the threads, the name of the policy."""
+        return next(iter(self.runs.values()))
+
+    def _take(self) -> None:
+        for name in self.runs:
+            self.pool.episodes.take(None, repository=name, in_order=False)
+
+    async def _chosen(self, step: int, played: Injected) -> Attempted:
+        """The attempts of a step: at the bugs that its injections made, and at old ones."""
+        new = self._made(played)
+        await self._bugs.read(new.keys())
+        fresh = [bug for bug in new if bug in self._bugs.ready]
+        old = await self._old(step, new.keys(), self.config.solver.bugs - len(fresh))
+        planned = self.ledger.open_attempts()  # from here on nothing is awaited: other steps choose meanwhile
+        return [(bug, number) for bug in [*fresh, *old] for number in self._numbers(bug, planned)]
+
+    async def _old(self, step: int, new: Set[str], room: int) -> list[str]:
+        """So many old bugs as there is room for, by the lot of the step. One that cannot be attempted is passed over;
+        those that are not drawn are not read."""
+        found = list[str]()
+        order = shuffled_bugs(self._olds() - new, self.config.seed, step) if room > 0 else []
+        while order and len(found) < room:
+            some, order = order[: room - len(found)], order[room - len(found) :]
+            await self._bugs.read(set(some))
+            found += [bug for bug in some if bug in self._bugs.ready]
+        return found
+
+    def _olds(self) -> Set[str]:
+        """The bugs that may be drawn: all, or those that the run names and what is made of their failed attempts."""
+        named: list[str] | None = self.ledger.recorded(ONLY)
+        if named is None:
+            return self.pool.orders().keys()
+        return {*named, *(bug for bug, root in self.pool.attempts.roots().items() if root in named)}
+
+    def _made(self, injections: Injected) -> dict[str, tuple[str, int]]:
+        """The bugs that these injections made -> which of them."""
+        wanted, gave = set(injections), self.pool.episodes.gave()
+        return {bug: episode for episode, bug in gave.items() if episode in wanted}
+
+    def _numbers(self, bug: str, planned: Attempted) -> range:
+        """The numbers of the next attempts: above those that are stored, and those that other steps will make."""
+        taken = [self.pool.attempts.newest(bug, TRAINING), *(number for other, number in planned if other == bug)]
+        return next_attempts(taken, self.config.solver.attempts)
+
+    async def _attempt(self, step: int, attempts: Attempted, opposed: Set[str]) -> None:
+        """Play those of the attempts that are not stored, the opponent those at `opposed` bugs; one that fails by an
+        error of ours, once more. What could not be played is stored as lost, so that it is counted."""
+        await self._bugs.read({bug for bug, _ in attempts})
+
+        def tell(attempt: Attempt) -> None:
+            self.watcher.say(f"solver {attempt.bug} {attempt.number}: {attempt.reason}")
+
+        plays, say, homes = self.plays, self.watcher.say, self.pool.homes()
+        solving, why = self._any.solving, dict[tuple[str, int], str]()
+
+        async def solve(ready: ReadyBug, number: int) -> SolverRollout:
+            who = self.opponent.plays if self.opponent is not None and ready.bug.id in opposed else plays
+            return await who.solve(homes[ready.bug.id], ready, number, step)
+
+        for _ in range(TRIES):
+            jobs = self._playable(attempts)
+            why |= await play_attempts(solving, None, self.pool, jobs, plays.places, tell, say, solve, plays.elsewhere)
+        aside = self.pool.lost.unplayed()
+        for bug, number in sorted(set(attempts) - self.pool.attempts.stored(TRAINING, attempts)):
+            known = aside.get(attempt_name(bug, TRAINING, number), "its bug could not be attempted")
+            store_attempt(self.pool, lost_attempt(solving, bug, number, why.get((bug, number), known)))
+
+    def _playable(self, attempts: Attempted) -> list[tuple[ReadyBug, int]]:
+        """Those of the attempts that are neither stored nor set aside, at bugs that can be attempted."""
+        done, aside = self.pool.attempts.stored(TRAINING, attempts), self.pool.lost.unplayed()
+        ready = self._bugs.ready
+        return [
+            (ready[bug], number)
+            for bug, number in attempts
+            if bug in ready and (bug, number) not in done and attempt_name(bug, TRAINING, number) not in aside
+        ]
+
+    async def _credited(self, plan: Planned) -> list[Credited]:
+        """The credit of the step's episodes, for the present weights."""
+        suffix = {name: self.pool.episodes.suffix(name) for name, _ in plan.injections}
+        injections = {
+            crediting.injection_name(number, suffix[name]): (name, number) for name, number in plan.injections
+        }
+        attempts = {crediting.attempt_name(bug, number): bug for bug, number in plan.attempts or ()}
+        stored = crediting.some_episodes(self.pool, TRAINING, plan.injections, plan.attempts or ())
+        played = await asyncio.to_thread(taped, self.pool.folder, stored, lambda: self.chat)
+        played.sort(key=lambda one: (one.episode.role, one.episode.name))  # not as they came: one batch, one gradient
+        if self.opponent is not None:
+            played = self.opponent.marked(played, injections, attempts, self._made(plan.injections))
+        planned = self.config.solver.attempts
+        return credited(played, self.config.recipe, planned, self.learner.version, self.vocabulary)
+
+    def _refuse_vain(self) -> None:
+        """Raises `TrainingError` when the last steps taught nothing: the next would not either."""
+        last = self.ledger.newest(IN_VAIN)
+        if len(last) == IN_VAIN and all("nothing" in one for one in last):
+            raise TrainingError(
+                f"the last {IN_VAIN} steps taught nothing: {last[-1]['nothing']}",
+                "Begin with a cold start (`selfplay sft`), easier bugs in the run's folder, or larger groups.",
+            )
+
+
+@contextmanager
+def _timed(phases: dict[str, float], name: str) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    phases[name] = time.monotonic() - began

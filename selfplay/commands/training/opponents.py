@@ -1,0 +1,79 @@
+"""The opponent of a training run: what it plays, and with which engine."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from selfplay.agent.chat_format import ChatFormat
+from selfplay.agent.model import Message
+from selfplay.commands.training.interfaces import RolloutBackend, TrainWatcher
+from selfplay.loop.config import TrainConfig
+from selfplay.loop.errors import TrainingError
+from selfplay.loop.opponents import drawn
+from selfplay.policies.tokenizer import load_tokenizer
+from selfplay.rollout.players import Player, player_named
+from selfplay.rollout.runs import RepositoryRuns
+from selfplay.update.played import Played
+
+Made = Mapping[str, tuple[str, int]]
+"""A bug, or an episode's name -> the repository and the number of the episode."""
+PROBE = (Message("system", "You repair software."), Message("user", "It is broken."))
+
+
+@dataclass(frozen=True)
+class Opponent:
+    """`plays`: its episodes, with its own engine."""
+
+    config: TrainConfig
+    plays: RolloutBackend
+
+    def injects(self, repository: str, number: int) -> bool:
+        """Whether the injector episode of this number is its own: those of a group are played by one policy."""
+        group = number // self.config.injector.members
+        return drawn(self.config.opponents.share, self.config.seed, f"injector:{repository}:{group}")
+
+    def attempted(self, made: Made) -> frozenset[str]:
+        """Those of the new bugs that it attempts. A bug of its own is not among them: attempts at it would teach
+        nobody."""
+        share, seed = self.config.opponents.share, self.config.seed
+        mine = (bug for bug, episode in made.items() if not self.injects(*episode))
+        return frozenset(bug for bug in mine if drawn(share, seed, f"solver:{bug}"))
+
+    def marked(
+        self, played: Sequence[Played], injections: Made, attempts: Mapping[str, str], made: Made
+    ) -> list[Played]:
+        """The episodes of a step, its own marked. `injections`: name -> which; `attempts`: name -> at which bug."""
+        opposed = self.attempted(made)
+        own = {name for name, episode in injections.items() if self.injects(*episode)}
+        own |= {name for name, bug in attempts.items() if bug in opposed}
+        return [replace(one, episode=replace(one.episode, opponent=one.episode.name in own)) for one in played]
+
+
+@asynccontextmanager
+async def opposed(
+    config: TrainConfig, runs: Mapping[str, RepositoryRuns], chat: ChatFormat, watcher: TrainWatcher
+) -> AsyncIterator[Opponent | None]:
+    """The opponent, with its engine open; None for a run without one. `chat`: of the model in training. Raises
+    `TrainingError` for a model that reads and writes otherwise."""
+    if not config.opponents.share:
+        yield None
+        return
+    from selfplay.commands.training.local import PlayedHere
+
+    model = config.opponents.model or config.model
+    if ChatFormat(load_tokenizer(model)).opening(PROBE) != chat.opening(PROBE):
+        raise TrainingError(
+            f"opponents.model: {model} has another tokenizer or chat template than {config.model}",
+            "Name weights of the same model, as a folder of weights/.",
+        )
+    player = player_named(f"{config.engine}:{model}", config.options)
+    try:
+        await player.open(watcher.say)
+        places = player.episodes or next(iter(runs.values())).injecting.workers.count
+        yield Opponent(config, PlayedHere({name: _by(player, one) for name, one in runs.items()}, places))
+    finally:
+        await player.close()
+
+
+def _by(player: Player, runs: RepositoryRuns) -> RepositoryRuns:
+    return RepositoryRuns(replace(runs.injecting, player=player), replace(runs.solving, player=player))

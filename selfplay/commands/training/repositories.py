@@ -1,0 +1,114 @@
+"""The repositories of a training run: which can be used, which one an injector group is drawn for, which are benched.
+
+A repository that cannot be prepared is benched at once; the next start of the same command tries it again. One whose
+last `injector.bench_after` groups in a row gave no valid bug is benched for `injector.bench_steps` steps: the policy
+changes, and may do better then. Both stand in the ledger, so that a resumed run draws as the one before would have.
+The only repository of a run is never benched.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from selfplay.commands.curricula import record_failure
+from selfplay.commands.curriculum import CurriculumWatcher, prepared_source
+from selfplay.commands.order import Order
+from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings
+from selfplay.errors import SelfplayError
+from selfplay.loop.config import TrainConfig
+from selfplay.loop.errors import TrainingError
+from selfplay.loop.ledger import Ledger, Planned
+from selfplay.loop.schedule import Injected, drawn, first_injection, groups_of, in_vain, injections
+from selfplay.repository import Prepared, Suite
+from selfplay.sandbox import Backend
+
+Measured = dict[str, tuple[Prepared, Suite]]
+"""Repository -> what was prepared and measured."""
+
+
+def prepared_sources(
+    orders: Sequence[Order], pool: Curriculum, ledger: Ledger, backend: Backend, watcher: CurriculumWatcher
+) -> Measured:
+    """Prepare every repository. Of several, one that cannot be is benched. Raises `SelfplayError` when none is left."""
+    found: Measured = {}
+    for order in orders:
+        try:
+            found[order.source] = prepared_source(order, pool, backend, watcher)
+            ledger.usable(order.source)
+        except SelfplayError as error:
+            of_the_pool = isinstance(error, CurriculumError) and not isinstance(error, OtherSettings)
+            if len(orders) == 1 or of_the_pool:
+                raise
+            why = record_failure(pool, order.source, error)
+            ledger.bench(order.source, len(ledger.finished()), None, why)
+            watcher.say(f"{order.source} is benched: {why}")
+    if not found:
+        raise _all_benched(ledger.benched(len(ledger.finished())))
+    return found
+
+
+@dataclass(frozen=True)
+class Repositories:
+    """`first`: the number of the run's first injector episode in each."""
+
+    config: TrainConfig
+    ledger: Ledger
+    pool: Curriculum
+    first: Mapping[str, int]
+    say: Callable[[str], None]
+
+    @classmethod
+    def of(cls, config: TrainConfig, ledger: Ledger, pool: Curriculum, say: Callable[[str], None]) -> "Repositories":
+        """Those of a run; the first numbers are recorded when it begins."""
+        first = ledger.recorded("first")
+        if first is None:
+            names, members = [one.source for one in config.repositories], config.injector.members
+            first = {name: first_injection(sorted(pool.episodes.finished(name)), members) for name in names}
+            ledger.settle({"first": first})
+        return cls(config, ledger, pool, {name: int(number) for name, number in first.items()}, say)
+
+    def injections(self, step: int) -> Injected:
+        """The injector episodes of a step that is planned now. Raises `TrainingError` when every repository is
+        benched."""
+        how = self.config.injector
+        if not how.groups:
+            return []
+        self._bench(step)
+        out = self.ledger.benched(step)
+        weights = {one.source: one.weight for one in self.config.repositories if one.source not in out}
+        if not weights:
+            raise _all_benched(out)
+        names = drawn(weights, how.groups, self.config.seed, step)
+        stored = {name: [self.pool.episodes.newest(name)] for name in self.first}
+        first = {name: max(own, first_injection(stored[name], how.members)) for name, own in self.first.items()}
+        return injections(names, first, self.ledger.open_injections(), how)
+
+    def _bench(self, step: int) -> None:
+        """Bench those whose last groups gave nothing."""
+        how, out, gave = self.config.injector, self.ledger.benched(step), self.pool.episodes.gave()
+        if len(self.config.repositories) == 1 or not how.bench_after:
+            return
+        for name in (one.source for one in self.config.repositories if one.source not in out):
+            played = self.ledger.injections(self.ledger.since(name), played=True)
+            vain = in_vain(groups_of(name, played, gave, how.members))
+            if vain >= how.bench_after:
+                until = step + how.bench_steps
+                why = f"its last {vain} groups gave no valid bug; benched from step {step + 1} to {until}"
+                self.ledger.bench(name, step, until, why)
+                self.pool.record_repository(name, {"stopped": why})
+                self.say(f"{name}: {why}")
+
+    def figures(self, plan: Planned) -> dict[str, Any]:
+        """Of a run on several: how many groups of a step each repository had, and which were benched, and why."""
+        if len(self.config.repositories) == 1:
+            return {}
+        members, out = self.config.injector.members, self.ledger.benched(plan.step)
+        groups = Counter(name for name, _ in plan.injections)
+        drawn_for = {name: episodes // members for name, episodes in groups.items()}
+        return {"repositories": {"groups": drawn_for, "benched": len(out), "reasons": out}}
+
+
+def _all_benched(out: Mapping[str, str]) -> TrainingError:
+    told = "".join(f"\n  {name}: {why}" for name, why in out.items())
+    return TrainingError(f"no repository of the run can be used{told}", "Mend one, or name others.")

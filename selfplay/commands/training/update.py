@@ -1,0 +1,109 @@
+"""The part of `selfplay train` that needs torch: the trainer, its checkpoints, the weights for the engine."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from selfplay.commands.result_folder import whole_folder
+from selfplay.loop.config import TrainConfig
+from selfplay.loop.errors import TrainingError
+from selfplay.policies.broadcast import WeightGroup, joined
+from selfplay.policies.rendezvous import Fact, Rendezvous
+from selfplay.train.model import Scorer, first_rank
+from selfplay.train.weights import engine_shapes, engine_weights, written_dtype
+from selfplay.update.crediting import Credited
+from selfplay.update.errors import NothingToLearn
+from selfplay.update.policies import OnePolicy, PolicyByRole, TrainedPolicy
+from selfplay.update.summary import rollout_figures
+
+KEPT = 2
+"""Folders of weights: an engine may still read the one before."""
+
+
+class Learner:
+    """The model in training. `version`: how many updates it has taken, the version of its weights."""
+
+    def __init__(self, config: TrainConfig, out: Path) -> None:
+        """Load the model and the newest checkpoint, if there is one. Raises `TrainError`."""
+        self.config, self.out = config, out
+        kind = PolicyByRole if config.roles == "separate" else OnePolicy
+        self._policy: TrainedPolicy = kind(config.model, config.recipe, out / "refused")
+        self._position = self._policy.resume(out / "checkpoints")
+        self._written: int | None = None
+        self._group: WeightGroup | None = None
+
+    @property
+    def version(self) -> int:
+        return self._policy.version
+
+    def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
+        """Take the update of a step and store it; its figures. A step that the checkpoint holds was updated before a
+        kill, and is not updated again.
+
+        Raises `StepRefused` for a loss or gradient that is not finite, `TrainError` when nothing can be written."""
+        if self._position.get("step") == step:
+            return dict(self._position["figures"])
+        try:
+            figures = self._policy.update(rollouts, self.config.recipe).to_json()
+        except NothingToLearn as error:
+            return {"step": None, "nothing": error.message, "rollouts": rollout_figures(rollouts)}
+        self._position = {"step": step, "figures": figures}
+        self._policy.save(self.out / "checkpoints", self._position, self.config.keep)
+        return figures
+
+    def write(self) -> Path | None:
+        """The folder with the present weights; None before the first update. Written once by a process, and anew by the
+        next: after a power cut a folder may have its name and not its bytes. Every rank calls it, the first one writes.
+        Raises `TrainingError` when it cannot be written."""
+        if not self.version:
+            return None
+        target = self.out / "weights" / f"{self.version:06d}"
+        if self._written != self.version:
+            source, dtype = Path(self.config.model), self._dtype
+            if not first_rank():
+                self._policy.write(target, source, dtype)  # takes part, and writes nothing
+            else:
+                shutil.rmtree(target, ignore_errors=True)
+                with whole_folder(target, TrainingError, "The same command resumes.") as made:
+                    self._policy.write(made, source, dtype)
+                for old in sorted(target.parent.glob("[0-9]*"))[:-KEPT]:
+                    shutil.rmtree(old, ignore_errors=True)
+            self._written = self.version
+        return target
+
+    def facts(self) -> list[Fact]:
+        """The tensors that `send` sends, in its order."""
+        dtype = str(self._dtype).removeprefix("torch.")
+        return [(name, dtype, shape) for name, shape in engine_shapes(self._scorer).items()]
+
+    def send(self, meeting: Rendezvous) -> str | None:
+        """Send the present weights to the engines of a group; what came in the way. Every rank calls it, and goes
+        through all weights whatever comes in the way: the others wait for it."""
+        failed = self._join(meeting) if first_rank() else None
+        for _, tensor in engine_weights(self._scorer, self._dtype):
+            if self._group is not None and failed is None:
+                try:
+                    self._group.send(tensor)
+                except RuntimeError as error:  # of an engine that is gone
+                    failed = str(error)
+        if failed is not None:
+            self._group = None
+        return failed
+
+    def _join(self, meeting: Rendezvous) -> str | None:
+        try:
+            self._group = joined(self._group, meeting, 0, self._scorer.device)
+        except RuntimeError as error:
+            return str(error)
+        return None
+
+    @property
+    def _scorer(self) -> Scorer:
+        """What is sent: one model, since a run with several has no cluster."""
+        assert isinstance(self._policy, OnePolicy)
+        return self._policy.scorer
+
+    @property
+    def _dtype(self) -> Any:
+        return written_dtype(self.config.model, "fp32")

@@ -1,0 +1,240 @@
+"""Opens a run's pool: to write, by one process at a time, or to read, which takes no lock and changes nothing."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from selfplay.curriculum.invariants import refuse_broken
+from selfplay.curriculum.records import CurriculumError
+from selfplay.curriculum.schema import prepare_schema
+from selfplay.curriculum.store import Curriculum
+from selfplay.curriculum.trust import is_own, remember_run, times
+from selfplay.curriculum.untrusted_sqlite import (
+    DATABASE,
+    LARGER,
+    DatabaseBounds,
+    harden,
+    own_folders,
+    refuse_strange_files,
+    refuse_strange_schema,
+    refuse_too_much,
+    within,
+)
+from selfplay.sandbox.owners import marked
+
+RESUME = "What was stored before is kept: mend it, and the same command resumes."
+FREE = "Free some space there. What was stored is kept: the same command resumes."
+PAUSES = (0, 0.05, 0.2, 0.75)
+"""Seconds before each try to lock a run: a process that was just killed may hold its lock for a moment."""
+READS = 20
+"""How often to try to copy a database while a process writes to it."""
+
+
+@contextmanager
+def open_curriculum(folder: Path) -> Iterator[Curriculum]:
+    """The pool of `folder`, created if absent, and locked by this process until the context ends.
+
+    Raises `CurriculumError` when another process holds the lock or the database is damaged.
+    """
+    _check_free(folder)
+    lock = _locked(folder)
+    try:
+        database = _opened(folder)
+        try:
+            curriculum = Curriculum(folder, database)
+            curriculum.episodes.clear_staging()
+            yield curriculum
+        except sqlite3.Error as error:
+            hint = FREE if _full(error) else RESUME
+            raise CurriculumError(f"{folder / DATABASE}: {error}", hint) from error
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise CurriculumError(f"{error.strerror} while writing {error.filename or folder}", FREE) from error
+        finally:
+            database.close()
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def open_existing(folder: Path) -> Iterator[Curriculum]:
+    """As `open_curriculum`, for an existing run. Raises `CurriculumError` where there is none."""
+    _check_there(folder)
+    with open_curriculum(folder) as pool:
+        yield pool
+
+
+@contextmanager
+def read_pool(folder: Path) -> Iterator[Curriculum]:
+    """The pool of `folder` as it is at this moment, to read, also while another process works on it or the disk is
+    read-only. Nothing in the folder changes. Raises `CurriculumError` where there is no pool."""
+    _check_there(folder)
+    path = folder / DATABASE
+    with tempfile.TemporaryDirectory(prefix=marked()) as place:
+        try:
+            _copy(path, Path(place), _most_bytes(folder))
+            database = sqlite3.connect(Path(place, DATABASE))
+        except sqlite3.Error as error:
+            raise CurriculumError(f"{path}: {error}", STAY) from error
+        try:
+            _look_through(database, path, own=is_own(folder))
+            yield Curriculum(folder, database)
+        except sqlite3.Error as error:
+            raise CurriculumError(f"{path} is not a curriculum: {error}", STAY) from error
+        finally:
+            database.close()
+
+
+STAY = "Its bugs/ stay as they are."
+
+
+def _look_through(database: sqlite3.Connection, path: Path, own: bool) -> None:
+    """Bring the database up to this version, and raise `CurriculumError` for one that is not a pool."""
+    harden(database)
+    with within(database):
+        refuse_strange_schema(database, path)
+        prepare_schema(database, path)
+        refuse_broken(database, path)
+        if not own:
+            most, more = DatabaseBounds(), times()
+            refuse_too_much(database, path, DatabaseBounds(most.size * more, most.rows * more, most.values * more))
+
+
+def _copy(path: Path, folder: Path, most: int | None) -> None:
+    """Copy the current database, at most `most` bytes, into `folder`. Makes no file beside it, as opening a WAL
+    database would."""
+    try:
+        path.open("rb").close()
+    except OSError as error:  # SQLite would report it as a damaged database
+        raise CurriculumError(f"{path} cannot be read: {error.strerror}", "Make it readable.") from error
+    log = path.with_name(f"{path.name}-wal")
+    for _ in range(READS):
+        files = [file for file in (path, log) if file.exists()]
+        before = _state(files)
+        _refuse_size(path, before, most)
+        with contextlib.suppress(FileNotFoundError):  # the writer ended meanwhile and merged its log
+            for file in files:
+                shutil.copyfile(file, folder / file.name)
+            if _state(files) == before and log.exists() == (log in files):
+                return
+        (folder / log.name).unlink(missing_ok=True)
+    raise CurriculumError(f"{path} changes all the time", "Look at it again in a moment.")
+
+
+def _refuse_size(path: Path, files: Iterable[tuple[int, int]], most: int | None) -> None:
+    size = sum(size for size, _ in files)
+    if most is not None and size > most:
+        raise CurriculumError(f"{path} is {size} bytes; of a shared run at most {most} are taken", LARGER)
+
+
+def _most_bytes(folder: Path) -> int | None:
+    """How large the pool of `folder` may be; None for one that this user made."""
+    return None if is_own(folder) else DatabaseBounds().size * times()
+
+
+def _state(files: Iterable[Path]) -> list[tuple[int, int]]:
+    return [(status.st_size, status.st_mtime_ns) for status in (file.stat() for file in files)]
+
+
+def _locked(folder: Path) -> int:
+    """The descriptor that holds the lock of the folder for this process."""
+    try:
+        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise CurriculumError(
+            f"{folder} cannot be written to: {error.strerror}", "Make it writable, or give another place."
+        ) from error
+    for pause in PAUSES:
+        time.sleep(pause)
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock
+    os.close(lock)
+    raise CurriculumError(f"another process works on {folder}", "Wait for it, stop it, or give another --out.")
+
+
+def _check_there(folder: Path) -> None:
+    try:
+        there = (folder / DATABASE).exists()
+    except OSError as error:
+        raise CurriculumError(f"{folder} cannot be used: {error.strerror}") from error
+    if not there:
+        raise CurriculumError(f"{folder} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
+    refuse_strange_files(folder)
+
+
+def _check_free(folder: Path) -> None:
+    """Make the folder. An existing folder that is not a run's is refused."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        taken = [name for name in own_folders(folder) if (folder / name).exists()]
+        there = (folder / DATABASE).exists()
+    except OSError as error:
+        raise CurriculumError(f"{folder} cannot be used: {error.strerror}", "Give another --out.") from error
+    refuse_strange_files(folder)
+    if taken and not there:
+        raise CurriculumError(
+            f"{folder} holds {taken[0]}/ but no {DATABASE}: it is not a run's folder",
+            "Give another --out; nothing in it was touched.",
+        )
+
+
+def _opened(folder: Path) -> sqlite3.Connection:
+    """The database of the folder, looked through; a new one is made complete before it gets its name."""
+    path = folder / DATABASE
+    try:
+        if not path.exists():
+            _create(path)
+            remember_run(folder)
+        log = path.with_name(f"{path.name}-wal")
+        _refuse_size(path, _state([file for file in (path, log) if file.exists()]), _most_bytes(folder))
+        database = sqlite3.connect(path)
+    except sqlite3.Error as error:
+        raise CurriculumError(f"{path}: {error}", FREE if _full(error) else "Give another --out.") from error
+    try:
+        _look_through(database, path, own=is_own(folder))
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = FULL")
+        with within(database):
+            damage = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if damage != "ok":
+            raise sqlite3.DatabaseError(damage)
+    except (sqlite3.Error, CurriculumError) as error:
+        database.close()
+        if isinstance(error, CurriculumError):
+            raise
+        if _full(error):
+            raise CurriculumError(f"{path}: {error}", FREE) from error
+        raise CurriculumError(
+            f"{path} is not a curriculum: {error}", "Give another --out; the bugs beside it stay as they are."
+        ) from error
+    return database
+
+
+def _full(error: sqlite3.Error) -> bool:
+    """Whether a disk is full: by SQLite's code, since a message may hold any word. The other thing with this code, no
+    place for another bug, is excluded when a pool is opened."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+
+
+def _create(path: Path) -> None:
+    """A new empty pool. It is made under another name, so that no journal ever lies beside a pool."""
+    staged = path.with_name(f".{path.name}.new")
+    for left in path.parent.glob(f"{staged.name}*"):  # of a kill; the folder's lock is ours
+        left.unlink(missing_ok=True)
+    database = sqlite3.connect(staged)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        prepare_schema(database, path)
+    finally:
+        database.close()
+    staged.replace(path)

@@ -1,0 +1,187 @@
+"""Bugs in a run's folder, read back with everything needed to run them again."""
+
+import hashlib
+import math
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from selfplay.artifact import Artifact, ArtifactError, Bug, load, load_bug
+from selfplay.artifact.bug import BUG_FILE, is_bug_id, is_weakened
+from selfplay.artifact.environment import recorded_environment
+from selfplay.artifact.reading import UntrustedDataError, existing_folder, listed_below, read_below
+from selfplay.curriculum.attempts import ATTEMPT_FILE, MOST_DIFF
+from selfplay.curriculum.open_pool import read_pool
+from selfplay.curriculum.trust import Wish, require
+from selfplay.curriculum.untrusted_sqlite import DATABASE, ORIGINALS
+from selfplay.oracle.calibration import Oracle
+from selfplay.oracle.world import Task
+from selfplay.plain_text import decode
+from selfplay.repository import Prepared, prepare, rebuild
+from selfplay.sandbox import Backend, World
+from selfplay.validators import Thresholds
+
+LEAST_REPEATS, MOST_REPEATS, MOST_SECONDS = 2, 20, 90.0
+MOST_COUNT = 1_000_000
+
+
+def load_own(folder: Path) -> Bug:
+    """The `bug.json` of a bug's folder. In a run the folder has the bug's name: attempts and trajectories are filed
+    under it. Raises `ArtifactError`."""
+    bug, name = load_bug(folder), folder.resolve().name
+    if bug.id != name and in_run(folder):
+        raise ArtifactError(
+            f"{folder / BUG_FILE} is that of {bug.id}, and its folder is {name[:200]!r}",
+            "In a run, a bug's folder has the bug's name: rename it.",
+        )
+    return bug
+
+
+def in_run(folder: Path) -> bool:
+    """Whether the folder of a bug lies in a run, and not alone."""
+    bugs = folder.resolve().parent
+    return bugs.name == "bugs" and os.path.lexists(bugs.parent / DATABASE)
+
+
+def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
+    """A stored bug, its five files and its thresholds. Raises `ArtifactError` when they do not belong together."""
+    bug = load_own(folder)
+    artifact = load(folder, weakened=is_weakened(bug))
+    if artifact.content_hash() != bug.content_hash:
+        raise ArtifactError("the five files are not those bug.json was written for")
+    try:
+        return bug, artifact, _strict(Thresholds.from_json(bug.thresholds))
+    except (TypeError, ValueError) as error:
+        raise ArtifactError(f"{folder / BUG_FILE}: thresholds: {error}") from error
+
+
+def _strict(thresholds: Thresholds) -> Thresholds:
+    """Thresholds as recorded. Raises `ValueError` for an artifact that records a weaker threshold than is allowed."""
+    for name, value in vars(thresholds).items():
+        whole = name not in ("seconds", "max_lost_share")
+        if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or not math.isfinite(value):
+            raise ValueError(f"{name} is no number")
+        if whole and value > MOST_COUNT:
+            raise ValueError(f"{name} is {value:g}; at most {MOST_COUNT} makes sense")
+    if not LEAST_REPEATS <= thresholds.repeats <= MOST_REPEATS:
+        few = f"at least {LEAST_REPEATS} runs tell what varies, at most {MOST_REPEATS} are made"
+        raise ValueError(f"repeats is {thresholds.repeats}; {few}")
+    if not thresholds.seconds <= MOST_SECONDS:
+        raise ValueError(f"seconds is {thresholds.seconds}; a test script has at most {MOST_SECONDS:.0f}")
+    return thresholds
+
+
+def bug_folders(path: Path) -> list[Path]:
+    """The folder of the bug at `path`, or the folders of all bugs of the run at `path`, sorted. In a run with a pool,
+    only folders of the pool's bugs count. Raises `ArtifactError` when it is neither."""
+    if os.path.lexists(path / BUG_FILE):
+        return [path]
+    try:
+        found = [path / "bugs" / name for name in _names(path)]
+    except UntrustedDataError as error:
+        raise ArtifactError(error.message, error.hint) from error
+    if not found:
+        raise ArtifactError(f"{path} holds no bug", "Name a bug's folder (it holds bug.json) or a run's folder.")
+    return found
+
+
+def _names(run: Path) -> list[str]:
+    """The names of the folders of a run's bugs; none is a link. Raises `UntrustedDataError`."""
+    if (run / DATABASE).exists():
+        with read_pool(run) as pool:
+            names = sorted(bug.id for bug in pool.bugs()) if existing_folder(run, "bugs") else []
+    else:
+        names = [name for name in listed_below(run, "bugs") if not (run / "bugs" / name).is_file()]
+    for name in names:
+        if not is_bug_id(name):
+            raise UntrustedDataError(f"{run / 'bugs'} holds {name[:80]!r}, which is no bug's name")
+        existing_folder(run, "bugs", name)
+    return names
+
+
+def wishes(bug: Bug, fetched: bool) -> list[Wish]:
+    """What building the environment of a bug again would do beyond a build in a sandbox: run a setup command, reach
+    hosts, and, if its original is `fetched`, go to its source. A source in an image is copied out of it."""
+    known = recorded_environment(bug.environment)
+    asked = [("setup", known.setup or ""), ("hosts", " ".join(known.allow_hosts))]
+    if fetched or (known.source or "").startswith("image:"):
+        asked.append(("source", bug.source if fetched else known.source or ""))
+    return [Wish(kind, text, bug.tree_hash) for kind, text in asked if text]
+
+
+def wishes_of(folder: Path) -> list[Wish]:
+    """What the bug in `folder` wishes. Raises `ArtifactError`."""
+    bug = load_own(folder)
+    return wishes(bug, fetched=_original(folder, bug) is None)
+
+
+def prepared_for(folder: Path, bug: Bug, backend: Backend, *, trust: bool = False) -> Prepared:
+    """The original of a bug: the run's copy if there is one, else the source itself.
+
+    Raises `NotTrusted` for what the run wants and its user has not allowed; `trust` allows it."""
+    original, known = _original(folder, bug), recorded_environment(bug.environment)
+    require(wishes(bug, fetched=original is None), trust)
+    if original is not None:
+        return rebuild(original, bug.environment, backend=backend, allow_hosts=known.allow_hosts)
+    prepared = prepare(bug.source, backend=backend, setup=known.setup, allow_hosts=known.allow_hosts)
+    if prepared.tree_hash != bug.tree_hash:
+        raise ArtifactError(
+            f"{folder}: {bug.source} now has tree {prepared.tree_hash}, the bug was made on {bug.tree_hash}",
+            "Keep the bug's folder in its run's bugs/, beside original/, or name the revision in the source.",
+        )
+    return prepared
+
+
+def _original(folder: Path, bug: Bug) -> Path | None:
+    """The run's copy of a bug's original; None where there is none. Raises `ArtifactError` for a link."""
+    run = folder.resolve().parent.parent
+    trees = None
+    if (run / DATABASE).is_file():
+        with read_pool(run) as pool:
+            trees = pool.episodes.originals()
+    return original_of(run, bug, trees)
+
+
+def original_of(run: Path, bug: Bug, trees: Mapping[str, Path] | None) -> Path | None:
+    """The copy of a bug's original in the folder of its run. `trees`: where those are in which the run's own bugs were
+    planted; that of an imported task lies in `originals/` under its own name. Raises `ArtifactError` for a link."""
+    try:
+        own = trees.get(bug.tree_hash) if trees else run / "original"
+        if own is not None and (found := existing_folder(run, own.name)):
+            return found
+        return existing_folder(run, ORIGINALS, bug.tree_hash) if is_tree(bug.tree_hash) else None
+    except UntrustedDataError as error:
+        raise ArtifactError(error.message, error.hint) from error
+
+
+def is_tree(name: str) -> bool:
+    """Whether a name is the id of a tree, and so of a folder in `originals/`."""
+    return re.fullmatch(r"[0-9a-f]{40}([0-9a-f]{24})?", name) is not None
+
+
+def task_of(folder: Path, bug: Bug, artifact: Artifact, world: World) -> Task:
+    """The task of a stored bug. Raises `ArtifactError` for a second-order bug whose failed attempt is missing."""
+    return Task(world, artifact, (read_attempt(folder, bug),) if bug.attempt else ())
+
+
+def read_attempt(folder: Path, bug: Bug) -> str:
+    """The failed attempt in a second-order bug. Raises `ArtifactError` when it is missing or not the recorded one."""
+    path = folder / ATTEMPT_FILE
+    try:
+        data = read_below(folder, ATTEMPT_FILE, MOST_DIFF)
+    except UntrustedDataError as error:
+        raise ArtifactError(error.message, "A bug of order 2 holds the failed attempt it was made from.") from error
+    if bug.attempt is None or hashlib.sha256(data).hexdigest() != bug.attempt.sha256:
+        raise ArtifactError(f"{path} is not the attempt bug.json was written for")
+    return decode(data)
+
+
+def oracle_of(bug: Bug, thresholds: Thresholds) -> Oracle:
+    """The test sets that decide about a stored bug; flaky ids are in neither set."""
+    return Oracle(frozenset(bug.fail_to_pass), frozenset(bug.pass_to_pass), thresholds.seconds)
+
+
+def demonstration_of(run: Path, bug: str, role: str) -> Path:
+    """Where the demonstration of a role on a bug is kept, if there is one."""
+    return run / "trajectories" / f"{bug}-demonstration-{role}.jsonl.zst"

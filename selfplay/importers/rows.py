@@ -1,0 +1,119 @@
+"""Reads the rows of a dataset: a file, or a folder as `datasets` opens it. Sizes are known before anything is kept."""
+
+import codecs
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from selfplay.artifact.decoding import parse_json
+from selfplay.artifact.reading import MIB, UntrustedDataError, opened_named
+from selfplay.errors import SelfplayError
+
+MOST_ROWS = 100_000
+MOST_LINE, MOST_LIST = 16 * MIB, 64 * MIB
+MOST_FILE = 8192 * MIB
+MOST_GROUP = 256 * MIB
+ENDINGS = (".jsonl", ".json", ".parquet")
+
+
+class ImportRefused(SelfplayError):
+    """Rows, or one row, that cannot be taken in."""
+
+
+@dataclass(frozen=True)
+class DatasetRow:
+    """`name`: where it stands, for messages; `sha256`: of its values; `beside`: the folder of its dataset. `fault`: why
+    the line is no row."""
+
+    name: str
+    values: dict[str, Any]
+    sha256: str
+    beside: Path
+    fault: str = ""
+
+
+def read_rows(path: Path) -> Iterator[DatasetRow]:
+    """The rows at `path`, one by one. Raises `ImportRefused` for what holds none."""
+    number = 0
+    for file in _files(path):
+        for place, value, fault in _values(file):
+            number += 1
+            if number > MOST_ROWS:
+                raise ImportRefused(f"{path} has more than {MOST_ROWS} rows", "Import a part of it.")
+            yield _row(f"{file.name}:{place}", value, fault, file.parent)
+    if not number:
+        raise ImportRefused(f"{path} holds no row", f"Name a file that ends in {', '.join(ENDINGS)}, or its folder.")
+
+
+def _row(name: str, value: Any, fault: str, beside: Path) -> DatasetRow:
+    if not isinstance(value, dict):
+        return DatasetRow(name, {}, "", beside, fault or "it is no object")
+    text = json.dumps(value, sort_keys=True, default=str)
+    return DatasetRow(name, value, hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest(), beside, fault)
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = [file for ending in ENDINGS for file in sorted(path.glob(f"*{ending}")) if file.is_file()]
+        return found or sorted(file for file in (path / "data").glob("*.parquet") if file.is_file())
+    if not path.exists():
+        raise ImportRefused(f"{path} does not exist", "Name a file or a folder of this machine: nothing is downloaded.")
+    if path.suffix not in ENDINGS:
+        raise ImportRefused(f"{path} ends in none of {', '.join(ENDINGS)}", "Save its rows as JSON lines.")
+    return [path]
+
+
+def _values(file: Path) -> Iterator[tuple[int, Any, str]]:
+    """(number in the file, value, why it is none) of each row."""
+    try:
+        if file.suffix == ".parquet":
+            yield from _parquet(file)
+        elif file.suffix == ".json":
+            with opened_named(file, MOST_LIST) as stream:
+                value = parse_json(stream.read(MOST_LIST + 1), str(file))
+            listed = value if isinstance(value, list) else [value]
+            yield from ((number, one, "") for number, one in enumerate(listed, 1))
+        else:
+            yield from _lines(file)
+    except UntrustedDataError as error:
+        raise ImportRefused(error.message, error.hint) from error
+
+
+def _lines(file: Path) -> Iterator[tuple[int, Any, str]]:
+    with opened_named(file, MOST_FILE) as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(MOST_LINE + 1), b""), 1):
+            if len(line) > MOST_LINE:
+                raise ImportRefused(f"{file}: line {number} has more than {MOST_LINE // MIB} MiB")
+            line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+            if not line.strip():
+                continue
+            try:
+                yield number, parse_json(line, "it"), ""
+            except UntrustedDataError as error:
+                yield number, None, error.message
+
+
+def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportRefused(f"{file} needs pyarrow to be read", "pip install 'selfplay-swe[parquet]'") from error
+    try:
+        with pyarrow.parquet.ParquetFile(file) as table:
+            groups = (table.metadata.row_group(number) for number in range(table.metadata.num_row_groups))
+            if any(group.total_byte_size > MOST_GROUP for group in groups):
+                raise ImportRefused(f"{file} has larger row groups than {MOST_GROUP // MIB} MiB", "Write smaller ones.")
+            number = 0
+            for batch in table.iter_batches(batch_size=8):
+                for at in range(batch.num_rows):
+                    number += 1
+                    if (size := batch.slice(at, 1).nbytes) > MOST_LINE:
+                        yield number, None, f"it takes {size} bytes; at most {MOST_LINE} are taken"
+                    else:
+                        yield number, batch.slice(at, 1).to_pylist()[0], ""
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ImportRefused(f"{file} is no Parquet file: {str(error)[:200]}") from error

@@ -1,0 +1,244 @@
+"""The configuration of a training run: YAML and `key=value` overrides as one typed value.
+
+Unknown keys and combinations that cannot work are refused when it is loaded, each with its reason, not hours later.
+"""
+
+import json
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from selfplay.configs import shipped
+from selfplay.errors import SelfplayError
+from selfplay.loop.config_base import NonNegativeInt, Part, PositiveInt
+from selfplay.loop.errors import TrainingError
+from selfplay.loop.machine import Cluster, MachineConfig, too_few_machines
+from selfplay.loop.monitors import Monitors
+from selfplay.loop.opponents import Opponents, refused_opponents
+from selfplay.loop.roles import Roles, refused_roles
+from selfplay.loop.sources import Repository, Sources, repositories, strange_sources
+from selfplay.rollout.injector import Mix
+from selfplay.rollout.players import player_named
+from selfplay.update.recipe import Recipe
+
+MOST_BYTES = 1 << 20
+FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboard")
+"""What a run may be resumed with another value of."""
+
+
+class InjectorConfig(Part):
+    """The injector's part of a step: `groups` of `members` episodes that share a prompt. No groups: only the solver is
+    trained, on bugs that the run's folder holds already. `min_*`: thresholds of a bug. `believable`: one that the gate
+    refuses is not valid either, which the paper does not ask for. Of several repositories, one whose last `bench_after`
+    groups (0: any number) gave no valid bug is not drawn for `bench_steps` steps."""
+
+    groups: NonNegativeInt = 1
+    members: PositiveInt = 4
+    strategy: Mix = "mix"
+    min_passing: PositiveInt = 5
+    min_files: PositiveInt = 1
+    min_failing: PositiveInt = 1
+    believable: bool = False
+    bench_after: NonNegativeInt = 8
+    bench_steps: PositiveInt = 50
+
+
+class SolverConfig(Part):
+    """The solver's part of a step: a group of `attempts` at each new bug, and at old ones until there are `bugs`.
+    `only`: old bugs are drawn from these alone, each named by its id or a beginning that no other has; none: from all.
+    `second_order`: how many second-order bugs are made of each bug's failed attempts, for later steps."""
+
+    bugs: NonNegativeInt = 2
+    attempts: PositiveInt = 4
+    only: tuple[str, ...] = ()
+    second_order: NonNegativeInt = 0
+
+
+class TrainConfig(Part):
+    """A whole run. `source`: as of `selfplay curriculum`, or a list of them, each with a weight. `model`: a folder or
+    hub name. `engine`: what samples; `play`: its options, as of `--option`. `keep`: how many checkpoints. `staleness`:
+    how many updates may be missing from the weights that begin to play a step; with 0 the roles and the trainer take
+    turns. `cluster`: None for one process. `machine`: what it runs on, for the plan. `monitors`: what warns of a
+    collapse, or stops the run. `tensorboard`: the figures are written for TensorBoard, too. `opponents`: a frozen
+    policy plays some groups. `roles`: whether both are one policy, or each has its own adapter (`recipe.lora_rank`) on
+    the weights of `model`, which then never change."""
+
+    source: Sources
+    model: str
+    engine: Literal["vllm", "transformers"] = "vllm"
+    play: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    steps: PositiveInt = 6
+    injector: InjectorConfig = InjectorConfig()
+    solver: SolverConfig = SolverConfig()
+    recipe: Recipe = Recipe()
+    seed: int = 0
+    workers: PositiveInt | None = None
+    keep: PositiveInt = 1
+    staleness: NonNegativeInt = 0
+    cluster: Cluster | None = None
+    machine: MachineConfig = MachineConfig()
+    monitors: Monitors = Monitors()
+    opponents: Opponents = Opponents()
+    roles: Roles = "shared"
+    tensorboard: bool = False
+    setup: str | None = None
+    test: str | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        strange = strange_sources(self.source, self.setup, self.test)
+        of_parts = (*too_few_machines(self), *refused_opponents(self), *refused_roles(self))
+        for wrong, why in (*strange, *of_parts, *impossible(self)):
+            if wrong:
+                raise ValueError(why)
+        return self
+
+    @property
+    def repositories(self) -> tuple[Repository, ...]:
+        """Where bugs are planted."""
+        return repositories(self.source, self.setup, self.test)
+
+    @property
+    def played_by(self) -> str:
+        """The `--policy` of its engine."""
+        return f"{self.engine}:{self.model}"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The engine's and the player's options as a user types them."""
+        return {name: _typed(value) for name, value in self.play.items()}
+
+    @property
+    def sampling(self) -> dict[str, str]:
+        """The options of what samples the policy in training: it may have an adapter for each role."""
+        return self.options | ({"lora_rank": str(self.recipe.lora_rank)} if self.roles == "separate" else {})
+
+    def binding(self) -> dict[str, Any]:
+        """What a resumed run must have as it was."""
+        plain: dict[str, Any] = json.loads(self.model_dump_json())
+        return {name: value for name, value in plain.items() if name not in FREE}
+
+
+def by_default() -> dict[str, Any]:
+    """What binds a run whose configuration says nothing: what settings were that an earlier version did not record."""
+    return TrainConfig(source="none", model="none", play={"context": 1}).binding()
+
+
+def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
+    """(whether it is so, why it cannot work) for each combination that cannot."""
+    play, recipe, context = config.play, config.recipe, config.play.get("context")
+    return [
+        (
+            config.injector.groups > 0 and config.injector.members == 1,
+            "injector.members is 1: a group of one has nothing to be compared with",
+        ),
+        (
+            config.solver.bugs > 0 and config.solver.attempts == 1,
+            "solver.attempts is 1: a group of one has nothing to be compared with",
+        ),
+        (
+            config.injector.groups == 0 and config.solver.bugs == 0,
+            "neither role plays: raise injector.groups or solver.bugs",
+        ),
+        (
+            config.injector.groups > 0 and config.solver.bugs == 0 and recipe.rules().needs_attempts,
+            f"solver.bugs is 0, and the injector's reward {recipe.valid} needs attempts",
+        ),
+        (
+            config.staleness > recipe.stale_after and "stale" in recipe.filters,
+            f"staleness is above recipe.stale_after ({recipe.stale_after}): what is played in time would be filtered",
+        ),
+        (
+            config.staleness > 0 and config.cluster is None,
+            "staleness needs a cluster: in one process the roles and the trainer take turns",
+        ),
+        (
+            config.cluster is not None and int(play.get("tensor_parallel", 1)) != max(1, config.cluster.engine_gpus),
+            "play.tensor_parallel is not cluster.engine_gpus: an engine uses all GPUs of its actor, and no other",
+        ),
+        (
+            float(play.get("top_p", 1)) != 1,
+            "play.top_p is not 1: what is cut away has no probability under the trainer, and every ratio is wrong",
+        ),
+        (
+            float(play.get("temperature", 1)) != 1,
+            "play.temperature is not 1: the trainer's probabilities are those at 1, and every ratio is wrong",
+        ),
+        (
+            recipe.too_long == "refuse" and context is None,
+            "recipe.too_long is refuse and play.context is not set: a long episode would end the run",
+        ),
+        (
+            recipe.too_long == "refuse" and context is not None and int(context) > recipe.budget,
+            f"play.context is above recipe.budget ({recipe.budget}): a long episode would end the run",
+        ),
+    ]  # fmt: skip
+
+
+def _typed(value: str | int | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
+    """The configuration in a file, or the shipped one of that name, with `overrides` (`recipe.lr=1e-5`). Raises
+    `TrainingError`."""
+    path, known = Path(name), shipped()
+    text = known[str(name)].read_text() if str(name) in known else _read(path, known)
+    try:
+        found = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise TrainingError(f"{path} is not YAML: {' '.join(str(error).split())[:300]}") from error
+    if not isinstance(found, dict):
+        raise TrainingError(f"{path} holds no settings", "See configs/.")
+    for override in overrides:
+        _override(found, override)
+    try:
+        config = TrainConfig.model_validate(found)
+        player_named(config.played_by, config.sampling)  # refuses options that its engine and player do not have
+        return config
+    except (ValidationError, SelfplayError) as error:
+        raise TrainingError(f"{path}: {_told(error)}", "docs/loop.md lists the settings.") from error
+
+
+def _read(path: Path, known: Collection[str]) -> str:
+    """The text of a configuration's file. Raises `TrainingError`."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise TrainingError(f"{path} is larger than {MOST_BYTES} bytes", "Is it a configuration?")
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        hint = f"Name a YAML file, or one of those that come with selfplay: {', '.join(known)}."
+        raise TrainingError(f"{path} cannot be read: {error}", hint) from error
+
+
+def _override(settings: dict[str, Any], override: str) -> None:
+    """Set `a.b=VALUE`, the value read as YAML."""
+    name, sign, text = override.partition("=")
+    *above, last = name.split(".")
+    if not sign or not all((*above, last)):
+        raise TrainingError(f"{override!r} is no override", "Write NAME=VALUE, as in recipe.lr=1e-5.")
+    place = settings
+    for part in above:
+        place = place.setdefault(part, {})
+        if not isinstance(place, dict):
+            raise TrainingError(f"{override!r}: {part} holds no settings")
+    try:
+        place[last] = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise TrainingError(f"{override!r}: the value is not YAML") from error
+
+
+def _told(error: Exception) -> str:
+    """The first thing that is wrong, with its place."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    said = first["msg"].removeprefix("Value error, ")
+    unknown = (
+        "there is no such setting" if first["type"] in ("extra_forbidden", "unexpected_keyword_argument") else said
+    )
+    return f"{where}: {unknown}" if where else unknown

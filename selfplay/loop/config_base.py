@@ -1,0 +1,14 @@
+"""What every part of a training run's configuration is made of."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+NonNegativeInt = Annotated[int, Field(ge=0)]
+PositiveInt = Annotated[int, Field(ge=1)]
+
+
+class Part(BaseModel):
+    """A part of the configuration: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,0 +1,196 @@
+"""What each step of a training run plays and what came of it: `train.sqlite` in the run's folder.
+
+A step is planned before anything is played, so that a run that was killed plays what is missing of the same step, and
+finished after its weights are on the disk. The checkpoint names the last step it holds; a step that it holds and the
+ledger does not was updated before the kill, and is not updated again. So every rollout is trained on exactly once.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from selfplay.curriculum.untrusted_sqlite import LEDGER, harden
+from selfplay.loop.errors import TrainingError
+from selfplay.loop.schedule import Injected
+from selfplay.untrusted_json import answer, json_value
+
+NAME = LEDGER
+VERSION = 2
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS steps (
+    step INTEGER PRIMARY KEY,
+    version INTEGER NOT NULL,   -- of the weights that play it
+    injections TEXT NOT NULL,   -- JSON: [repository, number] pairs of injector episodes
+    attempts TEXT,              -- JSON: [bug, number] pairs; NULL until the injections are played
+    figures TEXT                -- JSON; NULL until the step is finished
+);
+CREATE TABLE IF NOT EXISTS benched (  -- repositories that are not drawn
+    repository TEXT NOT NULL,
+    step INTEGER NOT NULL,      -- from this one on
+    until INTEGER,              -- the first step in which it is drawn again; NULL: it cannot be used
+    reason TEXT NOT NULL,
+    PRIMARY KEY (repository, step)
+)"""
+Attempted = list[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A step: the version of the weights that play it, its injector episodes and, once they are played, its
+    attempts."""
+
+    step: int
+    version: int
+    injections: Injected
+    attempts: Attempted | None = None
+
+
+class Ledger:
+    """The steps of one run; one process writes."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._db = database
+
+    def settle(self, settings: Mapping[str, Any], unrecorded: Mapping[str, Any] | None = None) -> None:
+        """Record the settings of the run, or check that they are as recorded. `unrecorded`: what those parts of a
+        setting were that an earlier version did not know. Raises `TrainingError`."""
+        known = {name: _read(value) for name, value in self._db.execute("SELECT name, value FROM settings")}
+        for name, value in settings.items():
+            if name in known and (was := _whole(known[name], (unrecorded or {}).get(name))) != value:
+                raise TrainingError(
+                    f"this run was begun with {name} = {was}, not {value}",
+                    "Resume with the same settings, or give another --out.",
+                )
+        with self._db:
+            rows = [(name, json.dumps(value)) for name, value in settings.items()]
+            self._db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
+
+    def recorded(self, name: str) -> Any:
+        """A setting; None where there is none."""
+        row = self._db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        return None if row is None else _read(row[0])
+
+    def finished(self) -> list[dict[str, Any]]:
+        """The figures of the finished steps, in order."""
+        rows = self._db.execute("SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step")
+        return [dict(_read(text)) for (text,) in rows]
+
+    def newest(self, count: int) -> list[dict[str, Any]]:
+        """The figures of the last `count` finished steps, in order."""
+        last = "SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step DESC LIMIT ?"
+        return [dict(_read(text)) for (text,) in self._db.execute(last, (count,))][::-1]
+
+    def begin(self, step: int, version: int, injections: Injected) -> Planned:
+        """The plan of a step: the one that was begun, or a new one."""
+        with self._db:
+            self._db.execute(
+                "INSERT OR IGNORE INTO steps (step, version, injections) VALUES (?, ?, ?)",
+                (step, version, json.dumps(injections)),
+            )
+        row = self._db.execute("SELECT version, injections, attempts FROM steps WHERE step = ?", (step,)).fetchone()
+        attempts = None if row[2] is None else answer(Attempted, row[2].encode())
+        return Planned(step, int(row[0]), answer(Injected, row[1].encode()), attempts)
+
+    def planned(self, step: int) -> bool:
+        """Whether the step was begun."""
+        return self._db.execute("SELECT 1 FROM steps WHERE step = ?", (step,)).fetchone() is not None
+
+    def injections(self, since: int = 0, played: bool = False) -> Injected:
+        """The injector episodes of the steps from `since` on, in order; with `played` of those that have them played
+        already."""
+        return self._injections("step >= ? AND (NOT ? OR attempts IS NOT NULL)", since, played)
+
+    def open_injections(self) -> Injected:
+        """The injector episodes of the steps that are begun and not finished."""
+        return self._injections("figures IS NULL")
+
+    def _injections(self, where: str, *values: int) -> Injected:
+        rows = self._db.execute(f"SELECT injections FROM steps WHERE {where} ORDER BY step", values)
+        return [one for (text,) in rows.fetchall() for one in answer(Injected, text.encode())]
+
+    def choose(self, step: int, attempts: Attempted) -> None:
+        """The attempts of a step that was begun."""
+        with self._db:
+            self._db.execute("UPDATE steps SET attempts = ? WHERE step = ?", (json.dumps(attempts), step))
+
+    def open_attempts(self) -> Attempted:
+        """The attempts of the steps that are begun and not finished, made or not."""
+        rows = self._db.execute("SELECT attempts FROM steps WHERE attempts IS NOT NULL AND figures IS NULL")
+        return [(bug, number) for (text,) in rows for bug, number in _read(text)]
+
+    def bench(self, repository: str, step: int, until: int | None, reason: str) -> None:
+        """Do not draw a repository from `step` on; before `until`, or at all."""
+        with self._db:
+            self._db.execute("INSERT OR REPLACE INTO benched VALUES (?, ?, ?, ?)", (repository, step, until, reason))
+
+    def benched(self, step: int) -> dict[str, str]:
+        """Repository -> why it is not drawn in this step."""
+        rows = self._db.execute(
+            "SELECT repository, reason FROM benched WHERE step <= ?1 AND (until IS NULL OR until > ?1) ORDER BY rowid",
+            (step,),
+        )
+        return dict(rows.fetchall())
+
+    def since(self, repository: str) -> int:
+        """The first step after the last time that a repository was benched."""
+        found = self._db.execute("SELECT MAX(until) FROM benched WHERE repository = ?", (repository,)).fetchone()
+        return int(found[0] or 0)
+
+    def usable(self, repository: str) -> None:
+        """A repository that could not be used can be, now."""
+        with self._db:
+            self._db.execute("DELETE FROM benched WHERE repository = ? AND until IS NULL", (repository,))
+
+    def finish(self, step: int, figures: Mapping[str, Any]) -> None:
+        """What came of a step."""
+        with self._db:
+            self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json.dumps(figures), step))
+
+
+def _whole(recorded: Any, unrecorded: Any) -> Any:
+    """A setting as recorded, with the parts that it lacks."""
+    both = isinstance(recorded, dict) and isinstance(unrecorded, dict)
+    return {**unrecorded, **recorded} if both else recorded
+
+
+def _read(text: str) -> Any:
+    """A stored value; a run's folder may be a stranger's."""
+    return json_value(text.encode())
+
+
+def _refuse_strange(database: sqlite3.Connection, path: Path) -> None:
+    """A run's folder may be a stranger's: no trigger, no view, no table but ours."""
+    found = {(kind, name) for kind, name in database.execute("SELECT type, name FROM sqlite_master WHERE sql NOT NULL")}
+    if found - {("table", name) for name in ("settings", "steps", "benched")}:
+        raise TrainingError(f"{path} holds what is none of selfplay's", "Remove it, or give another --out.")
+
+
+@contextmanager
+def open_ledger(folder: Path) -> Iterator[Ledger]:
+    """The ledger of a run's folder, whose pool the caller holds locked. Raises `TrainingError`."""
+    path = folder / NAME
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise TrainingError(f"{path} is not a regular file", "Remove it, or give another --out.")
+    try:
+        with closing(sqlite3.connect(path, isolation_level="IMMEDIATE")) as database:
+            harden(database)
+            _refuse_strange(database, path)
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = FULL")
+            found = int(database.execute("PRAGMA user_version").fetchone()[0])
+            if found > VERSION:
+                raise TrainingError(f"{path} was made by a later version of selfplay", "Upgrade selfplay.")
+            if 0 < found < VERSION:
+                raise TrainingError(f"{path} was made by an earlier version of selfplay", "Give another --out.")
+            with database:
+                for statement in SCHEMA.split(";\n"):
+                    database.execute(statement)
+                database.execute(f"PRAGMA user_version = {VERSION}")
+            yield Ledger(database)
+    except (sqlite3.Error, ValueError) as error:
+        raise TrainingError(f"{path}: {error}", "Is it damaged, or its disk full?") from error

@@ -1,0 +1,67 @@
+"""The figures of a run's steps, as lines of `metrics.jsonl` have them, read as typed values.
+
+A run's folder may be a stranger's: what has not the type that it should have counts as not there.
+"""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, read_below
+from selfplay.loop.errors import TrainingError
+from selfplay.untrusted_json import AnswerError, json_value, lines
+
+METRICS = "metrics.jsonl"
+MOST_BYTES = 32 * MIB
+MOST_STEPS = 20_000
+MOST_COUNTS = 50
+"""Names in a table of counts."""
+Figures = Mapping[str, Any]
+"""A step."""
+
+
+def read_history(folder: Path) -> list[dict[str, Any]]:
+    """The steps of the training run in that folder; none where there was no training. Raises `TrainingError` for a
+    file that selfplay did not write."""
+    path = folder / METRICS
+    try:
+        data = read_below(folder, METRICS, MOST_BYTES)
+    except MissingError:
+        return []
+    except UntrustedDataError as error:
+        raise TrainingError(error.message, error.hint) from error
+    found: list[dict[str, Any]] = []
+    for number, line in enumerate(lines(data), 1):
+        try:
+            step = json_value(line)
+        except AnswerError as error:
+            raise TrainingError(
+                f"{path}, line {number}: it {error}", "The next step of the run writes it anew."
+            ) from error
+        if not isinstance(step, dict) or number > MOST_STEPS:
+            what = f"at most {MOST_STEPS} steps are taken" if number > MOST_STEPS else "it holds no figures"
+            raise TrainingError(f"{path}, line {number}: {what}", "Did selfplay write it?")
+        found.append(step)
+    return found
+
+
+def part(step: Figures, *names: str) -> Figures:
+    """A table inside the figures; empty where it is not there."""
+    for name in names:
+        found = step.get(name)
+        step = found if isinstance(found, Mapping) else {}
+    return step
+
+
+def number(step: Figures, *names: str) -> float | None:
+    """A number inside the figures; None where it is not there."""
+    found: Any = part(step, *names[:-1]).get(names[-1])
+    wanted = isinstance(found, int | float) and not isinstance(found, bool)
+    return float(found) if wanted and math.isfinite(found) else None
+
+
+def counts(step: Figures, *names: str) -> dict[str, int]:
+    """A table of counts inside the figures: what is no count is left out."""
+    found = part(step, *names)
+    return {name: value for name, value in [*found.items()][:MOST_COUNTS] if type(value) is int and value >= 0}

@@ -1,0 +1,187 @@
+"""How long a step takes, and what bounds it: tokens, then seconds of generation, tools, training and weight sync.
+
+Generation: a decoding step of c sequences reads the weights once and every sequence's cache, and takes two operations
+a parameter and sequence; the slower of the two counts. What the policy did not sample is prefilled once (prefixes are
+cached). Training: six operations a parameter and token (four with LoRA), and causal attention, 6 x layers x width x
+length. With staleness the next step is played while this one is trained.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from selfplay.loop.planning.assumptions import GPUS
+from selfplay.loop.planning.memory import (
+    FULL,
+    EngineMemory,
+    engine_gpus,
+    places,
+    policies,
+    trainer_on_gpu,
+    trainer_ranks,
+)
+from selfplay.loop.planning.shapes import ModelShape
+
+if TYPE_CHECKING:
+    from selfplay.loop.config import TrainConfig
+
+Assumed = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a step plays. `solver` and `tokens`: (least, expected, most)."""
+
+    injector: int
+    solver: tuple[int, int, int]
+    tokens: tuple[int, int, int]
+    length: float
+
+    @property
+    def episodes(self) -> int:
+        return self.injector + self.solver[1]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """`phases`: seconds by phase; `step`: of the whole step; `bound`: the phase that takes longest; `sync_bytes`: of
+    the weights that engines take; `hours` and `gpu_hours`: of the run."""
+
+    phases: Mapping[str, float]
+    step: float
+    bound: str
+    sync_bytes: float
+    hours: float
+    gpu_hours: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "phases": dict(self.phases)}
+
+
+def load_of(config: "TrainConfig", shape: ModelShape, assumed: Assumed) -> Load:
+    """Every new bug is attempted, and old ones until there are `solver.bugs`."""
+    made = config.injector.groups * config.injector.members
+    bugs, attempts = config.solver.bugs, config.solver.attempts
+    new = (0, round(made * assumed["valid_share"]), made)
+    solver = (bugs * attempts, max(bugs, new[1]) * attempts, max(bugs, new[2]) * attempts)
+    context = int(config.play.get("context", shape.context))
+    shares = (assumed["episode_low"], assumed["episode_share"], 1.0)
+    low, expected, most = (int((made + s) * context * share) for s, share in zip(solver, shares, strict=True))
+    return Load(made, solver, (low, expected, most), context * assumed["episode_share"])
+
+
+def pace_of(
+    config: "TrainConfig", shape: ModelShape, engine: EngineMemory, load: Load, gpus: int, assumed: Assumed
+) -> Pace:
+    """The seconds of a step with the expected number of tokens."""
+    decoding = decoding_of(config, shape, engine, load, assumed)
+    phases = {
+        "generation": decoding.seconds(load, assumed),
+        "tools": tool_seconds(config, load, assumed),
+        "longest episode": longest_episode(config, load, decoding, assumed),
+        "training": load.tokens[1] * training_flops(config, shape, load.length) / training_speed(config, assumed),
+    }
+    moved = float(
+        FULL * shape.parameters * policies(config)
+    )  # as `commands.train_update` writes them for engines, or sends them
+    phases["sync"] = moved / assumed["sync_network" if between_gpus(config) else "sync_file"]
+    step = _step_seconds(config, phases)
+    hours = config.steps * step / 3600
+    bound = max(phases, key=lambda name: phases[name] / _waited(config, name))
+    return Pace(phases, step, bound, moved, hours, hours * gpus)
+
+
+def between_gpus(config: "TrainConfig") -> bool:
+    """Whether weights go from GPUs to GPUs without a file."""
+    cluster = config.cluster
+    return cluster is not None and cluster.weights == "broadcast" and cluster.engine_gpus * cluster.trainer_gpus > 0
+
+
+def _step_seconds(config: "TrainConfig", phases: Mapping[str, float]) -> float:
+    """On CPU in one process engine and sandboxes have the same cores. Without staleness no step begins before the one
+    before it is trained; with it `staleness` + 1 steps are played at once (`training.pipeline`)."""
+    generation, tools, training = (phases[name] for name in ("generation", "tools", "training"))
+    same_cores = config.cluster is None and not engine_gpus(config)
+    longest = phases["longest episode"] / _waited(config, "longest episode")
+    play = max(generation + tools if same_cores else max(generation, tools), longest)
+    learned = training + phases["sync"]
+    return max(play, learned) if config.staleness else play + learned
+
+
+def _waited(config: "TrainConfig", phase: str) -> int:
+    """Steps over which a phase may last: an episode may be played over as many as its weights may be behind."""
+    return config.staleness + 1 if phase == "longest episode" else 1
+
+
+def training_flops(config: "TrainConfig", shape: ModelShape, length: float) -> float:
+    """Operations a token; the embedding is looked up, not multiplied."""
+    weights = shape.parameters - (0 if shape.tied else shape.vocabulary * shape.hidden)
+    attention = 6 * shape.layers * shape.queries * length
+    return (4 if config.recipe.lora_rank else 6) * weights + attention
+
+
+def training_speed(config: "TrainConfig", assumed: Assumed) -> float:
+    """Operations a second of all ranks together."""
+    if trainer_on_gpu(config) and config.machine.gpu:
+        return trainer_ranks(config) * GPUS[config.machine.gpu].flops * assumed["training_share"]
+    return config.machine.cpus * assumed["training_core"]
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """`together`: sequences at once in an engine; `token`: seconds of a step, which gives each of them a token;
+    `prefill`: seconds of a token that is only read."""
+
+    engines: int
+    together: float
+    token: float
+    prefill: float
+
+    def seconds(self, load: Load, assumed: Assumed) -> float:
+        """All engines together: decoding what is sampled, and prefilling the rest."""
+        sampled = load.tokens[1] * assumed["sampled_share"]
+        return (sampled * self.token / self.together + (load.tokens[1] - sampled) * self.prefill) / self.engines
+
+
+def decoding_of(
+    config: "TrainConfig", shape: ModelShape, engine: EngineMemory, load: Load, assumed: Assumed
+) -> Decoding:
+    """How fast an engine is with as many sequences as are there, and as its cache holds."""
+    engines = config.cluster.engines if config.cluster else 1
+    hosts = config.cluster.hosts if config.cluster else 1
+    playing = load.episodes * (config.staleness + 1)
+    bandwidth, flops = _engine_speed(config, engines, assumed)
+    together = max(1.0, min(hosts * places(config) / engines, playing / engines, engine.tokens / max(load.length, 1)))
+    token_bytes = engine.parts["KV cache"] / max(engine.tokens, 1)
+    read = engine.parts["weights"] + together * token_bytes * load.length / 2
+    token = max(read / bandwidth, 2 * shape.parameters * together / flops)
+    return Decoding(engines, together, token, 2 * shape.parameters / flops)
+
+
+def longest_episode(config: "TrainConfig", load: Load, decoding: Decoding, assumed: Assumed) -> float:
+    """Seconds of an episode that fills its context, at most `play.seconds`; of one of each role, where both play: an
+    attempt begins when its bug is there."""
+    sampled = load.length / assumed["episode_share"] * assumed["sampled_share"]
+    turns = min(int(config.play.get("calls", 128)), sampled / assumed["turn_tokens"])
+    seconds = sampled * decoding.token + turns * assumed["command_seconds"]
+    roles = (load.injector > 0) + (load.solver[1] > 0)
+    return roles * min(seconds, float(config.play.get("seconds", 1800.0)))
+
+
+def _engine_speed(config: "TrainConfig", engines: int, assumed: Assumed) -> tuple[float, float]:
+    """An engine's bytes and operations a second; on CPU engines share the cores."""
+    each = engine_gpus(config)
+    if each and config.machine.gpu:
+        gpu = GPUS[config.machine.gpu]
+        return each * gpu.bandwidth * assumed["bandwidth_share"], each * gpu.flops * assumed["prefill_share"]
+    cores = config.machine.cpus / engines
+    return cores * assumed["core_bandwidth"], cores * assumed["generation_core"]
+
+
+def tool_seconds(config: "TrainConfig", load: Load, assumed: Assumed) -> float:
+    """Commands of the episodes, checks of artifacts and grades of attempts, on all cores for sandboxes."""
+    cores = config.cluster.hosts * config.cluster.host_cpus if config.cluster else config.machine.cpus
+    turns = min(int(config.play.get("calls", 128)), load.length * assumed["sampled_share"] / assumed["turn_tokens"])
+    suite = assumed["suite_seconds"]
+    judged = load.injector * assumed["runs_a_bug"] + load.solver[1] * assumed["runs_a_grade"]
+    return (load.episodes * turns * assumed["command_seconds"] + judged * suite) / cores

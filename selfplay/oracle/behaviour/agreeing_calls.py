@@ -1,0 +1,108 @@
+"""Guards: calls on which the original and the buggy program agree. A repair that breaks something else differs there.
+
+They are made from calls of the tests: from calls of other functions of the changed files (*beside*), which a repair has
+no reason to touch, and from calls of the changed functions where the bug does not show. Some guards may differ, because
+another algorithm may do something else on unspecified inputs: one *beside* guard, a fifth of the others, and half of
+those of one function.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from selfplay.formatting import count
+from selfplay.oracle.behaviour.call_probes import target_of, varied_calls
+from selfplay.oracle.behaviour.call_results import SCENARIO, Tried, only
+from selfplay.oracle.behaviour.call_runner import Calls
+from selfplay.oracle.behaviour.contexts import any_hashes, users_place
+from selfplay.oracle.behaviour.probe_runner import OTHER_SEED
+from selfplay.oracle.behaviour.stored_behaviour import GONE, SLOW, Guards, Outcomes, without_accidents
+from selfplay.oracle.behaviour.unseen_inputs import all_novel
+from selfplay.oracle.layers import Layer, caught
+
+SEEN_BESIDE, TRIED_GUARDS, KEPT_GUARDS, OF_A_FUNCTION = 200, 200, 80, 8
+"""Limits: calls of the tests to start from, calls made from them, and guards kept, in all and per function."""
+ENOUGH_OF_A_FUNCTION = 3
+STEPS = "several steps"
+MAY_DIFFER, MAY_DIFFER_OF_A_FUNCTION, MAY_DIFFER_BESIDE = 0.2, 0.5, 1
+BESIDE = "g"
+"""Prefix of the names of *beside* calls."""
+
+
+def find_guards(tried: Tried, of_tests: Collection[str], beside: Sequence[str], tests: str, seed: int) -> Guards:
+    """`tried`: calls that reach the changed functions; `of_tests`: those that tests make; `beside`: calls of the tests
+    that do not reach them. `tests`: the text of all tests. Raises `SandboxError`."""
+    seen = list(beside[:SEEN_BESIDE])
+    other = Tried(tried.bench, tried.calls, prefix=BESIDE)
+    shown = other.add(seen)
+    other.add((*varied_calls(seen, (), TRIED_GUARDS, seed), *all_novel(seen, tests, TRIED_GUARDS, seed)))
+    groups = {**_agreed(other, shown), **_agreed(tried, of_tests)}
+    sources = {name: (tried.names | other.names)[name] for name in by_turns(groups)}
+    calls = only(replace(tried.calls, sources=sources), sources)
+    again = tried.bench.call(calls, (), users_place(), OTHER_SEED) if sources else {}
+    return _lasting(Guards(calls, {name: {**tried.first, **other.first}[name] for name in sources}), again)
+
+
+def lasting(guards: Guards, tried: Tried, calls: Calls) -> Guards:
+    """The guards whose outcome stays the same after these calls in one process."""
+    return _lasting(guards, tried.bench.call(joined(calls, guards.calls), hash_seed=any_hashes())) if guards else guards
+
+
+def _lasting(guards: Guards, outcomes: Outcomes) -> Guards:
+    right = {name: said for name, said in guards.right.items() if outcomes.get(name) == said}
+    return Guards(only(guards.calls, right), right)
+
+
+def joined(calls: Calls, guards: Calls) -> Calls:
+    """The calls followed by the guards, so that the guards cannot change the calls' outcomes."""
+    return replace(calls, sources={**calls.sources, **guards.sources}, helpers={**calls.helpers, **guards.helpers})
+
+
+def _agreed(tried: Tried, shown: Collection[str]) -> dict[str, str]:
+    """Name -> called function, of the calls that no test makes and on which the two programs agree."""
+    made = {name: function_of(source) for name, source in tried.names.items() if name not in shown}
+    agreed = {name: called for name, called in made.items() if _agree(tried.first, tried.buggy, name)}
+    return without_accidents(agreed, tried.first, shown)
+
+
+def _agree(first: Outcomes, buggy: Outcomes, name: str) -> bool:
+    said = first.get(name, {})
+    return bool(said) and said == buggy.get(name) and not {GONE, SLOW} & {*said.values()}
+
+
+def function_of(source: str) -> str:
+    """The function that a call calls; all scenarios count as one."""
+    module, _, name = target_of(source).partition(".")
+    return STEPS if module.startswith(SCENARIO) else name
+
+
+def by_turns(groups: Mapping[str, str]) -> list[str]:
+    """At most `KEPT_GUARDS` names, taken from the groups in turn."""
+    left = defaultdict[str, list[str]](list)
+    for name, group in groups.items():
+        left[group].append(name)
+    kept = [names[at] for at in range(OF_A_FUNCTION) for names in left.values() if at < len(names)]
+    return kept[:KEPT_GUARDS]
+
+
+def damage(guards: Guards, seen: Outcomes) -> Layer | None:
+    """Caught when a prediction differs on too many guards, else None. A call does not count if the repair renamed or
+    removed its target."""
+    counted = [name for name in guards.right if GONE not in seen.get(name, {}).values()]
+    differing = [name for name in counted if seen.get(name, {}) != guards.right[name]]
+    function = {name: function_of(guards.calls.sources[name]) for name in counted}
+    beside = [name for name in differing if name.startswith(BESIDE)]
+    if len(beside) > MAY_DIFFER_BESIDE:
+        return _layer(beside, counted, f", {function[beside[0]]} among them,")
+    for name in sorted({*function.values()}):
+        of_it = [one for one in counted if function[one] == name]
+        wrong = [one for one in differing if function[one] == name]
+        if len(of_it) >= ENOUGH_OF_A_FUNCTION and len(wrong) > MAY_DIFFER_OF_A_FUNCTION * len(of_it):
+            return _layer(wrong, of_it, f" of {name}")
+    enough = len(counted) >= ENOUGH_OF_A_FUNCTION
+    return _layer(differing, counted, "") if enough and len(differing) > MAY_DIFFER * len(counted) else None
+
+
+def _layer(differing: Sequence[str], every: Sequence[str], of: str) -> Layer:
+    calls = f"{len(differing)} of {count(len(every), 'call')}{of}"
+    return caught("behaviour", f"it differs from the original on {calls} that the bug does not change", 1)

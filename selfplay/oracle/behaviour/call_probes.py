@@ -1,0 +1,238 @@
+"""Call probes: calls with inputs far from those of the tests, made by changing calls that the tests make.
+
+Inputs are changed, taken from other calls, grown, emptied, made extreme, or converted to another type. Most results
+show nothing; only those on which the original and the buggy program differ are kept.
+"""
+
+import ast
+import copy
+import random
+import re
+import string
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from selfplay.oracle.behaviour.literals import another
+
+LONGEST = 3000
+"""The longest call, in characters."""
+EXTREMES: tuple[object, ...] = ("", " ", "é☃\U0001f40d", "a" * 400, 0, -1, 1, 9_999, None, (), 1.5, True)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+Change = Callable[[ast.expr, ast.expr, random.Random], ast.expr | None]
+
+
+def target_of(source: str) -> str:
+    """The name of the called function, as far as the source shows it: `m.Parser.parse` of `m.Parser(1).parse('a')`."""
+    node, names = ast.parse(source, mode="eval").body, list[str]()
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            names.append(node.attr)
+        node = getattr(node, "func", None) or getattr(node, "value", None) or ast.Name("")
+    return ".".join([node.id, *reversed(names)])
+
+
+def shape_of(source: str) -> str:
+    """What similar calls have in common: the called function, the types of inputs, and the approximate length."""
+    tree = ast.parse(source, mode="eval").body
+    kinds = sorted({_kind(node).__name__ for node in _inputs(tree)})
+    return f"{target_of(source)} {' '.join(kinds)} {len(source).bit_length()}"
+
+
+def by_novelty(sources: Mapping[str, str], shown: Iterable[str]) -> list[str]:
+    """The names of the calls, sorted by the share of their four-character pieces that no call of the tests contains,
+    largest first."""
+    known = {piece for source in shown for piece in _pieces(source)}
+
+    def share(name: str) -> float:
+        pieces = _pieces(sources[name])
+        return len(pieces & known) / max(1, len(pieces))
+
+    return sorted(sources, key=share)
+
+
+def _pieces(source: str) -> set[str]:
+    return {source[at : at + 4] for at in range(len(source) - 3)}
+
+
+def varied_calls(calls: Sequence[str], others: Sequence[str], most: int, seed: int) -> list[str]:
+    """At most `most` variants of `calls`, with inputs taken from `others`, alternating between called functions and
+    kinds of change. The same arguments give the same calls."""
+    chance = random.Random(seed)
+    groups, pool = _by_target(calls), _by_target(others)
+    seen = {ast.unparse(tree) for group in (*groups.values(), *pool.values()) for tree in group}
+    found, targets, kinds = list[str](), sorted(groups), (*CHANGES, "crossed")
+    for turn in range(4 * most if targets else 0):
+        target = targets[turn % len(targets)]
+        change = CHANGES[kinds[(turn // len(targets)) % len(kinds)]]
+        other = chance.choice(pool.get(target) or groups[target])
+        made = _changed(chance.choice(groups[target]), other, change, chance)
+        if made is not None and made not in seen and len(made) <= LONGEST:
+            seen.add(made)
+            found.append(made)
+        if len(found) == most:
+            break
+    return found
+
+
+def _by_target(calls: Sequence[str]) -> dict[str, list[ast.expr]]:
+    groups: dict[str, list[ast.expr]] = defaultdict(list)
+    for source in calls:
+        groups[target_of(source)].append(ast.parse(source, mode="eval").body)
+    return groups
+
+
+def _changed(tree: ast.expr, other: ast.expr, change: Change, chance: random.Random) -> str | None:
+    """The call with one to three of its inputs changed."""
+    made = copy.deepcopy(tree)
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        found = list(places(made))
+        if not found:
+            return None
+        parent, name, at = chance.choice(found)
+        node = get_input(parent, name, at)
+        new = change(node, chance.choice(list(_inputs(other)) or [node]), chance)
+        if new is not None:
+            set_input(parent, name, at, new)
+    return ast.unparse(ast.fix_missing_locations(made))
+
+
+Place = tuple[ast.AST, str, int | None]
+
+
+def places(tree: ast.expr) -> Iterator[Place]:
+    """Where inputs are: arguments, and items of literal containers; not the called function, and not indices."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        for name in ("args", "elts", "keys", "values"):
+            for at, one in enumerate(getattr(node, name, ())):
+                if _is_input(one):
+                    yield node, name, at
+                left.append(one)
+        if isinstance(node, ast.keyword) and _is_input(node.value):
+            yield node, "value", None
+        left += [one for one in (getattr(node, "func", None), getattr(node, "value", None)) if isinstance(one, ast.AST)]
+        left += getattr(node, "keywords", ())
+
+
+def _is_input(node: ast.AST | None) -> bool:
+    """Whether the node is a literal; a negative number counts too."""
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.operand, ast.Constant)
+    return isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Dict)
+
+
+def _inputs(tree: ast.expr) -> Iterator[ast.expr]:
+    for parent, name, at in places(tree):
+        yield get_input(parent, name, at)
+
+
+def get_input(parent: ast.AST, name: str, at: int | None) -> ast.expr:
+    found: ast.expr = getattr(parent, name) if at is None else getattr(parent, name)[at]
+    return found
+
+
+def set_input(parent: ast.AST, name: str, at: int | None, new: ast.expr) -> None:
+    if at is None:
+        setattr(parent, name, new)
+    else:
+        getattr(parent, name)[at] = new
+
+
+def value_of(node: ast.expr) -> object:
+    """The constant of a node, or the node itself if it has none."""
+    if isinstance(node, ast.UnaryOp):
+        return -node.operand.value if isinstance(node.operand, ast.Constant) else node  # type: ignore[operator]
+    return node.value if isinstance(node, ast.Constant) else node
+
+
+def constant(value: object) -> ast.expr:
+    return ast.parse(repr(value), mode="eval").body
+
+
+def near(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """A similar value."""
+    value = value_of(node)
+    if isinstance(value, ast.AST):
+        return _fewer(node, chance)
+    pool = [value_of(other)] if isinstance(value_of(other), str) else []
+    return constant(another(value, chance, pool))  # type: ignore[arg-type]
+
+
+def _fewer(node: ast.expr, chance: random.Random) -> ast.expr | None:
+    """A container with one item removed or repeated."""
+    if not isinstance(node, ast.List | ast.Tuple) or not node.elts:
+        return None
+    made = copy.deepcopy(node)
+    at = chance.randrange(len(made.elts))
+    made.elts[at : at + 1] = chance.choice(([], [made.elts[at], made.elts[at]], [*reversed(made.elts)]))
+    return made
+
+
+def crossed(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The input of another call in its place."""
+    return copy.deepcopy(other) if _kind(node) == _kind(other) or chance.random() < 0.2 else None
+
+
+def grown(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The value joined with another call's input, repeated, or nested."""
+    value, more = value_of(node), value_of(other)
+    if isinstance(value, str):
+        joint = chance.choice(("", " ", "\n", "; ", ", "))
+        near_by = more if isinstance(more, str) else value
+        both = value + joint + near_by
+        larger = (both, near_by + joint + value, joint.join([value] * 4), f"({value})", both + joint + both)
+        return constant(chance.choice(larger))
+    if isinstance(value, int | float):
+        return constant(value * chance.choice((3, 10, 25)) + chance.choice((0, 1)))
+    if isinstance(node, ast.List | ast.Tuple):
+        beside = other.elts if isinstance(other, ast.List | ast.Tuple) else node.elts
+        elts = chance.choice(([*node.elts, *beside], [*beside, *node.elts, *node.elts], [node]))
+        return type(node)([copy.deepcopy(one) for one in elts], ast.Load())
+    return None
+
+
+def reworded(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The same text with some or all of its words replaced, repeated words consistently; in a container, each item."""
+    value = value_of(node)
+    if isinstance(node, ast.List | ast.Tuple):
+        return type(node)([reworded(one, one, chance) or one for one in node.elts], ast.Load())
+    if not isinstance(value, str):
+        return None
+    words = list(dict.fromkeys(_WORD.findall(value)))
+    if not words:
+        return None
+    chosen = chance.sample(words, chance.randint(1, len(words)))
+    fresh = {word: "".join(chance.choices(string.ascii_lowercase, k=chance.randint(1, 9))) for word in chosen}
+    return constant(_WORD.sub(lambda found: fresh.get(found[0], found[0]), value))
+
+
+def extreme(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """An empty, tiny or huge value, mostly of the same type."""
+    same = [one for one in EXTREMES if type(one) is type(value_of(node))]
+    return constant(chance.choice(same if same and chance.random() < 0.7 else EXTREMES))
+
+
+def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The same value as another type: text as a list of characters or numbers, a list as a tuple."""
+    value = value_of(node)
+    if isinstance(value, bool):
+        return constant(not value)
+    if isinstance(value, str):
+        kinds = (list(value), tuple(value), [ord(one) for one in value[:20]], value.upper(), value.lower(),
+                 [None, 0, *value[:5]], value.replace(" ", "\n"))  # fmt: skip
+        return constant(chance.choice(kinds))
+    if isinstance(value, int):
+        return constant(chance.choice((float(value), str(value), -value)))
+    if isinstance(node, ast.List):
+        return ast.Tuple(node.elts, ast.Load())
+    return ast.List(node.elts, ast.Load()) if isinstance(node, ast.Tuple) else None
+
+
+def _kind(node: ast.expr) -> type:
+    return type(value_of(node))
+
+
+CHANGES: dict[str, Change] = {
+    "near": near, "crossed": crossed, "grown": grown, "reworded": reworded, "extreme": extreme, "turned": turned,
+}  # fmt: skip

@@ -1,0 +1,52 @@
+"""Calls that were made on the original and on the buggy program, with their outcomes."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from selfplay.oracle.behaviour.call_runner import Calls
+from selfplay.oracle.behaviour.probe_runner import Bench
+from selfplay.oracle.behaviour.stored_behaviour import choose
+from selfplay.oracle.behaviour.traced_calls import changed_lines
+
+SCENARIO = "selfplay_s"
+"""Prefix of the names of scenario modules in calls."""
+
+
+@dataclass
+class Tried:
+    """`names`: name -> call; the names begin with `prefix`."""
+
+    bench: Bench
+    calls: Calls
+    prefix: str = "c"
+    names: dict[str, str] = field(default_factory=dict)
+    first: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    buggy: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def add(self, sources: Iterable[str]) -> Sequence[str]:
+        """Make these calls; returns their names."""
+        fresh = {f"{self.prefix}{at}": source for at, source in enumerate(sources, len(self.names))}
+        if fresh:
+            self.names.update(fresh)
+            calls = only(replace(self.calls, sources=fresh), fresh)
+            self.buggy.update(self.bench.call(calls, self.bench.task.diffs))
+            self.first.update(self.bench.call(calls))
+        return [*fresh]
+
+    def telling(self) -> list[str]:
+        """The calls on which the two programs differ."""
+        return [*choose(self.names, self.first, self.first, self.buggy, len(self.names))]
+
+    def lines(self, names: Collection[str]) -> dict[str, str]:
+        """The lines of the changed functions that run in these calls."""
+        calls = only(replace(self.calls, sources=self.names), names)
+        found = self.bench.call(calls, traced=changed_lines(self.bench.task)) if names else {}
+        return {name: found.get(name, {}).get(f"{name}/lines", "") for name in names}
+
+
+def only(calls: Calls, names: Collection[str]) -> Calls:
+    """Only these calls, with the helpers they need."""
+    sources = {name: calls.sources[name] for name in calls.sources if name in names}
+    text = " ".join(sources.values())
+    helpers = {name: source for name, source in calls.helpers.items() if f"{name}." in text}
+    return replace(calls, sources=sources, helpers=helpers)

@@ -1,0 +1,114 @@
+"""Runs call probes in a separate process, outside the test runner and the tests' folder; reads the signed record."""
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from selfplay.oracle import inside
+from selfplay.oracle.behaviour.contexts import BARE, CallContext
+from selfplay.oracle.behaviour.events import OWN, Event, areas, paths_of_tests
+from selfplay.oracle.behaviour.recording import NAMES, drawn_names, in_names
+from selfplay.oracle.behaviour.signed import BrokenRecord, Signed, read_signed
+from selfplay.oracle.world import Task
+from selfplay.sandbox import WORKDIR, Backend, Limits
+from selfplay.untrusted_json import AnswerError, answer
+from selfplay.workbench.running import RunRequest, run_tests
+
+SECONDS = 1.0
+"""Time limit of one call in core seconds; by the clock three times as much, without the time spent waiting for a
+core."""
+EVENT = "event"
+"""Prefix of event places in the record."""
+AGAIN = " again"
+"""Suffix of a call's name for an outcome that differs when the call is repeated."""
+AGAIN_SECONDS = 0.2
+_SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_user.py", "selfplay_around.py", "selfplay_caller.py")
+
+
+@dataclass(frozen=True)
+class Calls:
+    """`python`, `paths`: how to load the program. `modules`: module -> its name in the calls. `sources`: name of a
+    probe -> the call. `helpers`: name in the calls -> source of what they use from the tests."""
+
+    python: str = ""
+    paths: tuple[str, ...] = ()
+    modules: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    helpers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Called:
+    """What the calls did, and what they did to their interpreter; no outcomes if the record is broken or incomplete."""
+
+    outcomes: Signed = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Makes calls of one task's program. `seconds`: limit for all calls; `each`: for one, like `SECONDS`. `ends`: kinds
+    of events that end the process."""
+
+    backend: Backend
+    task: Task
+    seconds: float
+    limits: Limits
+    ends: tuple[str, ...] = ()
+    each: float = SECONDS
+
+    def make(
+        self, calls: Calls, diffs: Sequence[str], place: CallContext = BARE, hash_seed: str = "0",
+        traced: Mapping[str, Sequence[int]] = MappingProxyType({}), again: float = 0.0,
+    ) -> Called:  # fmt: skip
+        """Make the calls in order, since one may change what later ones return. Raises `SandboxError`.
+
+        `again`: core seconds for repeating the quick calls; a changed outcome is recorded as `AGAIN`. `traced`: file ->
+        first lines of functions whose executed lines are recorded as the outcome `lines`; only for the original."""
+        names = drawn_names()
+        key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
+        order = {**self._order(calls, place, traced, names), "record": record, "own": [*OWN, record], "again": again}
+        program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
+        world = place.world(self.task.world)
+        request = RunRequest(
+            world, place.script(world, calls.python, program, hash_seed), "", self.seconds, self.limits,
+            diffs=tuple(diffs), restore=self.task.artifact.test_files, stdin=f"{key}{json.dumps(order)}".encode(),
+            read=(record,), alone=True,
+        )  # fmt: skip
+        run = run_tests(self.backend, request)
+        try:
+            found, ended = read_signed(run.found.get(record, b""), key)
+            events = tuple(_event(text) for text in found.pop(EVENT, {}).values())
+        except BrokenRecord:
+            return Called(seconds=run.seconds)
+        return Called(found if ended else {}, events, run.seconds)
+
+    def _order(
+        self, calls: Calls, place: CallContext, traced: Mapping[str, Sequence[int]], names: Mapping[str, str]
+    ) -> dict[str, object]:
+        """The input of the caller program."""
+        artifact = self.task.artifact
+        return {
+            "root": place.root, "paths": [place.path(path) for path in calls.paths], "modules": dict(calls.modules),
+            "helpers": {name: in_names(text, names) for name, text in calls.helpers.items()},
+            "given": {old: names[old] for old in NAMES}, "argv": list(place.argv), "terminal": bool(place.home),
+            "script": place.main, "recursion": place.recursion, "seconds": self.each, "ends": list(self.ends),
+            "tests": areas(paths_of_tests(artifact.test_files, (artifact.bug_inject,))),
+            "traced": {f"{WORKDIR}/{path}": list(lines) for path, lines in traced.items()},
+            "calls": [[name, source] for name, source in calls.sources.items()],
+        }  # fmt: skip
+
+
+_SOURCE = "\n\n".join(inside.text(name) for name in _SOURCES)
+
+
+def _event(text: str) -> Event:
+    """Parse one event of the record. Raises `BrokenRecord`."""
+    try:
+        kind, place, detail = answer(tuple[str, str, str], text.encode())
+    except AnswerError as error:
+        raise BrokenRecord(f"an event in the record cannot be read: {error}") from error
+    return kind, place, detail

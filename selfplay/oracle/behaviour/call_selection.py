@@ -1,0 +1,119 @@
+"""Finds calls of the program, and scenarios, that show the bug with inputs far from those of the tests."""
+
+import random
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from selfplay.oracle.behaviour.agreeing_calls import find_guards, lasting
+from selfplay.oracle.behaviour.borrowed import helped
+from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
+from selfplay.oracle.behaviour.call_results import Tried, only
+from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Calls
+from selfplay.oracle.behaviour.contexts import any_hashes, users_place
+from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND, lacking, strata
+from selfplay.oracle.behaviour.line_reach import changed_statements, reached
+from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench
+from selfplay.oracle.behaviour.stored_behaviour import (
+    ENOUGH,
+    KEPT_CALLS,
+    Behaviour,
+    Outcomes,
+    choose,
+    choose_both,
+    without_accidents,
+    worn,
+)  # fmt: skip
+from selfplay.oracle.behaviour.traced_calls import Entered
+from selfplay.oracle.behaviour.unseen_inputs import all_novel, is_novel
+from selfplay.oracle.originals import original_texts
+
+SEEN, TRIED_CALLS, NOVEL_CALLS, CONSIDERED_CALLS = 400, 140, 100, 120
+"""The most calls of the tests to start from; the most calls made from them, near ones and novel ones (twice as many
+from calls that showed the bug); and the most that run again on the original."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`source`: of the helper; `call`: the call that runs it; `test`: the test it was made from."""
+
+    source: str
+    call: str
+    test: str
+    novel: bool
+
+
+def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenario], tests: str) -> Behaviour:
+    """Try calls made from the tests' calls, then calls made from those that show the bug, and scenarios. `tests`: the
+    text of all tests."""
+    seed = secrets.randbits(64)
+    texts = original_texts(bench.task.world, [*shown.helpers.values()])
+    ordered = shown.ordered(SEEN, bench.oracle.fail_to_pass, seed)
+    tests_of = {shown.modules[module]: texts.get(path, "") for module, path in shown.helpers.items()}
+    (seen, beside), helpers = helped((ordered, random.Random(seed).sample(shown.beside, len(shown.beside))), tests_of)
+    if not seen and not scenarios:
+        return Behaviour()
+    modules = {module: name for module, name in shown.modules.items() if module not in shown.helpers}
+    played = {name: one.source for name, one in scenarios.items()}
+    tried = Tried(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
+    by_call = {one.call: one for one in scenarios.values()}
+    first = tried.add((*seen, *by_call))
+    of_tests, steps = first[: len(seen)], first[len(seen) :]
+    tried.add((*varied_calls(seen, (), TRIED_CALLS, seed), *all_novel(seen, tests, NOVEL_CALLS, seed)))
+    telling = [tried.names[name] for name in tried.telling() if name not in steps]
+    known = [source for name, source in tried.names.items() if name not in steps]
+    tried.add((*varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1),
+               *all_novel(telling, tests, 2 * NOVEL_CALLS, seed + 1)))  # fmt: skip
+    made = {name: tried.names[name] for name in tried.telling() if name not in of_tests}
+    lines = tried.lines(made.keys() - {*steps})
+    groups = {name: f"{lines[name]} {shape_of(made[name])}" if name in lines else by_call[made[name]].test
+              for name in by_novelty(made, seen)}  # fmt: skip
+    novel = {name for name, call in made.items() if (by_call[call].novel if name in steps else is_novel(call, tests))}
+    groups = without_accidents(groups, tried.first, of_tests)
+    ran = set(tried.lines([name for name in tried.telling() if name in of_tests]).values())
+    kinds = strata({name: made[name] for name in groups if name in lines}, lines, seen, ran)
+    kept = _kept(bench, tried, groups, novel, kinds)
+    if len(kept.calls.sources) < ENOUGH:
+        return kept
+    guards = lasting(find_guards(tried, of_tests, beside, tests, seed), tried, kept.calls)
+    changed = changed_statements(bench.task)
+    run = tried.lines(kept.calls.sources.keys()).values() if changed else ()
+    return replace(kept, guards=guards, reached=reached(changed, run))
+
+
+def _kept(
+    bench: Bench, tried: Tried, groups: Mapping[str, str], novel: Collection[str], kinds: Mapping[str, Sequence[str]]
+) -> Behaviour:
+    """The calls among these whose outcome stays the same in a user's place, without the calls between them, and after
+    many repetitions; some of each kind."""
+    likely = choose_both(groups, novel, (tried.first, tried.first, tried.buggy), CONSIDERED_CALLS)
+    if not likely:
+        return Behaviour()
+    likely |= _telling(groups, lacking(kinds, likely), tried.first, tried)
+    every = replace(tried.calls, sources=tried.names)
+    again = bench.call(only(every, likely), (), users_place(), OTHER_SEED)
+    chosen = choose_both(groups, novel, (tried.first, again, tried.buggy), KEPT_CALLS)
+    chosen |= _telling(groups, lacking(_among(kinds, likely), chosen), again, tried)
+    alone = bench.call(only(every, chosen), hash_seed=any_hashes(), again=AGAIN_SECONDS) if chosen else {}
+    lasting = chosen.keys() - worn(alone, {name: right for name, (right, _) in chosen.items()})
+    chosen = choose({name: groups[name] for name in chosen if name in lasting}, again, alone, tried.buggy, len(lasting))
+    return replace(
+        behaviour_of(chosen), calls=only(every, chosen), novel=frozenset(chosen.keys() & novel),
+        kinds={kind: names for kind, names in _among(kinds, chosen).items() if len(names) >= ENOUGH_OF_A_KIND},
+    )  # fmt: skip
+
+
+def _among(kinds: Mapping[str, Sequence[str]], names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    return {kind: tuple(name for name in every if name in names) for kind, every in kinds.items()}
+
+
+def _telling(
+    groups: Mapping[str, str], names: Collection[str], again: Outcomes, tried: Tried
+) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    """The calls among these that tell the programs apart."""
+    return choose({name: groups[name] for name in names}, tried.first, again, tried.buggy, len(names))
+
+
+def behaviour_of(chosen: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> Behaviour:
+    right, wrong = ({name: both[side] for name, both in chosen.items()} for side in (0, 1))
+    return Behaviour(right=right, wrong=wrong)

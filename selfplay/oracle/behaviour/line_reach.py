@@ -1,0 +1,49 @@
+"""Counts how many of the changed lines the probes' inputs run: the other lines are not checked."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from selfplay import patches
+from selfplay.oracle.originals import original_texts
+from selfplay.oracle.rewriting.python_trees import Function, parsed
+from selfplay.oracle.world import Task
+from selfplay.patches.changes import changes
+
+_RANGE = re.compile(r"(?<!\w)(\d{1,7})(?:-(\d{1,7}))?(?!\w)")
+_SILENT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Try)
+"""Statements that run without a line of their own, or at another line."""
+
+
+def changed_statements(task: Task) -> frozenset[int]:
+    """First lines, in the original, of the statements in functions that the bug changes or removes; empty if it only
+    adds code. Lines of different files are not distinguished."""
+    sections = [one for one in patches.parse(task.artifact.bug_inject) if (one.old_path or "").endswith(".py")]
+    texts = original_texts(task.world, [one.old_path or "" for one in sections])
+    return frozenset(line for one in sections for line in _changed(one, texts.get(one.old_path or "", "")))
+
+
+def _changed(section: patches.FilePatch, text: str) -> set[int]:
+    tree = parsed(text)
+    every = [change for hunk in section.hunks for change in changes(hunk)]
+    removed = {line for change in every for line in range(change.start, change.end)}
+    return removed & {*_statements(tree)} if tree is not None else set()
+
+
+def _statements(tree: ast.Module) -> Iterator[int]:
+    for function in (node for node in ast.walk(tree) if isinstance(node, Function)):
+        for node in ast.walk(function):
+            text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if isinstance(node, ast.stmt) and not isinstance(node, _SILENT) and not text:
+                yield node.lineno
+
+
+def reached(changed: frozenset[int], lines: Iterable[str]) -> tuple[int, int]:
+    """The number of changed lines that run in calls with these `lines` (from `Tried.lines`), and of all changed
+    lines."""
+    ran = {line for text in set(lines) for first, last in _RANGE.findall(text) for line in _range(first, last)}
+    return len(changed & ran), len(changed)
+
+
+def _range(first: str, last: str) -> range:
+    return range(int(first), int(last or first) + 1)

@@ -1,0 +1,71 @@
+"""Runs probes and calls on the original and on the buggy program, and counts the runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+
+from selfplay.oracle.behaviour.call_runner import Caller, Calls
+from selfplay.oracle.behaviour.contexts import BARE, CallContext
+from selfplay.oracle.behaviour.events import Event
+from selfplay.oracle.behaviour.recording import Recording
+from selfplay.oracle.behaviour.stored_behaviour import Outcomes
+from selfplay.oracle.behaviour.traced_calls import ENTERED_FILE, Entered, read_entered, watching
+from selfplay.oracle.calibration import Oracle
+from selfplay.oracle.trial import TrialOrder, run_trial
+from selfplay.oracle.world import Task
+from selfplay.plain_text import encode
+from selfplay.sandbox import Backend, Limits
+from selfplay.workbench.files import TestFile
+
+CALL_SECONDS, CALLS_SECONDS = 0.25, 120.0
+"""Seconds for one call, and for all calls tried in one process; a prediction gets four times as long for each."""
+OTHER_SEED = "7"
+"""The hash seed of the second run: outcomes that depend on hashes are not behaviour. Calls are also repeated in a
+user's place: outcomes that depend on the place are not behaviour either."""
+
+
+@dataclass
+class Bench:
+    """Runs probes and counts the runs. `files`: the Python files with tests that decide."""
+
+    backend: Backend
+    task: Task
+    oracle: Oracle
+    limits: Limits
+    witness: bool
+    files: Mapping[str, TestFile]
+    runs: int = 0
+    events: list[Event] = field(default_factory=list)
+
+    def run(
+        self, texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "", watched: bool = False
+    ) -> tuple[Outcomes, Entered]:
+        """What the probes in these files record and, if `watched`, how they enter the program."""
+        texts = {path: watching(self.task, text) for path, text in texts.items()} if watched else texts
+        order = TrialOrder(
+            tuple(diffs), self.oracle.seconds, files=with_texts(self.files, texts), hash_seed=hash_seed,
+            witness=self.witness and not watched, recording=Recording(), read=(ENTERED_FILE,),
+        )  # fmt: skip
+        trial = run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
+        self.runs += 1
+        self.events += trial.events
+        return trial.recorded or {}, read_entered(trial.found.get(ENTERED_FILE, b""))
+
+    def call(
+        self, calls: Calls, diffs: Sequence[str] = (), place: CallContext = BARE, hash_seed: str = "0",
+        traced: Mapping[str, Sequence[int]] = MappingProxyType({}), again: float = 0.0,
+    ) -> Outcomes:  # fmt: skip
+        """Make the calls; returns their outcomes."""
+        called = self._caller.make(calls, diffs, place, hash_seed, traced, again)
+        self.events += [event for event in called.events if not (traced and event[0] == "tracing")]
+        return called.outcomes
+
+    @cached_property
+    def _caller(self) -> Caller:
+        return Caller(self.backend, self.task, max(self.oracle.seconds, CALLS_SECONDS), self.limits, each=CALL_SECONDS)
+
+
+def with_texts(files: Mapping[str, TestFile], texts: Mapping[str, str]) -> dict[str, TestFile]:
+    """These test files, with their texts replaced."""
+    return {path: replace(files[path], content=encode(text)) for path, text in texts.items()}

@@ -1,0 +1,153 @@
+"""What the original does on inputs that the solver never saw: storable values, and their comparison.
+
+The record is made once per bug (`observe.py`) and stays outside the sandbox; probes contain inputs, but no expected
+values. A probe counts if two runs of the original agree on it and the buggy program differs. A repair agrees with the
+original on nearly all probes, and with the *buggy* program on few; a program that memorised the tests' cases, or half
+of a repair, does not. Deviation from the paper: there the tests alone judge a prediction.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from selfplay.oracle.behaviour.call_runner import AGAIN, Calls
+from selfplay.oracle.behaviour.events import Event
+from selfplay.workbench.files import TestFile
+
+KEPT, KEPT_CALLS = 12, 40
+"""Probes that each prediction runs: tests with other inputs, and calls of the program."""
+ENOUGH = 4
+"""With fewer probes a prediction is not judged by them, and its grade is weakly assured."""
+RAISED, WRONG_KIND = '["raised"', '["raised", "TypeError"]'
+GONE, SLOW = '"selfplay: gone"', '"selfplay: slow"'
+"""Outcomes of a call whose target does not exist, and of a call that was stopped."""
+Outcomes = Mapping[str, Mapping[str, str]]
+"""Probe -> its outcomes by place; each is plain JSON, or a digest of it."""
+
+
+@dataclass(frozen=True)
+class Guards:
+    """Calls on which the original and the buggy program agree, and what both do (`agreeing_calls.py`)."""
+
+    calls: Calls = field(default_factory=Calls)
+    right: Outcomes = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.right)
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """`files`: the test files with probes instead of tests; `calls`: the call probes; `novel`: call probes whose inputs
+    do not occur in the tests; `kinds`: input kind -> its call probes (`input_kinds.py`). `right`: the original's
+    outcomes where the buggy program differs; `wrong`: the buggy program's outcomes there. `guards`: calls on which both
+    agree. `reached`: how many of the changed lines run in the calls, and how many there are (`line_reach.py`). `runs`:
+    suite runs that this took; `events`: what the programs did to their interpreter meanwhile; neither is stored."""
+
+    files: Mapping[str, TestFile] = field(default_factory=dict)
+    calls: Calls = field(default_factory=Calls)
+    novel: frozenset[str] = frozenset()
+    kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    right: Outcomes = field(default_factory=dict)
+    wrong: Outcomes = field(default_factory=dict)
+    guards: Guards = field(default_factory=Guards)
+    reached: tuple[int, int] = (0, 0)
+    runs: int = field(default=0, compare=False)
+    events: tuple[Event, ...] = field(default=(), compare=False)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The probes that are tests."""
+        return tuple(probe for probe in self.right if probe not in self.calls.sources)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a prediction did on the probes that count, each with the same weight. `right`, `wrong`: number of probes
+    (with fractions) on which it agrees with the original, and with the buggy program."""
+
+    counted: int
+    right: float
+    wrong: float
+
+
+def compared(right: Outcomes, wrong: Outcomes, seen: Outcomes) -> Compared:
+    """Compare outcome by outcome. A call does not count if the prediction no longer has its target."""
+    counted = [probe for probe in right if not _gone(right[probe], seen.get(probe, {}))]
+    both = [_shares(right[probe], wrong[probe], seen.get(probe, {})) for probe in counted]
+    return Compared(len(counted), sum(one for one, _ in both), sum(other for _, other in both))
+
+
+def _gone(right: Mapping[str, str], seen: Mapping[str, str]) -> bool:
+    return GONE in seen.values() and GONE not in right.values()
+
+
+def _shares(right: Mapping[str, str], wrong: Mapping[str, str], seen: Mapping[str, str]) -> tuple[float, float]:
+    here = {place: seen.get(place, "") for place in right}
+    same = sum(here[place] == right[place] for place in right)
+    buggy = sum(here[place] == wrong[place] for place in right)
+    return same / len(right), buggy / len(right)
+
+
+def _differ(right: str, wrong: str) -> bool:
+    """Whether two outcomes tell the programs apart. If the original raises an error for an argument and the buggy
+    program raises one for its type, both refuse it: a repair may do either."""
+    return right != wrong and not (right.startswith(RAISED) and wrong == WRONG_KIND)
+
+
+def choose(
+    groups: Mapping[str, str], first: Outcomes, second: Outcomes, buggy: Outcomes, most: int
+) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    """At most `most` probes that tell the two programs apart, with both outcomes. `groups`: probe -> its source; probes
+    are taken from these in turn."""
+    by_group: dict[str, list[str]] = defaultdict(list)
+    telling: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
+    for name, group in groups.items():
+        now, again, wrong = (dict(run.get(name, {})) for run in (first, second, buggy))
+        if not now or {GONE, SLOW} & {*now.values(), *again.values()}:
+            continue
+        places = [
+            place for place in now if now[place] == again.get(place) and _differ(now[place], wrong.get(place, ""))
+        ]
+        if places:
+            telling[name] = {place: now[place] for place in places}, {place: wrong.get(place, "") for place in places}
+            by_group[group].append(name)
+    kept: list[str] = []
+    while len(kept) < min(most, len(telling)):
+        for probes in by_group.values():
+            if probes and len(kept) < most:
+                kept.append(probes.pop(0))
+    return {name: telling[name] for name in kept}
+
+
+def choose_both(
+    groups: Mapping[str, str], novel: Collection[str], runs: tuple[Outcomes, Outcomes, Outcomes], most: int
+) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+    """Like `choose`, with up to half of the probes `novel`. `runs`: two of the original, one of the buggy program."""
+    first = choose({name: group for name, group in groups.items() if name in novel}, *runs, most // 2)
+    others = {name: group for name, group in groups.items() if name not in first}
+    return {**first, **choose(others, *runs, most - len(first))}
+
+
+def worn(outcomes: Outcomes, right: Outcomes) -> list[str]:
+    """The calls whose outcome changes when they and others are repeated many times. `right`: the outcomes to compare
+    for each call."""
+
+    def changed(call: str) -> bool:
+        now, later = outcomes.get(call, {}), outcomes[call + AGAIN]
+        return any(now.get(place) != later.get(place.replace(call, call + AGAIN, 1)) for place in right[call])
+
+    return [call for call in right if call + AGAIN in outcomes and changed(call)]
+
+
+def raising(outcomes: Mapping[str, str]) -> str:
+    """The kind of exception that ended a call; empty if none did."""
+    last = next(iter(outcomes.values()), "")
+    return last if last.startswith(RAISED) else ""
+
+
+def without_accidents(made: Mapping[str, str], outcomes: Outcomes, seen: Collection[str]) -> dict[str, str]:
+    """The calls that end normally, or with an exception that calls of the tests raise too: any other exception comes
+    from an input whose result is not specified."""
+    known = {raising(outcomes.get(name, {})) for name in seen}
+    return {name: group for name, group in made.items() if raising(outcomes.get(name, {})) in known | {""}}

@@ -1,0 +1,115 @@
+"""Finds which calls of the tests reach the changed functions, in runs of the original only.
+
+`inside/selfplay_entered.py` is appended to test files, so that it works with every runner.
+"""
+
+import ast
+import json
+import random
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from selfplay import patches
+from selfplay.oracle import inside
+from selfplay.oracle.originals import original_texts
+from selfplay.oracle.rewriting.python_trees import Function, parsed, unparsed
+from selfplay.oracle.world import Task
+from selfplay.patches.changes import changes
+from selfplay.patches.functions import PatchedFunction as Place
+from selfplay.patches.functions import functions
+from selfplay.sandbox import WORKDIR
+from selfplay.untrusted_json import AnswerError, answer
+
+_BEFORE = ("setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class", "setup_function", "setup_module")
+ENTERED_FILE = "/tmp/selfplay-entered"
+_WATCHING = "\n\n".join(inside.text(name) for name in ("selfplay_written.py", "selfplay_entered.py"))
+
+
+@dataclass(frozen=True)
+class Entered:
+    """`python`, `paths`: how to load the program. `modules`: module -> its name in the calls. `calls`: calls that reach
+    the changed functions, as source -> the test that made it. `beside`: calls that reach only other functions of the
+    changed files. `helpers`: modules of the tests, with their files. `reached`: test -> digests of the arguments that
+    reach the changed functions."""
+
+    python: str = ""
+    paths: tuple[str, ...] = ()
+    modules: dict[str, str] = field(default_factory=dict)
+    calls: tuple[tuple[str, str], ...] = ()
+    beside: tuple[str, ...] = ()
+    helpers: dict[str, str] = field(default_factory=dict)
+    reached: dict[str, list[str]] = field(default_factory=dict)
+
+    def ordered(self, most: int, wanted: Collection[str], seed: int) -> tuple[str, ...]:
+        """At most `most` calls, first those that these tests make."""
+        asked = set(re.findall(r"\w+", " ".join(test.split("[")[0] for test in wanted)))
+        calls = random.Random(seed).sample(self.calls, len(self.calls))
+        return tuple(source for source, test in sorted(calls, key=lambda call: call[1] not in asked))[:most]
+
+    @property
+    def digests(self) -> frozenset[str]:
+        return frozenset(digest for found in self.reached.values() for digest in found)
+
+
+def watching(task: Task, text: str) -> str:
+    """The test file, extended so that its tests record how they enter the program; each test announces itself first."""
+    order = {"root": WORKDIR, "tests": sorted(task.artifact.test_files), "changed": changed_lines(task)}
+    tree = parsed(text)
+    for function in _watched(tree) if tree is not None else ():
+        name = function.name if function.name.startswith("test") else ""
+        at = int(ast.get_docstring(function) is not None)
+        body = ast.parse(f"selfplay_enter({name!r})").body
+        if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function)):
+            function.body[at:at] = body  # a generator continues after the test: no end here
+        else:
+            left = ast.parse("selfplay_leave()").body
+            function.body[at:] = [*body, ast.Try(function.body[at:] or [ast.Pass()], [], [], left)]
+    try:
+        text = unparsed(tree) if tree is not None else text
+    except RecursionError:
+        return text
+    return f"{text}\n\nSELFPLAY_ORDER = {json.dumps(order)!r}\n\n{_WATCHING}"
+
+
+def _watched(tree: ast.Module) -> Iterator[Function]:
+    """The tests, and the set-up code that a runner calls before them; between these, only the runner's own code
+    runs."""
+    for node in ast.walk(tree):
+        for one in node.body if isinstance(node, ast.Module | ast.ClassDef | ast.If | ast.Try) else ():
+            if isinstance(one, Function) and (
+                one.name.startswith("test") or one.name in _BEFORE
+                or any("fixture" in ast.unparse(decorator) for decorator in one.decorator_list)
+            ):  # fmt: skip
+                yield one
+
+
+def read_entered(data: bytes) -> Entered:
+    """Parse the record; empty if it is not valid."""
+    try:
+        return answer(Entered, data)
+    except AnswerError:
+        return Entered()
+
+
+def changed_lines(task: Task) -> dict[str, list[int]]:
+    """Changed file -> first lines of its changed functions in the original, as their code objects give them. An empty
+    list stands for every function: the bug changes code outside of functions."""
+    sections = [one for one in patches.parse(task.artifact.bug_inject) if one.old_path and one.old_path.endswith(".py")]
+    texts = original_texts(task.world, [one.old_path or "" for one in sections])
+    return {path: _begun(section, texts[path]) for section in sections if (path := section.old_path or "") in texts}
+
+
+def _begun(section: patches.FilePatch, text: str) -> list[int]:
+    known = functions(section.path, text)
+    lines = text.split("\n")
+    holding: list[Mapping[int, Place]] = []
+    for change in (change for hunk in section.hunks for change in changes(hunk)):
+        telling = [line for line in change.lines if line <= len(lines) and lines[line - 1].strip()] or [change.start]
+        found = [_innermost(known, line) for line in telling]
+        holding.append({one.first: one for one in found if one is not None})
+    return sorted({first for found in holding for first in found}) if all(holding) else []
+
+
+def _innermost(known: tuple[Place, ...], line: int) -> Place | None:
+    return next((one for one in reversed(known) if one.holds(line)), None)

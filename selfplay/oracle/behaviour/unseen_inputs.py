@@ -1,0 +1,127 @@
+"""Makes novel inputs: every literal of a call or a test is replaced, so that no input occurs in the tests.
+
+A program that memorised the tests' inputs may also know most small values: `1`, `[]` and `'a'` occur in every suite. If
+only one input changed, the others would still be known.
+"""
+
+import ast
+import copy
+import random
+import re
+import string
+from collections.abc import Sequence
+
+from selfplay.oracle.behaviour.call_probes import LONGEST, constant, get_input, places, set_input, value_of
+from selfplay.oracle.behaviour.literals import cut_cases, inputs
+from selfplay.oracle.rewriting.python_trees import Function
+
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_FILLED, _TURNED, _KEPT = 0.5, 0.25, 0.4
+"""Probabilities: an empty container gets an item, a truth value becomes a number of the same truth, a word stays."""
+
+
+class Novel:
+    """Replaces values by others that do not occur in the tests; equal values get equal replacements. `shown`: the
+    tests' text."""
+
+    def __init__(self, shown: str, chance: random.Random) -> None:
+        self.chance, self._shown = chance, shown
+        self._given = dict[tuple[type, object], object]()
+        self._words = dict[str, str]()
+
+    def value(self, value: object) -> object:
+        """Another value of the same type; the value itself if its type has no other."""
+        if value is True and self.chance.random() < _TURNED:
+            return self._number(1)
+        if value is None or isinstance(value, bool) or not isinstance(value, int | float | str | bytes):
+            return value
+        key = type(value), value
+        if key not in self._given:
+            self._given[key] = self._other(value)
+        return self._given[key]
+
+    def _other(self, value: int | float | str | bytes) -> object:
+        if isinstance(value, bytes):
+            return self._text(value.decode("latin-1")).encode("latin-1", "replace")
+        if isinstance(value, str):
+            return self._text(value)
+        number = self._number(abs(int(value)) if abs(value) < 1e9 else 0)
+        number = -number if value < 0 else number
+        return number if isinstance(value, int) else number + 0.37
+
+    def _number(self, least: int) -> int:
+        """A larger number, close to it, that does not occur in the tests."""
+        near = (one for one in range(least + 1, least + 20_000) if str(one) not in self._shown)
+        return self.chance.choice([one for one, _ in zip(near, range(12), strict=False)] or [least + 20_011])
+
+    def _text(self, text: str) -> str:
+        """The text with some words replaced, so that it does not occur in the tests as a whole; punctuation, case and
+        repetitions stay."""
+        made = _WORD.sub(lambda found: self._among(found[0], _KEPT), text)
+        return made if made not in self._shown else _WORD.sub(lambda found: self._among(found[0], 0.0), text)
+
+    def _among(self, word: str, kept: float) -> str:
+        """A replacement of this word, always the same one; with probability `kept`, the word itself."""
+        known = self._words.get(word)
+        if known is None or (known == word and not kept):
+            known = self._words[word] = word if self.chance.random() < kept else self._word(word)
+        return known
+
+    def _word(self, word: str) -> str:
+        if word.isdigit():
+            return str(self._number(int(word[:6])))
+        while True:
+            made = "".join(self.chance.choices(string.ascii_lowercase, k=max(4, min(len(word), 9))))
+            if made not in self._shown.lower():
+                return made.upper() if word.isupper() else made.capitalize() if word[0].isupper() else made
+
+
+def is_novel(call: str, shown: str) -> bool:
+    """Whether none of this call's inputs occurs in the tests; truth values and None do not count."""
+    tree = ast.parse(call, mode="eval").body
+    nodes = [get_input(*place) for place in places(tree)]
+    values = [value_of(node) for node in nodes]
+    told = [str(one) for one in values if not isinstance(one, ast.AST | bool | None)]
+    told += [ast.unparse(one) for one in values if isinstance(one, ast.AST)]
+    return bool(told) and not any(one in shown for one in told)
+
+
+def all_novel(calls: Sequence[str], shown: str, most: int, seed: int) -> list[str]:
+    """At most `most` variants of these calls with every input replaced, taking the calls in turn."""
+    chance, found = random.Random(seed), dict[str, None]()
+    for turn in range(3 * most if calls else 0):
+        made = _renewed(calls[turn % len(calls)], Novel(shown, chance), chance)
+        if len(made) <= LONGEST:
+            found[made] = None
+        if len(found) == most:
+            break
+    return [*found]
+
+
+def _renewed(call: str, novel: Novel, chance: random.Random) -> str:
+    tree = copy.deepcopy(ast.parse(call, mode="eval").body)
+    for parent, name, at in [*places(tree)]:
+        node = get_input(parent, name, at)
+        value = value_of(node)
+        if not isinstance(value, ast.AST):
+            set_input(parent, name, at, constant(novel.value(value)))
+        elif chance.random() < _FILLED:
+            _fill(node, novel)
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def novel_test(function: Function, novel: Novel) -> Function:
+    """A copy of a test function with every literal replaced; only one parametrised case is kept."""
+    made = copy.deepcopy(function)
+    for place in [*inputs(made)]:
+        place.value = novel.value(place.value)  # type: ignore[assignment]
+    cut_cases(made, (), novel.chance)
+    return made
+
+
+def _fill(node: ast.expr, novel: Novel) -> None:
+    """Add an item to an empty container."""
+    if isinstance(node, ast.Dict) and not node.keys:
+        node.keys, node.values = [constant(novel.value("some"))], [constant(novel.value(3))]
+    elif isinstance(node, ast.List | ast.Tuple) and not node.elts:
+        node.elts = [constant(novel.value(3))]

@@ -1,0 +1,100 @@
+"""Finds the test functions in a Python file, and those that an id names."""
+
+import ast
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from selfplay.plain_text import encode, syntax_tree
+
+MOST_WORDS = 50
+"""How many characters at the end of an id are searched: class and function names are at its end."""
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The class around a test. `path`: how module code reaches it, with the classes around it."""
+
+    node: ast.ClassDef
+    path: str
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+
+Test = tuple[Function, Owner | None]
+
+
+def without(tree: ast.Module, gone: Collection[int]) -> ast.Module:
+    """The tree with `pass` instead of the functions whose `id` is in `gone`."""
+    found: ast.Module = _Without(set(gone)).visit(tree)
+    return found
+
+
+def unparsed(tree: ast.Module) -> str:
+    """The tree as text. Raises `RecursionError` if it is nested too deeply to be unparsed."""
+    return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
+
+
+def parsed(text: str) -> ast.Module | None:
+    """Parse a text, as bytes: only bytes may begin with a byte order mark, or declare an encoding."""
+    try:
+        tree: ast.Module = syntax_tree(encode(text))
+        return tree
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def find(tree: ast.AST) -> Iterator[Test]:
+    """Every test function outside other functions, with the class around it, in source order."""
+    left: list[tuple[ast.AST, Owner | None]] = [(tree, None)]
+    while left:
+        node, owner = left.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name.startswith("test"):
+                yield node, owner
+            continue
+        if isinstance(node, ast.ClassDef):
+            owner = Owner(node, f"{owner.path}.{node.name}" if owner else node.name)
+        elif not isinstance(node, ast.Module | ast.If | ast.Try | ast.With):
+            continue
+        left += [(child, owner) for child in reversed(list(ast.iter_child_nodes(node)))]
+
+
+class Asked:
+    """Finds which functions of a file belong to the tests with these ids."""
+
+    def __init__(self, path: str, tests: Collection[str]) -> None:
+        self._beside: dict[str, set[str]] = {}
+        """Word -> the words of all ids that contain it."""
+        for test in tests:
+            if "::" in test and not _of_file(test.partition("::")[0], path):
+                continue
+            words = set(re.findall(r"\w+", test.split("[")[0])[-MOST_WORDS:])
+            for word in words:
+                self._beside.setdefault(word, set()).update(words)
+
+    def has(self, function: Function, owner: Owner | None) -> bool:
+        beside = self._beside.get(function.name)
+        return beside is not None and (owner is None or owner.name in beside)
+
+
+def _of_file(named: str, path: str) -> bool:
+    """Whether the path in an id can be this file's. A suite that runs in a sub-folder names its files relative to that
+    folder."""
+    return f"/{path}".endswith(f"/{named}") or f"/{named}".endswith(f"/{path}")
+
+
+class _Without(ast.NodeTransformer):
+    """Replaces the functions in `gone` with `pass`."""
+
+    def __init__(self, gone: set[int]) -> None:
+        self._gone = gone
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return ast.Pass() if id(node) in self._gone else node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+        return ast.Pass() if id(node) in self._gone else node

@@ -1,0 +1,101 @@
+"""Converts bytes and paths to plain text, and checks them. Imports only the standard library."""
+
+import ast
+import posixpath
+import re
+import symtable
+import threading
+from pathlib import Path
+from typing import Any
+
+MAX_PATH = 4096
+"""The longest path on Linux, in characters."""
+_PARSING = threading.Lock()
+
+
+def encode(text: str) -> bytes:
+    """The original bytes of a text made by `decode`."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def decode(data: bytes) -> str:
+    """Bytes as text without loss: bytes that are not UTF-8 become surrogates, which `encode` turns back."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def shown(text: str) -> str:
+    """The text with undecodable bytes spelled out (`\\xe9`), so that it can be printed and stored as JSON."""
+    return encode(text).decode("utf-8", "backslashreplace")
+
+
+def well_formed(text: str) -> str:
+    """The text with U+FFFD for everything that is not a character (a byte that is not UTF-8, half of a surrogate pair),
+    because JSON and tokenizers accept no such parts."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
+    """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
+    SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`, also when the code is nested too
+    deeply for the parser."""
+    with _PARSING:
+        try:
+            return ast.parse(text, mode=mode)
+        except (MemoryError, RecursionError) as error:
+            raise SyntaxError("the code is nested too deeply") from error
+
+
+def symbol_table(text: str) -> symtable.SymbolTable:
+    """The symbol table of a Python source: the names that each scope binds and reads. The compiler builds it, in time
+    that grows only with the length of the text. Raises what `syntax_tree` raises."""
+    with _PARSING:
+        try:
+            return symtable.symtable(text, "<source>", "exec")
+        except (MemoryError, RecursionError) as error:
+            raise SyntaxError("the code is nested too deeply") from error
+
+
+def printable(text: str) -> str:
+    """The text without characters that control a terminal: control and invisible characters become U+FFFD, line ends
+    stay."""
+    return "\n".join(line if line.isprintable() else _without_controls(line) for line in text.split("\n"))
+
+
+def _without_controls(line: str) -> str:
+    return "".join(c if c.isprintable() else "\ufffd" for c in line)
+
+
+def safe_relative(path: str) -> str | None:
+    """`path` if it is a plain relative POSIX path that stays inside its root and out of any `.git`, and is not longer
+    than `MAX_PATH`; else None."""
+    if not path or len(path) > MAX_PATH or path.startswith("/") or "\0" in path or "\n" in path:
+        return None
+    plain = posixpath.normpath(path)
+    inside = plain not in (".", "..") and not plain.startswith("../")
+    return path if inside and plain == path and ".git" not in path.lower().split("/") else None
+
+
+def regular_file(root: Path, path: str) -> Path | None:
+    """The file at the relative `path` below `root`, if it is a regular file and the path contains no link."""
+    if safe_relative(path) is None:
+        return None
+    parts, step = path.split("/"), root
+    try:
+        for part in parts:
+            step /= part
+            if step.is_symlink():
+                return None
+        return step if step.is_file() else None
+    except OSError:  # a name that file systems refuse
+        return None
+
+
+def text_below(root: Path, path: str, most: int) -> str | None:
+    """The text of a regular file of at most `most` bytes; None for any other, and for one that is not UTF-8."""
+    file = regular_file(root, path)
+    if file is None or file.stat().st_size > most:
+        return None
+    try:
+        return file.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None

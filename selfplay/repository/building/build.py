@@ -1,0 +1,163 @@
+"""The state of one build: what to build, its sandbox, and its log."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selfplay.plain_text import printable
+from selfplay.repository.building.interpreters import Interpreter
+from selfplay.repository.errors import BuildFailed
+from selfplay.repository.fetching.reading import BuildPlan
+from selfplay.sandbox import MIB, Completed, Limits, Sandbox
+from selfplay.sandbox.kill_detection import believed_here
+
+if TYPE_CHECKING:
+    from selfplay.repository.network.egress import Egress
+
+ENV, TOOLS = "/env", "/tools"
+BUILD_LIMITS = Limits(memory_bytes=6144 * MIB, disk_bytes=3072 * MIB, processes=1024, output_bytes=MIB)
+"""Limits of a build's sandbox. Its disk holds everything the build writes, including uv's cache and the environment."""
+STEP_SECONDS = 900.0
+TRIES = 2
+"""How often a step is run if it is killed each time."""
+MAX_LINE = 400
+OUT_OF_DISK = (os.strerror(errno.ENOSPC), os.strerror(errno.EFBIG), signal.strsignal(signal.SIGXFSZ) or "SIGXFSZ")
+"""Error texts for a full sandbox disk, or a file larger than the disk."""
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What to build: a plan, the interpreter, and what the user or an earlier build fixed.
+
+    `setup` replaces the installation steps; `version`: the version reported to tools that read it from tags;
+    `constraints`: exact versions from an earlier build; `allow_hosts`: hosts it may reach besides the package indexes;
+    `as_of`: the last upload day that detected installation steps may use, empty for any.
+    """
+
+    plan: BuildPlan
+    interpreter: Interpreter | None
+    tracked: Mapping[str, str]
+    setup: str | None = None
+    version: str | None = None
+    constraints: tuple[str, ...] = ()
+    allow_hosts: tuple[str, ...] = ()
+    as_of: str = ""
+
+
+@dataclass
+class Building:
+    """The state of one build: its sandbox, log and notes, and the output of the last command.
+
+    `dating`: whether packages are installed as of a day; `dated`: whether one was. `failure`: the last installation's
+    error. `roots`: folders of the tree, besides the plan's, from which modules are imported. `settings`: Django's, for
+    its tests.
+    """
+
+    request: BuildRequest
+    sandbox: Sandbox
+    log: Path
+    progress: Progress
+    env: dict[str, str]
+    notes: list[str] = field(default_factory=list)
+    last: str = ""
+    failure: str = ""
+    dating: bool = True
+    dated: bool = False
+    roots: tuple[str, ...] = ()
+    settings: str = ""
+    egress: Egress | None = None
+
+    def run(
+        self,
+        step: str,
+        command: str | Sequence[str],
+        *,
+        timeout: float = STEP_SECONDS,
+        online: bool = False,
+        **env: str,
+    ) -> Completed:
+        """Run and log one command, `online` with access to the package indexes. A killed command is run again:
+        something else may have killed it, and a build's result is kept for long."""
+        sent = self.egress.leading(command) if online and self.egress else command
+        done = believed_here(
+            self.sandbox,
+            lambda: self.sandbox.run(sent, timeout=timeout, env={**self.env, **env}, merge_stderr=True),
+            TRIES,
+        )
+        self._note(step, command if isinstance(command, str) else " ".join(command), done)
+        with self.log.open("ab") as log:
+            log.write(self.egress.log_line().encode() if online and self.egress else b"")
+        self.last = done.text
+        return done
+
+    def ask(self, step: str, command: Sequence[str], stdin: bytes) -> Completed:
+        """Run one of our programs, which answers on stdout. Raises `BuildFailed`."""
+        done = believed_here(
+            self.sandbox, lambda: self.sandbox.run(command, timeout=STEP_SECONDS, env=self.env, stdin=stdin), TRIES
+        )
+        self._note(step, command[0], done)
+        if done.exit_code != 0 or done.timed_out or done.truncated:
+            self.raise_if_full(step, done)
+            raise BuildFailed(describe(step, done))
+        return done
+
+    def raise_if_full(self, step: str, done: Completed) -> None:
+        """Raises `BuildFailed` if a failed command reports that the sandbox's disk is full."""
+        if any(words in done.text for words in OUT_OF_DISK):
+            most = f"{BUILD_LIMITS.disk_bytes // MIB} MiB and {BUILD_LIMITS.files} files"
+            hint = f"A build may write {most} together. Install less, with commands of your own: --setup."
+            raise BuildFailed(f"{step} filled the build's disk{last_lines(done.text)}", hint)
+
+    def _note(self, step: str, shown: str, done: Completed) -> None:
+        with self.log.open("ab") as log:
+            head = f"\n### {step} ({done.seconds:.1f} s, exit {done.exit_code})\n$ {shown}\n"
+            log.write(head.encode("utf-8", "surrogateescape"))
+            log.write(done.stdout + done.stderr)
+
+    def must(self, step: str, command: str | Sequence[str], *, online: bool = False) -> Completed:
+        """Run, or raise `BuildFailed`."""
+        done = self.run(step, command, online=online)
+        if done.exit_code != 0 or done.timed_out:
+            self.raise_if_full(step, done)
+            raise BuildFailed(describe(step, done))
+        return done
+
+    def install(self, step: str, *arguments: str, dated: bool = True) -> bool:
+        """Run `uv pip install` into the environment; returns whether it worked. `dated`: as of the request's day, and
+        if that fails, as of today, with a note."""
+        if not (dated and self.request.as_of and self.dating):
+            return self._install(step, arguments)
+        if self._install(f"{step} as of {self.request.as_of}", ("--exclude-newer", self.request.as_of, *arguments)):
+            self.dated = True
+            return True
+        if not self._install(step, arguments):
+            return False
+        self.notes.append(f"{step} does not work as of {self.request.as_of}: today's versions were taken")
+        self.dating = self.dated  # do not ask again if the index has no upload times
+        return True
+
+    def _install(self, step: str, arguments: Sequence[str]) -> bool:
+        limited = ["--constraint", "/tmp/constraints.txt"] if self.request.constraints else []
+        command = ["/build/uv", "pip", "install", "--python", f"{ENV}/bin/python", *limited, *arguments]
+        done = self.run(step, command, online=True)
+        if done.exit_code != 0:
+            self.raise_if_full(step, done)
+        self.failure = describe(step, done)
+        return done.exit_code == 0 and not done.timed_out
+
+
+def describe(step: str, done: Completed) -> str:
+    how = f"took more than {STEP_SECONDS:.0f} s" if done.timed_out else f"exited {done.exit_code}"
+    return f"{step} {how}{last_lines(done.text)}"
+
+
+def last_lines(log: str) -> str:
+    lines = [line for line in log.strip().splitlines() if line.strip()]
+    return "".join(f"\n    {printable(line)[-MAX_LINE:]}" for line in lines[-6:])

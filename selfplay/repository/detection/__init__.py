@@ -1,0 +1,1 @@
+"""What a tree declares, read as data: language, requirements, Python versions, licence."""

@@ -1,0 +1,151 @@
+"""From a user's source to a sandbox in which it has been read. The host fetches and downloads, but does not look at the
+content."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from selfplay.repository.cache import give
+from selfplay.repository.errors import SourceError
+from selfplay.repository.fetching.copying import RUN_SECONDS, SOURCE_SECONDS, copied
+from selfplay.repository.fetching.find_repository import RepositoryPlace, at_url, locate
+from selfplay.repository.fetching.gitdir import GitDir
+from selfplay.repository.fetching.quarantine import Quarantine, quarantine
+from selfplay.repository.fetching.reading import FETCHED, LAYER, SOURCE, ReadOrder, SourceFound
+from selfplay.repository.fetching.source import GitSource, PathSource, PypiSource, Source
+from selfplay.repository.fetching.submodules import receive_submodule
+from selfplay.repository.fetching.transport import located, receive
+from selfplay.sandbox import Backend, Mount
+
+Progress = Callable[[str], None]
+MAX_ROUNDS = 4
+"""How often a sandbox is asked: three levels of submodules, and the answer."""
+
+
+@dataclass(frozen=True)
+class FetchTask:
+    """What a sandbox gets and is asked. `store`: where the host fetches; `whose`: the uid that owns the folders in
+    `mounts`."""
+
+    order: ReadOrder
+    store: GitDir
+    mounts: tuple[Mount, ...] = ()
+    whose: int = 0
+
+
+@contextmanager
+def reading(
+    source: Source, *, backend: Backend, work: Path, downloads: Path, releases: int, progress: Progress
+) -> Iterator[tuple[SourceFound, Quarantine]]:
+    """What `source` holds, and the sandbox from which its layers can be taken. `work`: an empty folder of ours. Raises
+    `SourceError`."""
+    store = GitDir.create(work / "store")
+    with opened(task_of(source, store, downloads, releases, progress), backend, work) as found:
+        yield found
+
+
+@contextmanager
+def reading_tree(
+    folder: Path, revision: str, version: str | None, *, backend: Backend, work: Path
+) -> Iterator[tuple[SourceFound, Quarantine]]:
+    """The same for a plain tree, with all its files. Raises `SourceError`."""
+    order = ReadOrder("tree", str(folder), revision=revision, commit=version or "", closed=_root())
+    task = FetchTask(order, GitDir.create(work / "store"), (Mount(folder, SOURCE),), folder.stat().st_uid)
+    with opened(task, backend, work) as found:
+        yield found
+
+
+def bring_tree(layer: Path, tree_hash: str, target: Path, backend: Backend) -> None:
+    """Write the files of one tree of a `.git` layer into a new folder. Raises `SourceError`."""
+    with quarantine(backend, (Mount(layer, LAYER),), str(layer)) as inside:
+        inside.read(ReadOrder("layer", str(layer), commit=tree_hash))
+        inside.tree(target)
+
+
+def task_of(source: Source, store: GitDir, downloads: Path, releases: int, progress: Progress) -> FetchTask:
+    """Locate, fetch or download the source. Raises `SourceError`."""
+    if isinstance(source, PathSource):
+        return local(locate(source.path), str(source), store)
+    progress(f"fetching {source}") if isinstance(source, GitSource) else None
+    if isinstance(source, GitSource):
+        return _of_url(source, store)
+    from selfplay.repository.fetching.pypi import download  # requests is slow to import, and only this source needs it
+
+    assert isinstance(source, PypiSource)
+    return FetchTask(*download(source, store, downloads=downloads, releases=releases, progress=progress))
+
+
+def local(place: RepositoryPlace, shown: str, store: GitDir) -> FetchTask:
+    """A folder of this machine."""
+    order = ReadOrder(
+        "checkout" if place.git else "folder", shown, git=place.git, subfolder=place.subfolder, moved=place.moved(),
+        closed=_root(),
+    )  # fmt: skip
+    mounts = tuple(Mount(folder, where) for where, folder in place.shown().items())
+    return FetchTask(order, store, mounts, place.root.stat().st_uid)
+
+
+def _of_url(source: GitSource, store: GitDir) -> FetchTask:
+    parts = urlsplit(source.url)
+    if parts.scheme.lower() == "file":
+        place = at_url(Path(unquote(parts.path)))
+        if place is None:
+            message = f"{source} cannot be fetched: {unquote(parts.path)!r} does not appear to be a git repository"
+            raise SourceError(message, "Check the URL and your access to it.")
+        task = local(place, str(source), store)
+        return replace(task, order=replace(task.order, revision=source.rev or "", at_url=True))
+    found, tags = located(store, source)
+    commit = receive(store, found)
+    order = ReadOrder("fetched", str(source), commit=commit, revision=source.rev or "", url=source.url, tags=tags)
+    return FetchTask(order, store)
+
+
+def _root() -> bool:
+    """Whether sandboxes run as another user than the one that may read the source."""
+    return os.geteuid() == 0
+
+
+@contextmanager
+def opened(task: FetchTask, backend: Backend, work: Path) -> Iterator[tuple[SourceFound, Quarantine]]:
+    """Read the task's source. Files that only root can read are first copied for the sandbox's user."""
+    closed = ""
+    with _started(task, backend) as inside:
+        found = _asked(inside, task, backend)
+        if isinstance(found, SourceFound):
+            yield found, inside
+            return
+        closed = found
+    seconds = RUN_SECONDS if task.order.kind == "tree" else SOURCE_SECONDS
+    mounts = copied(task.mounts, task.whose, work, backend.owner(), f"{task.order.shown} ({closed})", seconds)
+    task = replace(task, mounts=mounts, order=replace(task.order, closed=False))
+    with _started(task, backend) as inside:
+        found = _asked(inside, task, backend)
+        assert isinstance(found, SourceFound)
+        yield found, inside
+
+
+@contextmanager
+def _started(task: FetchTask, backend: Backend) -> Iterator[Quarantine]:
+    give(task.store.path, backend.owner())
+    with quarantine(backend, (*task.mounts, Mount(task.store.path, FETCHED)), task.order.shown) as inside:
+        yield inside
+
+
+def _asked(inside: Quarantine, task: FetchTask, backend: Backend) -> SourceFound | str:
+    """What was found, after the host fetched the submodules asked for; or the name of a file that cannot be read
+    inside."""
+    order = task.order
+    for _ in range(MAX_ROUNDS):
+        answer = inside.read(order)
+        if answer.found is not None:
+            return answer.found
+        if answer.closed:
+            return answer.closed
+        failed = {one.key: receive_submodule(task.store, one.url, one.commit, task.order.url) for one in answer.wanted}
+        give(task.store.path, backend.owner())
+        told = {key: reason or "was fetched without the commit" for key, reason in failed.items()}
+        order = replace(order, failed={**order.failed, **told})
+    raise SourceError(f"{order.shown} has submodules nested too deeply")

@@ -1,0 +1,55 @@
+"""Reports a checkout's uncommitted changes, which are not taken: one note for the user. Inside only."""
+
+import os
+import stat
+from pathlib import Path
+
+from selfplay.repository.errors import SourceError
+from selfplay.repository.fetching.gitdir import GitDir, GitError
+from selfplay.repository.fetching.local import MAX_OBJECTS, walk
+from selfplay.repository.fetching.reading import SOURCE, ReadOrder
+from selfplay.repository.fetching.running import ProgramBounds
+from selfplay.repository.fetching.trees import measured
+
+STATUS = ProgramBounds(seconds=60.0)
+IGNORING = (".gitignore", ".gitattributes")
+
+
+def uncommitted(store: GitDir, head: str, order: ReadOrder) -> tuple[str, ...]:
+    """One note when tracked files differ from HEAD or untracked ones exist, under our git settings."""
+    root, inside = Path(SOURCE), order.subfolder
+    if not os.path.lexists(root / ".git"):
+        return ()
+    if pipe := _pipe(root):
+        return (f"whether there are uncommitted changes is not known: {pipe} is not a regular file",)
+    try:
+        measured(store, store.tree_of(head))
+    except (SourceError, GitError):
+        if inside == ".":
+            raise
+        return ()  # only a part of it is used
+    index = store.path / "status-index"
+    try:
+        store.run("read-tree", head, index=index, bounds=STATUS)
+        store.run("update-index", "-q", "--refresh", work_tree=root, index=index, strict=False, bounds=STATUS)
+        changed = store.run("diff-files", "--name-only", "-z", "--ignore-submodules=all", "--", inside,
+                            work_tree=root, index=index, bounds=STATUS)  # fmt: skip
+        new = store.run("ls-files", "--others", "--exclude-standard", "--directory", "-z", "--", inside,
+                        work_tree=root, index=index, bounds=STATUS)  # fmt: skip
+    except GitError:
+        return ()
+    finally:
+        index.unlink(missing_ok=True)
+    paths = [os.fsdecode(path) for path in (changed + new).split(b"\0") if path]
+    if not paths:
+        return ()
+    shown = ", ".join(paths[:3]) + (", ..." if len(paths) > 3 else "")
+    return (f"{len(paths)} uncommitted changes were not taken ({shown}): commit them to include them",)
+
+
+def _pipe(root: Path) -> str:
+    """The first pipe, socket or device that git would open, and wait for."""
+    for folder, name, mode in walk(root, skipped=frozenset({".git"}), most=MAX_OBJECTS):
+        if name in IGNORING and not stat.S_ISREG(mode) and not stat.S_ISLNK(mode) and not stat.S_ISDIR(mode):
+            return (folder / name).relative_to(root).as_posix()
+    return ""

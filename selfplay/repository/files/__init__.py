@@ -1,0 +1,1 @@
+"""Files that cross between host and sandbox, and archives: bounded streams, written below one folder."""

@@ -1,0 +1,97 @@
+"""Keeps the credentials of a configured package index out of builds: the build gets a URL without them, and its proxy
+adds them to requests for that index.
+
+An https index is given to the build as plain http on its own port: the build sends plain requests to our proxy on this
+machine, and the proxy uses TLS to the index. This works for pages with relative links, which most are. Links that name
+the index by https would bypass the proxy, so the build gets the credentials of such an index after all, and the user is
+told. The proxy adds credentials only to reading requests, so a build cannot upload with them, for example.
+"""
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+
+import requests
+
+from selfplay.repository.network.hosts import Address, address_of
+from selfplay.repository.network.index_pages import EVERYWHERE, PAGE_SECONDS
+from selfplay.repository.network.index_session import IndexSession
+from selfplay.repository.network.indexes import Indexes, trusted
+
+READING = ("GET", "HEAD")
+
+
+@dataclass(frozen=True)
+class Secret:
+    """What the proxy adds to plain requests for an address; with `tls` it uses TLS there."""
+
+    authorization: str
+    tls: bool
+
+
+@dataclass(frozen=True)
+class TakenOut:
+    """`inside`: the indexes as the build gets them; `secrets`: what was removed from their URLs; `kept`: addresses
+    whose credentials the build gets after all."""
+
+    inside: Indexes
+    secrets: Mapping[Address, Secret]
+    kept: tuple[str, ...]
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The variable that makes pip accept these plain addresses; they lead to the proxy on this machine."""
+        return {"PIP_TRUSTED_HOST": " ".join(map(str, self.secrets))} if self.secrets else {}
+
+
+def take_out(indexes: Indexes, environ: Mapping[str, str]) -> TakenOut:
+    """Remove the credentials of these indexes from their URLs."""
+    secrets: dict[Address, Secret] = {}
+    kept: list[str] = []
+
+    def without(url: str) -> str:
+        address, parts = address_of(url), urlsplit(url)
+        if address is None or parts.username is None:
+            return url
+        secret = Secret(_basic(parts), parts.scheme == "https")
+        if secrets.get(address, secret) != secret or (secret.tls and _names_itself(url, environ)):
+            kept.append(str(address))
+            return url
+        secrets[address] = secret
+        return urlunsplit(("http", str(address).removesuffix(":80"), parts.path, parts.query, parts.fragment))
+
+    inside = Indexes(
+        without(indexes.default) if indexes.default else None,
+        tuple(map(without, indexes.extra)),
+        tuple(map(without, indexes.find_links)),
+    )
+    return TakenOut(inside, secrets, tuple(kept))
+
+
+def npm_variables(registry: str | None) -> tuple[dict[str, str], dict[Address, Secret]]:
+    """npm's variables for its configured registry, and what the proxy adds to requests for it: credentials in the URL
+    stay outside. npm then reads packages from the registry's own host, whatever its pages say."""
+    address, parts = address_of(registry or ""), urlsplit(registry or "")
+    if registry is None or address is None or parts.username is None:
+        return ({"npm_config_registry": registry} if registry else {}), {}
+    plain = urlunsplit(("http", str(address).removesuffix(":80"), parts.path, parts.query, parts.fragment))
+    variables = {"npm_config_registry": plain, "npm_config_replace_registry_host": "always"}
+    return variables, {address: Secret(_basic(parts), parts.scheme == "https")}
+
+
+def _basic(parts: SplitResult) -> str:
+    text = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    return "Basic " + base64.b64encode(text.encode()).decode()
+
+
+def _names_itself(url: str, environ: Mapping[str, str]) -> bool:
+    """Whether a page of the index links to its own host by https, or cannot be read."""
+    with IndexSession(url) as session:
+        place, authority = f"{url.rstrip('/')}/{EVERYWHERE}/", trusted(environ) or True
+        try:
+            page = session.get(place, timeout=PAGE_SECONDS, verify=authority)
+            page.raise_for_status()
+        except requests.RequestException:
+            return True
+    return f"https://{urlsplit(url).hostname}" in page.text.lower()

@@ -1,0 +1,94 @@
+"""The package indexes that the user configured for pip or uv, read from the same places as those tools do.
+
+The environment wins over pip's configuration files, uv's variables over pip's. Without any, the tools' default is used;
+no index is named here. Credentials in an index URL stay out of builds if possible (see `credentials.py`), and so do
+passwords of the user's proxies (`upstream.py` reads them).
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from selfplay import subprocesses
+from selfplay.sandbox import Mount
+
+CERTIFICATES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+CA_INSIDE = "/build/ca.pem"
+
+
+@dataclass(frozen=True)
+class Indexes:
+    """`default`: the main index's URL (None: the tool's own); `extra`: additional ones; `find_links`: flat folders."""
+
+    default: str | None = None
+    extra: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+
+
+def configured(environ: Mapping[str, str] | None = None) -> Indexes:
+    """The user's configuration; `environ` replaces the process's environment and hides pip's files (for tests)."""
+    values = _pip_files() if environ is None else {}
+    environ = os.environ if environ is None else environ
+
+    def words(variables: tuple[str, ...], option: str) -> tuple[str, ...]:
+        found = next((environ[name] for name in variables if environ.get(name)), values.get(option, ""))
+        return tuple(word.split("=", 1)[1] if "=" in word.split("://")[0] else word for word in found.split())
+
+    default = words(("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"), "index-url")
+    extra = words(("UV_INDEX", "UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL"), "extra-index-url")
+    return Indexes(default[0] if default else None, extra, words(("UV_FIND_LINKS", "PIP_FIND_LINKS"), "find-links"))
+
+
+def _pip_files() -> dict[str, str]:
+    """The options of pip's configuration files, as `pip config` merges them; {} without pip."""
+    listing = subprocesses.run(
+        [*subprocesses.PYTHON, "-m", "pip", "config", "list", "--disable-pip-version-check"], timeout=30
+    )
+    values = {}
+    for line in listing.stdout.decode("utf-8", "replace").splitlines():
+        name, _, value = line.partition("=")
+        section, _, option = name.partition(".")
+        if section in ("global", "install"):
+            values[option] = value.strip().strip("'\"").replace("\\n", " ")
+    return values
+
+
+def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
+    """uv's and pip's variables for these indexes, and the local folders and certificates they need."""
+    env: dict[str, str] = {}
+    mounts: dict[str, Mount] = {}
+    extra, links = list(indexes.extra), list(indexes.find_links)
+    for location in [indexes.default or "", *extra, *links]:
+        if local := _local(location):
+            mounts[str(local)] = Mount(local, str(local))
+    if indexes.default:
+        env |= dict.fromkeys(("UV_DEFAULT_INDEX", "PIP_INDEX_URL"), indexes.default)
+    if extra:
+        env |= dict.fromkeys(("UV_INDEX", "PIP_EXTRA_INDEX_URL"), " ".join(extra))
+        env["UV_INDEX_STRATEGY"] = "unsafe-best-match"  # pip's meaning of "extra"
+    if links:
+        env |= {"UV_FIND_LINKS": ",".join(links), "PIP_FIND_LINKS": " ".join(links)}
+    bundle = Path(trusted(os.environ))
+    if bundle.is_file():
+        mounts[CA_INSIDE] = Mount(bundle, CA_INSIDE)
+        env |= dict.fromkeys((*CERTIFICATES, "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS"), CA_INSIDE)
+    return env, tuple(mounts.values())
+
+
+def trusted(environ: Mapping[str, str]) -> str:
+    """The certificate bundle that the user set; empty for the system's."""
+    return next((environ[name] for name in CERTIFICATES if environ.get(name)), "")
+
+
+def _local(location: str) -> Path | None:
+    """The existing folder that a file URL or a path names, else None.
+
+    An index's `simple` folder links to files beside it, so the parent folder must be visible.
+    """
+    parts = urlsplit(location)
+    path = Path(unquote(parts.path) if parts.scheme == "file" else location)
+    if not location or parts.scheme not in ("", "file") or not path.is_absolute() or not path.exists():
+        return None
+    return path.parent if path.name == "simple" else path

@@ -1,0 +1,1 @@
+"""A repository's own tests: found, run by their runner, measured."""

@@ -1,0 +1,116 @@
+"""Finds the files with a repository's tests, by pytest's own collection or by running the user's command."""
+
+import os
+import re
+from collections.abc import Callable
+
+from selfplay.plain_text import printable, regular_file
+from selfplay.repository.building.ladder import NEAREST
+from selfplay.repository.errors import NoTests
+from selfplay.repository.prepared import Prepared
+from selfplay.repository.suites.django import MOST_BYTES, collections, settings_in
+from selfplay.repository.suites.pytest_suite import file_of, parse_records, render_script
+from selfplay.repository.suites.runners import Asked, RunnerCall
+from selfplay.repository.suites.script_frame import framed
+from selfplay.sandbox import WORKDIR, Completed
+
+COLLECT_SECONDS = 120.0
+TAIL_LINES = 15
+MOST_BROKEN = 5
+"""The most files that are left out because they cannot be loaded."""
+CALL = "If they need another command, give it with --test; if something is not installed or built, with --setup."
+NO_MODULE = re.compile(rb"module lookup disabled by GOPROXY|(missing go.sum entry for|no required) module provid")
+MODULES = (
+    "It needs external Go modules, which are not downloaded: run `go mod vendor` in a checkout, commit its `vendor`"
+    " folder there, and name that checkout."
+)
+Run = Callable[[str, float], Completed]
+"""Runs a script with a limit in seconds."""
+
+
+def collected(prepared: Prepared, run: Run) -> tuple[list[str], list[str], tuple[str, ...]]:
+    """(test files, files that cannot be collected, pytest's options): tried as configured, then without `addopts`, then
+    with wider patterns. Raises `NoTests`."""
+    log, examples = b"", False
+    for options, script in collections(_settings(prepared)):
+        done = run(script, COLLECT_SECONDS)
+        log = log or done.stdout
+        records = parse_records(done.stdout)
+        found = [record for record in records if record.outcome == "collected"]
+        files = {file_of(record.id) for record in found if record.kind == "test"}
+        examples = examples or bool(found)
+        if files:
+            broken = {record.id for record in records if record.kind == "collect" and record.id not in files}
+            return sorted(files), sorted(path for path in broken if path.endswith(".py")), options
+    if examples:
+        raise NoTests(
+            f"{prepared.source} has tests only as examples in docstrings",
+            "A bug must not touch the files that test it: give a source whose tests have their own files.",
+        )
+    raise NoTests(
+        f"no tests can be collected in {prepared.source}\n{tail(log)}",
+        advice(
+            prepared, "If they need another command, give it with --test; if something is not installed, with --setup."
+        ),
+    )
+
+
+def _settings(prepared: Prepared) -> str:
+    manage = regular_file(prepared.tree, "manage.py")
+    if manage is None:
+        return ""
+    with manage.open("rb") as stream:
+        return settings_in(stream.read(MOST_BYTES))
+
+
+def run_by(command: str, prepared: Prepared, run: Run, seconds: float) -> list[str]:
+    """The test files whose tests the user's command runs. Raises `NoTests`."""
+    done = run(render_script((), command=command), seconds)
+    files = {file_of(record.id) for record in parse_records(done.stdout)}
+    if not files:
+        raise NoTests(
+            f"the test command of {prepared.source} runs no test under pytest or unittest\n{tail(done.stdout)}",
+            "It must run one of them, directly or through another program that keeps the environment.",
+        )
+    return sorted(files)
+
+
+def run_as_called(call: RunnerCall, prepared: Prepared, run: Run, seconds: float) -> tuple[list[str], list[str]]:
+    """(test files whose tests the repository's own call of its framework runs, files that cannot be loaded). Raises
+    `NoTests`."""
+    broken, log = list[str](), b""
+    while True:
+        options = (*call.options, *(f"{call.runner.ignoring}{path}" for path in broken))
+        done = run(framed(call.runner.lines(Asked(options=options, places=call.places, before=call.before))), seconds)
+        files = {file_of(record.id) for record in parse_records(done.stdout) if record.kind == "test"}
+        log = log or done.stdout
+        culprit = unloadable(done.stdout) if call.runner.ignoring and not files and len(broken) < MOST_BROKEN else ""
+        if not culprit or culprit in broken:
+            break
+        broken.append(culprit)
+    if not files:
+        words = " ".join([*call.options, *call.places])
+        raise NoTests(
+            f"{call.runner.name} runs no test of {prepared.source} (called with {words!r})\n{tail(log)}",
+            MODULES if NO_MODULE.search(log) else CALL,
+        )
+    return sorted(files), broken
+
+
+def unloadable(log: bytes) -> str:
+    """The file of the tree that node could not load: the last one that a stack names, which the framework itself
+    loaded; empty if none is named."""
+    found = re.findall(rb"[('\"\s/]" + WORKDIR.encode() + rb"/([^\s'\":()]+\.[cm]?[jt]sx?)\b", log)
+    own = [os.fsdecode(path) for path in found if b"node_modules/" not in path and b".." not in path]
+    return own[-1] if own else ""
+
+
+def advice(prepared: Prepared, otherwise: str) -> str:
+    """The ladder's advice about tests that do not run; `otherwise` if it found no problem."""
+    found = next((note for note in prepared.notes if note.startswith(NEAREST)), None)
+    return f"{found}, or give the command of its tests with --test" if found else otherwise
+
+
+def tail(log: bytes, lines: int = TAIL_LINES) -> str:
+    shown = [line for line in log.decode("utf-8", "replace").splitlines() if line.strip() and "SELFPLAY" not in line]
+    return "\n".join(f"    {printable(line)}" for line in shown[-lines:])

@@ -1,0 +1,211 @@
+"""What a run does about lost sandboxes: the rules, and what is counted.
+
+A sandbox that was lost (`SandboxLost`: it died, or nothing in it answers any more) says nothing of what ran in it. So:
+
+1. The job is played again, from its start. Its seed makes it the same job; nothing of the lost try is cached or stored.
+2. Jobs that lose their sandboxes within `TOGETHER` seconds are one loss: a launcher or an engine that dies takes every
+   sandbox along.
+3. After a second loss in a row, without a finished job in between, nothing is started for a while, then for longer: an
+   engine may be coming back. `LOST_SANDBOXES` of them end the run with the reason; what was stored stays.
+4. A job that was lost `TRIES` times is then played alone. After each loss a sandbox in which nothing happens has to
+   live `CONTROL` times as long: if that is lost too, somebody kills here, and the job is not to blame. If the job is
+   lost `ALONE` times in a row where the idle ones live, it is lost by its own doing. It is set aside: named and counted
+   as one that could not be played, and not tried again by a resumed run either. That is believed only once another job
+   has finished or none is left: when `SET_ASIDE` in a row would be set aside, the machine is to blame, the run ends,
+   and the next one tries all of them again.
+5. A limit that was met inside twice is the job's doing at once, and for an episode a result like any other. So is a
+   script that is killed at every try where a program that does nothing lives on (`workbench/running.py`).
+6. A sandbox that cannot be started, or refuses to go on, counts as a lost one.
+7. What runs outside the loop (preparing a repository, its measurement, the survey, one grade) is done again by `again`.
+
+A model that does not answer is treated alike, but nobody is set aside for it: `UNANSWERED` in a row end the run.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from selfplay.errors import SelfplayError
+from selfplay.sandbox import Cause, SandboxError, SandboxLost, World
+from selfplay.sandbox.admission import SandboxPool
+from selfplay.sandbox.workers import Workers
+
+J = TypeVar("J")
+R = TypeVar("R")
+T = TypeVar("T")
+LOST_SANDBOXES = 8
+"""Losses in a row that end the run."""
+UNANSWERED = 8
+"""The same for jobs whose model did not answer."""
+TRIES, ALONE = 4, 3
+"""Losses of one job after which it is played alone, and those so played after which it is set aside."""
+TOGETHER = 5.0
+"""Seconds: the sandboxes of a launcher die at once, but what waits for them notices in turn."""
+LIMITS = 2
+"""How often a job may meet a limit inside."""
+SET_ASIDE = 8
+"""Jobs in a row that could not be played."""
+PAUSE, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds: the pause after the second loss in a row, doubled each time, and the longest one."""
+CONTROL, LEAST_CONTROL, LONGEST_CONTROL = 2.0, 2.0, 60.0
+"""How many times as long as the lost job a sandbox in which nothing happens must live, to show that sandboxes can; in
+seconds, the least and the longest."""
+RESUMES = "The run can be resumed."
+Control = Callable[[float], Awaitable[None]]
+"""Lets an idle sandbox live for so many seconds."""
+
+
+class RolloutError(SelfplayError):
+    """The loop cannot go on."""
+
+
+class ModelDown(SelfplayError):
+    """The model ended an episode by not answering."""
+
+
+def pause_after(row: int) -> float:
+    """Seconds to wait after that many losses in a row."""
+    return float(min(LONGEST_PAUSE, PAUSE * 2 ** (row - 2))) if row > 1 else 0.0
+
+
+@dataclass
+class JobState(Generic[J]):
+    """A job, how often it was lost, and how often in a row while it was played alone and an idle sandbox lived. `began`
+    and `since`: how many losses the run had seen when it was last started, and when that was."""
+
+    job: J
+    lost: int = 0
+    lost_alone: int = 0
+    limits: int = 0
+    began: int = 0
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing else may run while it is played."""
+        return self.lost >= TRIES
+
+
+@dataclass
+class Retries(Generic[J, R]):
+    """The losses of one loop.
+
+    `unplayed`: the result of a job that is set aside, from the job and its last error; None where that ends the loop.
+    `control`: plays a sandbox in which nothing happens for so many seconds. `played_again`: told of every job that is
+    played again since its sandbox was lost.
+    """
+
+    unplayed: Callable[[J, SelfplayError], R] | None = None
+    control: Control | None = None
+    played_again: Callable[[SelfplayError], None] = lambda error: None
+    _seen: int = 0
+    _row: int = 0
+    _when: float = 0.0
+    _unanswered: int = 0
+    _aside: list[tuple[J, R]] = field(default_factory=list)
+    _ready: float = 0.0
+
+    def begin(self, entry: JobState[J]) -> None:
+        """The job is started."""
+        entry.began, entry.since = self._seen, time.monotonic()
+
+    def hold(self) -> float:
+        """Seconds for which nothing may be started."""
+        return max(0.0, self._ready - time.monotonic())
+
+    def finish(self) -> None:
+        """A job finished."""
+        self._row, self._unanswered, self._ready = 0, 0, 0.0
+
+    def believed(self) -> list[tuple[J, R]]:
+        """The jobs that were set aside, with their results; asked when a job finished or none is left."""
+        aside, self._aside = self._aside, []
+        return aside
+
+    async def failed(self, entry: JobState[J], error: SandboxError | ModelDown) -> bool:
+        """Count a failure; returns whether the job is to be played again. Raises `RolloutError` when it is one too
+        many."""
+        if isinstance(error, ModelDown):
+            self._unanswered += 1
+            if self._unanswered >= UNANSWERED:
+                said = f"the model failed in {self._unanswered} episodes in a row: {error.message}"
+                raise RolloutError(said, RESUMES) from error
+            return True
+        if self.unplayed is not None and await self._by_itself(entry, error):
+            self._aside.append((entry.job, self.unplayed(entry.job, error)))
+            if len(self._aside) >= SET_ASIDE:
+                said = f"{len(self._aside)} jobs in a row could not be played: {error.message}"
+                raise RolloutError(said, error.hint or RESUMES) from error
+            return False
+        self._count(entry, error)
+        self.played_again(error)
+        return True
+
+    def _count(self, entry: JobState[J], error: SandboxError) -> None:
+        now = time.monotonic()
+        if entry.began < self._seen and now - self._when < TOGETHER:
+            return
+        self._when = now
+        self._seen += 1
+        self._row += 1
+        self._ready = now + pause_after(self._row)
+        if self._row >= LOST_SANDBOXES:
+            raise RolloutError(
+                f"{self._row} sandboxes in a row failed: {error.message}", error.hint or RESUMES
+            ) from error
+
+    async def _by_itself(self, entry: JobState[J], error: SandboxError) -> bool:
+        """Whether the job brings its losses about."""
+        alone = entry.alone
+        entry.lost += 1
+        entry.limits += isinstance(error, SandboxLost) and error.cause is Cause.LIMIT
+        if entry.limits >= LIMITS:
+            return True
+        if not alone:
+            return False
+        lives = await self._lives(CONTROL * (time.monotonic() - entry.since))
+        entry.lost_alone = entry.lost_alone + 1 if lives else 0
+        return entry.lost_alone >= ALONE
+
+    async def _lives(self, seconds: float) -> bool:
+        """Whether a sandbox in which nothing happens lives so long."""
+        if self.control is None:
+            return False
+        try:
+            await self.control(min(max(seconds, LEAST_CONTROL), LONGEST_CONTROL))
+        except SandboxError:
+            return False
+        self._row = 0
+        return True
+
+
+def control_in(pool: SandboxPool, workers: Workers) -> Control:
+    """The control of a loop that plays in seats of this pool. It raises `SandboxError` when its sandbox is lost."""
+
+    async def play(seconds: float) -> None:
+        async with pool.lease() as lease, workers.entered(lease.open(World())) as sandbox:
+            done = await workers.run(sandbox.run, ["sleep", f"{seconds:.2f}"], timeout=seconds + LONGEST_CONTROL)
+            if done.exit_code:
+                raise SandboxLost("a program that does nothing was killed", cause=Cause.OUTSIDE)
+
+    return play
+
+
+def again(work: Callable[[], T], played_again: Callable[[SelfplayError], None] = lambda error: None) -> T:
+    """The result of work outside the loop, done again while its sandbox is lost. It blocks, pauses included.
+
+    Raises `RolloutError` after `LOST_SANDBOXES` losses, or when a limit was met inside `LIMITS` times."""
+    limits = 0
+    for row in range(1, LOST_SANDBOXES + 1):
+        try:
+            return work()
+        except SandboxLost as lost:
+            last = lost
+        limits += last.cause is Cause.LIMIT
+        if limits >= LIMITS:
+            raise RolloutError(f"a sandbox met its limits {limits} times: {last.message}", last.hint) from last
+        if row < LOST_SANDBOXES:
+            played_again(last)
+            time.sleep(pause_after(row))
+    raise RolloutError(f"{LOST_SANDBOXES} sandboxes in a row failed: {last.message}", last.hint or RESUMES) from last

@@ -1,0 +1,62 @@
+"""Checks that this shell lets a process open and start as much as sandboxes need.
+
+A sandbox that runs out of descriptors fails with an arbitrary error. Checked beforehand, the limit itself can be named.
+"""
+
+import os
+import resource
+from dataclasses import dataclass
+
+from selfplay.sandbox.hibernation import OPEN_FILES
+from selfplay.sandbox.protocol import IsolationUnavailable, Limits
+
+MOST_OWN = 1 << 16
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """A limit of the shell: the minimum that sandboxes need, and the option that raises it."""
+
+    what: int
+    of: str
+    flag: str
+    least: int
+    asked: int
+    option: str
+
+
+CEILINGS = (
+    Ceiling(resource.RLIMIT_NOFILE, "open files", "-n", 256, 1024, "nofile"),
+    # a sandbox's own process limit cannot exceed this, and our processes count too
+    Ceiling(resource.RLIMIT_NPROC, "processes", "-u", Limits().processes + 64, 4096, "nproc"),
+)
+
+
+def check_ceilings() -> None:
+    """Raises `IsolationUnavailable`, which names the first limit that is too low and the command that raises it."""
+    for ceiling in CEILINGS:
+        allowed, _ = resource.getrlimit(ceiling.what)
+        if allowed != resource.RLIM_INFINITY and allowed < ceiling.least:
+            raise IsolationUnavailable(
+                f"this shell allows {allowed} {ceiling.of} (ulimit {ceiling.flag}), but sandboxes need {ceiling.least}",
+                f"Raise it in the same shell: `ulimit {ceiling.flag} {ceiling.asked}`. Where that is refused, as root: "
+                f"`prlimit --pid $$ --{ceiling.option}={ceiling.asked}`.",
+            )
+
+
+def raise_own() -> None:
+    """Raise this process's limit of open files to the maximum: the kernel also compares it with the number of
+    descriptors that all processes of the user are sending to each other."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_OWN if hard == resource.RLIM_INFINITY else min(hard, MOST_OWN)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def descriptors(uid: int) -> int:
+    """Descriptors for a process inside. A sandbox with our own uid may have fewer than half of ours, so that those it
+    is sending leave room for ours; fewer than half, because the kernel lets one more message through."""
+    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if uid != os.getuid() or allowed == resource.RLIM_INFINITY:
+        return OPEN_FILES
+    return min(OPEN_FILES, allowed * 3 // 8)

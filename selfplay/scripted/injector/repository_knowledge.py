@@ -1,0 +1,24 @@
+"""What the scripted injector learns of a repository before its first episode, by language."""
+
+from collections.abc import Callable
+
+from selfplay.repository import Prepared, Suite
+from selfplay.sandbox import Backend
+from selfplay.scripted.injector.sources import Sources, read_sources
+from selfplay.scripted.injector.survey import Survey, survey_of
+from selfplay.syntax import GRAMMARS
+
+LANGUAGES = ("python", *GRAMMARS)
+"""Those in which the scripted injector can plant a bug."""
+
+
+def known_of(
+    prepared: Prepared,
+    suite: Suite,
+    backend: Backend,
+    say: Callable[[str], None] = lambda line: None,
+) -> Survey | Sources:
+    """The survey of a Python repository; the sources of another. Raises as `survey_of`."""
+    if prepared.language == "python":
+        return survey_of(prepared, suite, backend, say=say)
+    return read_sources(prepared.tree, prepared.language)

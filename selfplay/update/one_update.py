@@ -1,0 +1,105 @@
+"""One update: credited episodes of both roles -> one step of a trainer, or of one for each role, and its figures.
+
+This is what a training loop calls with each batch, and `selfplay learn` with a finished run.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from selfplay.train.lora import LoraOptions
+from selfplay.train.model import ModelOptions
+from selfplay.train.step import StepFigures, StepOptions, Trainer
+from selfplay.update.crediting import Credited
+from selfplay.update.errors import NothingToLearn
+from selfplay.update.examples import examples
+from selfplay.update.objective import Objective, normaliser
+from selfplay.update.recipe import Recipe
+from selfplay.update.summary import require_gradient, rollout_figures
+
+
+@dataclass(frozen=True)
+class Updated:
+    """What an update did. `step`: the trainer's, or those of all trainers together; `tokens`: of `Objective.figures`,
+    by role; `rollouts`: of `rollout_figures`; `steps`: of each role that has a trainer of its own and was taught."""
+
+    step: StepFigures
+    tokens: dict[str, dict[str, float]]
+    rollouts: dict[str, Any]
+    steps: dict[str, StepFigures] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if name != "steps" or value}
+
+
+def update(trainer: Trainer, rollouts: Sequence[Credited], recipe: Recipe) -> Updated:
+    """Take one step on the episodes that give a gradient.
+
+    Raises `NothingToLearn` where none does, `StepRefused` for a loss or gradient that is not finite, `TrainError` for
+    sequences that this model or budget cannot take; the weights are then as before."""
+    objective = Objective(recipe)
+    (step,) = _stepped({"": trainer}, rollouts, recipe, objective).values()
+    return Updated(step, objective.figures(), rollout_figures(rollouts))
+
+
+def update_apart(trainers: Mapping[str, Trainer], rollouts: Sequence[Credited], recipe: Recipe) -> Updated:
+    """Take a step of each role's trainer on the role's own episodes. One whose role gives no gradient stays as it is.
+    Raises as `update` does; those that had stepped before are then not as before."""
+    objective = Objective(recipe)
+    steps = _stepped(trainers, rollouts, recipe, objective)
+    return Updated(_together([*steps.values()]), objective.figures(), rollout_figures(rollouts), steps)
+
+
+def _stepped(
+    trainers: Mapping[str, Trainer], rollouts: Sequence[Credited], recipe: Recipe, objective: Objective
+) -> dict[str, StepFigures]:
+    """Whose trainer it is -> what its step did; "" stands for both roles."""
+    require_gradient(rollouts)
+    batches = {
+        role: examples([one for one in rollouts if one.played.episode.role == role or not role], recipe)
+        for role in trainers
+    }
+    if not any(batches.values()):
+        raise NothingToLearn(
+            "no token of any episode is trained on: what is left is longer than the budget, or malformed",
+            "Raise the budget, or train on malformed answers, too.",
+        )
+    return {
+        role: trainers[role].step(batch, objective, normaliser(recipe, {one.name: one.trained for one in batch}))
+        for role, batch in batches.items()
+        if batch
+    }
+
+
+def _together(steps: Sequence[StepFigures]) -> StepFigures:
+    """Steps of models that share no trained weight, as one: the gradient's norm is that of all of their weights."""
+    trained = sum(one.trained for one in steps)
+    return StepFigures(
+        step=max(one.step for one in steps),
+        loss=sum(one.loss for one in steps),
+        gradient=math.hypot(*(one.gradient for one in steps)),
+        entropy=sum(one.entropy * one.trained for one in steps) / trained,
+        lr=max(one.lr for one in steps),
+        tokens=sum(one.tokens for one in steps),
+        trained=trained,
+        rows=sum(one.rows for one in steps),
+        seconds=sum(one.seconds for one in steps),
+    )
+
+
+def step_options(recipe: Recipe, **more: Any) -> StepOptions:
+    """The recipe's part of a trainer's options; `more`: the others."""
+    return StepOptions(
+        lr=recipe.lr, warmup=recipe.warmup, clip=recipe.clip, weight_decay=recipe.weight_decay, budget=recipe.budget,
+        **more,
+    )  # fmt: skip
+
+
+def model_options(recipe: Recipe, **more: Any) -> ModelOptions:
+    """The recipe's part of a model's options; `more`: the others."""
+    adapters = LoraOptions(recipe.lora_rank, recipe.lora_alpha) if recipe.lora_rank else None
+    return ModelOptions(
+        precision=recipe.precision, checkpointing=not recipe.keep_activations, keep_attention=recipe.keep_attention,
+        offload=recipe.offload, lora=adapters, **more,
+    )  # fmt: skip

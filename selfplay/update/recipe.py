@@ -1,0 +1,176 @@
+"""Every choice of an update, as one typed value. Plain numbers: no tensor library.
+
+The defaults are CWM's (arXiv 2510.02387), which SSR uses: length-weighted baselines without deviation, PPO clipped at
+0.2 and 0.25 against the engine's log-probabilities, a sum over tokens divided by 131,072, no KL.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator
+
+from selfplay.formatting import listed
+from selfplay.options import not_finite, read_options
+from selfplay.rl import advantages, rewards
+from selfplay.rl.credit import CreditRules
+from selfplay.rl.filters import FILTERS, Filter, gibberish, stale
+from selfplay.train.packing import TooLong
+from selfplay.update.errors import LearningError
+
+Estimator = Literal["length_weighted", "centred", "standardised", "leave_one_out", "maximum_likelihood"]
+ESTIMATORS: Mapping[Estimator, advantages.Estimator] = {
+    "length_weighted": advantages.length_weighted,
+    "centred": advantages.unweighted(advantages.centred),
+    "standardised": advantages.unweighted(advantages.standardised),
+    "leave_one_out": advantages.unweighted(advantages.leave_one_out),
+    "maximum_likelihood": advantages.unweighted(advantages.maximum_likelihood),
+}
+VALID: Mapping[str, rewards.ValidBugReward] = {
+    "ssr": rewards.ssr,
+    "consistency": rewards.consistency,
+    "absolute_zero": rewards.absolute_zero,
+    "beta": rewards.beta,
+}
+CLIPS = {"ppo": (0.2, 0.25), "gspo": (3e-4, 4e-4), "cispo": (1.0, 0.2)}
+"""Loss -> how far below and above 1 its ratio may be: CWM's, and those of the papers of GSPO and CISPO."""
+CAPS = {"none": 0.0, "token": 2.0, "sequence": 2.0, "icepop": 5.0}
+GIBBERISH = "gibberish"
+NAMES = (*FILTERS, GIBBERISH)
+
+
+def _names(value: object) -> object:
+    """`stale,truncated` as the names in it; nothing as none."""
+    return tuple(name for name in value.split(",") if name) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """`*_advantages`: each role's estimator. `valid` to `cheated`: rewards (`docs/credit.md`). `shuffled`:
+    within each group by lot, so that nothing can be learned: an experiment's control. `malformed`: whether
+    malformed answers are trained on: as all that was sampled (`train`), only where the episode was worse than its group
+    (`punish`), or never (`mask`). `filters`: names; `stale_after`: versions; `rare`: of gibberish, the least rare id.
+
+    `loss`: PPO by token, GSPO (by sequence), CISPO. `clip_low`, `clip_high`: None for the loss's own; `dual`: PPO's
+    second bound. `correction`: trainer against engine, held to at most `cap` (None for its own), for IcePop at least
+    `floor`. Without one the ratio is the trainer's over the engine's; with one it is the trainer's over its own before
+    the step. `normalisation`: the sum over tokens divided by `constant`, by the tokens, or by sequences.
+
+    `lr` to `lora_alpha`: of the step (`train.step.StepOptions`, `train.model.ModelOptions`). `warmup`: over how many
+    updates `lr` is reached. `keep_attention` False: of a layer its input alone is kept for backward; `offload`: in main
+    memory. `lora_rank` 0: all weights are trained; `lora_alpha` 0: twice the rank.
+    """
+
+    injector_advantages: Estimator = "length_weighted"
+    solver_advantages: Estimator = "length_weighted"
+    valid: Literal["ssr", "consistency", "absolute_zero", "beta"] = "ssr"
+    invalid: float = -1.0
+    duplicate: float = -0.8
+    failed: float = -1.0
+    cheated: float = -1.0
+    shuffled: bool = False
+    malformed: Literal["train", "punish", "mask"] = "train"
+    filters: Annotated[tuple[str, ...], BeforeValidator(_names)] = ("stale", GIBBERISH)
+    stale_after: int = 8
+    rare: int = 100_000
+    loss: Literal["ppo", "gspo", "cispo"] = "ppo"
+    clip_low: float | None = None
+    clip_high: float | None = None
+    dual: float | None = None
+    correction: Literal["none", "token", "sequence", "icepop"] = "none"
+    cap: float | None = None
+    floor: float = 0.5
+    normalisation: Literal["constant", "tokens", "sequences"] = "constant"
+    constant: float = 131_072.0
+    lr: float = 1e-6
+    warmup: int = 0
+    clip: float = 1.0
+    weight_decay: float = 0.0
+    budget: int = 8192
+    too_long: TooLong = "refuse"
+    precision: Literal["fp32", "bf16"] = "bf16"
+    keep_activations: bool = False
+    keep_attention: bool = True
+    offload: bool = False
+    lora_rank: int = 0
+    lora_alpha: float = 0.0
+
+    def __post_init__(self) -> None:
+        strange = [name for name in self.filters if name not in NAMES]
+        endless = not_finite(self)
+        for wrong, why in (
+            (endless, f"{listed(endless)}: a finite number is needed"),
+            (strange, f"there is no filter {strange[0] if strange else ''!r}; there are {', '.join(NAMES)}"),
+            (self.dual is not None and self.loss != "ppo", f"dual bounds the loss ppo, not {self.loss}"),
+            (self.dual is not None and self.dual <= 1, "dual is a bound above 1"),
+            (not 0 <= self.bounds[0] <= 1 or self.bounds[1] < 0, "clip_low lies in 0 to 1, clip_high is at least 0"),
+            (self.cap is not None and self.correction == "none", "cap needs a correction: token, sequence or icepop"),
+            (self.correction != "none" and not 0 < self.floor <= self.most, "floor lies above 0 and at most at cap"),
+            (
+                self.constant <= 0 or self.lr < 0 or self.budget < 2,
+                "constant above 0, lr at least 0, budget at least 2",
+            ),
+            (self.clip <= 0 or self.weight_decay < 0, "clip lies above 0, weight_decay is at least 0"),
+            (self.stale_after < 0 or self.rare < 0, "stale_after and rare are at least 0"),
+            (self.warmup < 0, "warmup is a number of updates, at least 0"),
+            (self.lora_rank < 0 or self.lora_alpha < 0, "lora_rank and lora_alpha are at least 0"),
+            (self.lora_alpha > 0 and self.lora_rank == 0, "lora_alpha needs a lora_rank"),
+            (
+                self.keep_activations and not self.keep_attention,
+                "keep_activations keeps everything, keep_attention=false least: choose one",
+            ),
+            (self.offload and self.keep_attention, "offload is for layers' inputs alone: keep_attention=false"),
+            (self._negative, "maximum_likelihood takes rewards of at least 0: let failures earn 0"),
+        ):
+            if wrong:
+                raise LearningError(f"an impossible recipe: {why}")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """How far below and above 1 the loss lets its ratio be."""
+        low, high = CLIPS[self.loss]
+        return (low if self.clip_low is None else self.clip_low, high if self.clip_high is None else self.clip_high)
+
+    @property
+    def most(self) -> float:
+        """The most that a correction may weigh a token."""
+        return CAPS[self.correction] if self.cap is None else self.cap
+
+    @property
+    def _negative(self) -> bool:
+        """Whether MaxRL is asked for a role that has negative rewards."""
+        solver = min(self.failed, self.cheated) < 0 and self.solver_advantages == "maximum_likelihood"
+        injector = min(self.invalid, self.duplicate) < 0 or self.valid == "ssr"
+        return solver or (injector and self.injector_advantages == "maximum_likelihood")
+
+    def rules(self, attempts: int = 0) -> CreditRules:
+        """The rules of credit with its numbers; `attempts`: how many are planned for each bug."""
+        return CreditRules(
+            attempts,
+            VALID[self.valid],
+            needs_attempts=self.valid != "consistency",
+            invalid=self.invalid,
+            duplicate=self.duplicate,
+            failed=self.failed,
+            cheated=self.cheated,
+            shuffled=self.shuffled,
+            injector_advantages=ESTIMATORS[self.injector_advantages],
+            solver_advantages=ESTIMATORS[self.solver_advantages],
+        )
+
+    def chosen_filters(self, vocabulary: int | None = None) -> dict[str, Filter]:
+        """Its filters by name. The one of gibberish needs the size of the model's vocabulary."""
+        found = {name: FILTERS[name] for name in self.filters if name != GIBBERISH}
+        if "stale" in found:
+            found["stale"] = partial(stale, most=self.stale_after)
+        if GIBBERISH in self.filters and vocabulary is not None:
+            found[GIBBERISH] = partial(gibberish, vocabulary=vocabulary, rare=self.rare)
+        return found
+
+
+def recipe_of(options: Mapping[str, str]) -> Recipe:
+    """The recipe with these choices, by name. Raises `LearningError`."""
+    (recipe,) = read_options(options, Recipe, refusal=LearningError)
+    assert isinstance(recipe, Recipe)
+    return recipe

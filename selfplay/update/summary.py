@@ -1,0 +1,72 @@
+"""A batch of credited episodes in figures, and the error of one that teaches nothing. Plain numbers."""
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+from selfplay.formatting import tally
+from selfplay.rl.credit import untrained
+from selfplay.update.crediting import Credited
+from selfplay.update.errors import NothingToLearn
+from selfplay.update.examples import ROLES
+
+
+def require_gradient(rollouts: Sequence[Credited]) -> None:
+    """Raises `NothingToLearn` where no episode gives a gradient, saying what took how many."""
+    if not any(one.teaches for one in rollouts):
+        taken = tally(untrained(one.credit for one in rollouts))
+        raise NothingToLearn(
+            f"no episode teaches anything ({taken or 'there is none'})",
+            "A group teaches when its members earned different rewards: play more attempts at each bug, and injector "
+            "episodes in groups (curriculum --group). `--dry-run` shows each episode.",
+        )
+
+
+def rollout_figures(rollouts: Sequence[Credited]) -> dict[str, Any]:
+    """The episodes by role: how many, their rewards, how many give a gradient, why others do not, versions' ages; of
+    injections the checks that they failed and their diversity, of attempts the groups by solve rate."""
+    by_role = {role: [one for one in rollouts if one.played.episode.role == role] for role in ROLES}
+    found = {role: _of_role(mine) for role, mine in by_role.items() if mine}
+    if "injector" in found:
+        made = by_role["injector"]
+        found["injector"] |= {"checks": failed_checks(made), "diversity": diversity(made)}
+    if "solver" in found:
+        found["solver"]["groups"] = solve_rates(by_role["solver"])
+    return found
+
+
+def failed_checks(injections: Sequence[Credited]) -> dict[str, int]:
+    """How many artifacts failed at each check; an invalid injection without one handed nothing in."""
+    failed = [one for one in injections if not one.played.episode.lost and one.played.episode.outcome == "invalid"]
+    return dict(Counter(one.played.check or "nothing handed in" for one in failed))
+
+
+def diversity(injections: Sequence[Credited]) -> float | None:
+    """The share of bugs that are unlike the earlier ones of the step; a duplicate is like one. None without a bug."""
+    made = [one for one in injections if not one.played.episode.lost and one.played.episode.outcome != "invalid"]
+    unlike = {one.played.alike for one in made if one.played.episode.outcome == "valid"}
+    return len(unlike) / len(made) if made else None
+
+
+def solve_rates(attempts: Sequence[Credited]) -> dict[str, int]:
+    """How many groups had so many of their counted attempts resolved: `3/8` -> groups, by size and solves."""
+    groups = {(one.played.episode.bug, one.played.episode.order): one.credit for one in attempts}
+    rates = Counter((one.attempts, one.solved) for one in groups.values() if one.attempts)
+    return {f"{solved}/{of}": rates[of, solved] for of, solved in sorted(rates)}
+
+
+def _of_role(rollouts: Sequence[Credited]) -> dict[str, Any]:
+    rewards = [one.credit.reward for one in rollouts if one.credit.reward is not None]
+    taught = [one for one in rollouts if one.teaches]
+    newest = max(one.played.newest for one in rollouts)
+    return {
+        "episodes": len(rollouts),
+        "trained_on": len(taught),
+        "without_a_gradient": untrained(one.credit for one in rollouts),
+        "outcomes": dict(Counter(str(one.played.episode.outcome) for one in rollouts if not one.played.episode.lost)),
+        "reward": {"mean": fmean(rewards), "min": min(rewards), "max": max(rewards)} if rewards else None,
+        "tokens": sum(one.played.episode.tokens for one in rollouts),
+        "tokens_trained_on": sum(one.played.episode.tokens for one in taught),
+        "versions_behind": dict(Counter(str(newest - one.played.oldest) for one in taught)),
+    }

@@ -1,0 +1,84 @@
+"""What a command gives one by one: stopped early, it leaves the backend as it was, and nothing running."""
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from selfplay.commands.event_loop import in_parallel, iterate
+from selfplay.sandbox import Backend, SandboxError, World
+
+
+def echo(job: int, lease: Backend) -> bytes:
+    with lease.open(World()) as sandbox:
+        return sandbox.run(f"sleep {0 if job == 0 else 60}; echo {job}", timeout=90).stdout
+
+
+def test_an_iterator_that_is_left_early_leaves_the_backend_open(backend: Backend) -> None:
+    with backend.open(World()) as neighbour:
+        started = time.monotonic()
+        results = in_parallel(range(4), echo, 2, backend)
+        assert next(results) == (0, b"0\n")
+        results.close()
+        assert time.monotonic() - started < 30  # the commands that ran were ended, not waited for
+        assert neighbour.run("echo alive", timeout=10).stdout == b"alive\n"
+    assert dict(in_parallel([0], echo, 1, backend)) == {0: b"0\n"}
+
+
+def test_an_error_between_two_results_does_too(backend: Backend) -> None:
+    with backend.open(World()) as neighbour:
+        results = in_parallel(range(2), echo, 2, backend)
+        with pytest.raises(RuntimeError, match="disk"):
+            for _ in results:
+                results.throw(RuntimeError("disk full"))
+        assert neighbour.run("echo alive", timeout=10).stdout == b"alive\n"
+
+
+def test_what_a_job_raises_reaches_the_caller(backend: Backend) -> None:
+    def fails(job: int, lease: Backend) -> None:
+        raise ValueError(f"job {job}")
+
+    with pytest.raises(ValueError, match="job 3"):
+        list(in_parallel([3], fails, 1, backend))
+
+
+def test_a_job_whose_sandbox_is_lost_is_done_again(backend: Backend) -> None:
+    tries: list[int] = []
+
+    def loses(job: int, lease: Backend) -> str:
+        tries.append(job)
+        with lease.open(World()) as sandbox:
+            if len(tries) == 1:
+                sandbox.close()
+                raise SandboxError("lost")
+            return sandbox.run("echo there", timeout=10).text
+
+    assert list(in_parallel([5], loses, 1, backend)) == [(5, "there\n")]
+    assert tries == [5, 5]
+
+
+def test_an_interrupt_between_a_task_and_its_loop_ends_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`asyncio.Runner` makes the task, then takes over SIGINT: one that comes between the two is raised at once, and
+    the task is left in the loop."""
+    ended, real = list[str](), signal.getsignal
+
+    async def values() -> AsyncGenerator[int, None]:
+        try:
+            for number in range(9):
+                yield number
+                await asyncio.sleep(0)
+        finally:
+            ended.append("closed")
+
+    def interrupted(number: int) -> object:
+        monkeypatch.setattr(signal, "getsignal", real)
+        raise KeyboardInterrupt
+
+    found = iterate(values())
+    assert next(found) == 0
+    monkeypatch.setattr(signal, "getsignal", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        next(found)
+    assert ended == ["closed"]

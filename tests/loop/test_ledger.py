@@ -1,0 +1,104 @@
+"""The state a killed run goes on from: a step keeps its plan, settings bind, a stranger's file is refused."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from selfplay.loop.errors import TrainingError
+from selfplay.loop.ledger import NAME, Planned, open_ledger
+
+PLAN = [("r", 4), ("r", 5)]
+
+
+def test_a_repository_is_benched_for_some_steps_or_until_it_can_be_used(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.bench("dry", 3, 7, "no bug")
+        ledger.bench("broken", 0, None, "it does not build")
+    with open_ledger(tmp_path) as ledger:
+        both = {"dry": "no bug", "broken": "it does not build"}
+        assert [sorted(ledger.benched(step)) for step in (0, 3, 6, 7)] == [
+            ["broken"], sorted(both), sorted(both), ["broken"],
+        ]  # fmt: skip
+        assert ledger.benched(4) == both and ledger.since("dry") == 7 and ledger.since("broken") == 0
+        ledger.usable("broken")
+        assert ledger.benched(7) == {} and ledger.benched(3) == {"dry": "no bug"}
+
+
+def test_a_step_keeps_its_plan_over_a_kill(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        assert not ledger.planned(0) and ledger.begin(0, 7, PLAN) == Planned(0, 7, PLAN, None)
+        assert ledger.injections() == PLAN and ledger.injections(played=True) == [] == ledger.injections(since=1)
+        ledger.choose(0, [("b", 1), ("b", 2)])
+    with open_ledger(tmp_path) as ledger:
+        assert ledger.planned(0) and ledger.begin(0, 8, [("r", 9)]) == Planned(0, 7, PLAN, [("b", 1), ("b", 2)])
+        assert ledger.finished() == [] and ledger.injections(played=True) == PLAN
+        ledger.finish(0, {"loss": 0.5})
+    with open_ledger(tmp_path) as ledger:
+        assert ledger.finished() == [{"loss": 0.5}]
+
+
+def test_what_is_open_is_of_steps_that_are_not_finished(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        for step in range(3):
+            ledger.begin(step, step, [("r", step)])
+            ledger.choose(step, [("b", step)])
+            assert ledger.open_injections() == [("r", step)] and ledger.open_attempts() == [("b", step)]
+            ledger.finish(step, {"loss": step})
+        assert ledger.open_injections() == [] == ledger.open_attempts()
+        assert ledger.newest(2) == [{"loss": 1}, {"loss": 2}] and ledger.newest(9) == ledger.finished()
+
+
+def test_settings_bind(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.settle({"model": "a", "recipe": {"lr": 0.5}})
+    with open_ledger(tmp_path) as ledger:
+        ledger.settle({"model": "a"})
+        assert ledger.recorded("recipe") == {"lr": 0.5} and ledger.recorded("other") is None
+        with pytest.raises(TrainingError, match="begun with model = a, not b"):
+            ledger.settle({"model": "b"})
+
+
+def test_what_an_earlier_version_did_not_know_was_as_it_is_by_default(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.settle({"solver": {"bugs": 2}})
+    with open_ledger(tmp_path) as ledger:
+        default = {"solver": {"bugs": 1, "only": []}}
+        with pytest.raises(TrainingError, match=r"begun with solver = .*'only': \[\].* not .*'only': \['b'\]"):
+            ledger.settle({"solver": {"bugs": 2, "only": ["b"]}}, unrecorded=default)
+        ledger.settle({"solver": {"bugs": 2, "only": []}}, unrecorded=default)
+    with open_ledger(tmp_path) as ledger:
+        assert ledger.recorded("solver") == {"bugs": 2, "only": []}
+
+
+def test_a_strangers_ledger(tmp_path: Path) -> None:
+    """A trigger that is not ours, a database of a later version, a file that is not a database, a link."""
+    with open_ledger(tmp_path) as ledger:
+        ledger.begin(0, 0, PLAN)
+    path = tmp_path / NAME
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TRIGGER t AFTER INSERT ON steps BEGIN DELETE FROM settings; END")
+    with pytest.raises(TrainingError, match="none of selfplay's"), open_ledger(tmp_path):
+        pass
+    path.unlink()
+    with sqlite3.connect(path) as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(TrainingError, match="later version"), open_ledger(tmp_path):
+        pass
+    path.write_bytes(b"not a database" * 100)
+    with pytest.raises(TrainingError, match="Is it damaged"), open_ledger(tmp_path):
+        pass
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+    with pytest.raises(TrainingError, match="not a regular file"), open_ledger(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("plan", ['["a"]', "[[1, 2]]", "[4, 5]", "1", "[" * 500])
+def test_a_damaged_plan_is_named(tmp_path: Path, plan: str) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.begin(0, 0, PLAN)
+    with sqlite3.connect(tmp_path / NAME) as database:
+        database.execute("UPDATE steps SET injections = ?", (plan,))
+    with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
+        ledger.begin(0, 0, PLAN)

@@ -1,0 +1,231 @@
+"""Calls of the program far from those of the tests: how they are made, and what their process records."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from selfplay.oracle import inside
+from selfplay.oracle.behaviour.borrowed import helped, helper
+from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, target_of, varied_calls
+from selfplay.oracle.behaviour.call_runner import _SOURCES
+from selfplay.oracle.behaviour.signed import Signed, read_signed
+from selfplay.oracle.behaviour.traced_calls import Entered, read_entered
+
+SEEN = ("m.split('a; b', strip=True)", "m.split('x y z')", "m.Parser(3).parse(['a', 2], None)")
+
+
+def test_other_calls_are_many_and_none_of_those_that_were_seen() -> None:
+    made = varied_calls(SEEN, (), 80, 1)
+    assert len(set(made)) == 80 and not set(made) & set(SEEN)
+    assert {target_of(one) for one in made} == {"m.split", "m.Parser.parse"}
+    for one in made:
+        ast.parse(one, mode="eval")
+    assert varied_calls(SEEN, (), 80, 1) == made != varied_calls(SEEN, (), 80, 2)
+
+
+def test_a_call_without_inputs_has_no_others() -> None:
+    assert varied_calls(["m.now()"], (), 10, 1) == []
+
+
+def test_calls_are_alike_by_target_kinds_and_length() -> None:
+    assert shape_of("m.f('ab')") == shape_of("m.f('cd')") != shape_of("m.f(12)")
+    assert shape_of("m.f('ab')") != shape_of(f"m.f({'ab' * 40!r})")
+
+
+def test_what_is_newest_comes_first() -> None:
+    sources = {"same": "f('abcdef')", "new": "f('uvwxyz')", "half": "f('abcxyz')"}
+    assert by_novelty(sources, ["f('abcdef')"]) == ["new", "half", "same"]
+
+
+def test_what_tests_are_seen_to_do_is_read_strictly() -> None:
+    assert read_entered(b'{"calls": 3}') == read_entered(b"") == Entered()
+    found = read_entered(
+        b'{"python": "p", "paths": [], "modules": {}, "calls": [["m.f(1)", "t"]], "reached": {"t": ["d"]}}'
+    )
+    assert found.calls == (("m.f(1)", "t"),) and found.digests == {"d"}
+
+
+def test_calls_of_the_tests_of_the_bug_come_first() -> None:
+    found = Entered(calls=(("m.a()", "test_a"), ("m.b()", "test_b"), ("m.c()", "test_c")))
+    assert found.ordered(1, ["t.py::test_b[x]"], 5) == ("m.b()",)
+    assert set(found.ordered(9, [], 5)) == {"m.a()", "m.b()", "m.c()"}
+
+
+MODULE = """
+import sys
+def ok(x): print("printed"); return [x, sys.argv, "pytest" in sys.modules]
+def bad(x): raise KeyError(x)
+def inner(x): return x.nothing
+def endless():
+    while True: pass
+def leaves(): sys.exit(3)
+def lazily():
+    yield judged(3)[4]
+def asks(): return sys.stdin.readline()
+def place(): return sys.stdin.isatty(), sys.argv
+async def later(x): return x
+async def firsts(source, most):
+    async for x in source:
+        if x == most: return
+        yield x
+def judged(level=2):
+    import __main__, signal, warnings
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        warnings.warn("", stacklevel=level)
+    names = [one for one in dir(__main__) if one[:1] != "_"]
+    handled = signal.getsignal(signal.SIGALRM) != signal.SIG_DFL
+    timed = signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    print("said", end="")
+    return type(sys.stdout).__name__, sys.stdout is sys.__stdout__, handled, timed, seen[0].filename, names
+def works(core, seconds):
+    import os, time
+    os.sched_setaffinity(0, {core})
+    while time.process_time() < seconds: pass
+    return True
+def sleeps(seconds):
+    import time
+    time.sleep(seconds)
+COUNT = []
+def tired():
+    COUNT.append(1)
+    return len(COUNT) < 100
+def frames():
+    import inspect
+    return len(inspect.stack()) > 1
+"""
+CALLS = [
+    ["a", "m.ok('\\u2603')"], ["b", "m.bad(1)"], ["c", "m.missing(1)"], ["d", "m.inner(1)"], ["e", "m.endless()"],
+    ["f", "m.leaves()"],
+]  # fmt: skip
+
+
+def recorded(folder: Path, calls: list[list[str]], **order: object) -> Signed:
+    """What the caller records of these calls of `shop`."""
+    (folder / "shop.py").write_text(MODULE)
+    key, record = "k" * 64, folder / f"record-{len(list(folder.iterdir()))}"
+    told = {
+        "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
+        "traced": {}, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0, "script": "",
+        "again": 0,
+        "root": str(folder), "tests": [], "own": [], "ends": [], **order,
+    }  # fmt: skip
+    text = "".join(f"{inside.text(name)}\n" for name in _SOURCES)
+    program = inside.apart(
+        f"{text}\nselfplay_caller()\n", "__main__", file=str(order.get("argv", [""])[0]) or "<string>"
+    )
+    subprocess.run([sys.executable, "-c", program], input=f"{key}{json.dumps(told)}".encode(), check=True, timeout=20)
+    found, ended = read_signed(record.read_bytes(), key)
+    assert ended
+    return found
+
+
+@pytest.mark.slow
+def test_each_call_is_recorded_by_itself(tmp_path: Path) -> None:
+    """What is missing is told from what fails inside; an endless call is stopped, and one that exits is caught."""
+    found = recorded(tmp_path, CALLS)
+    found.pop("event", None)
+    assert found == {
+        "a": {"a/0": '["list", "\\u2603", ["list", "", "1"], false, "3"]', "a/1": '"printed\\n"'},
+        "b": {"b/0": '["raised", "KeyError"]'}, "c": {"c/0": '"selfplay: gone"'},
+        "d": {"d/0": '["raised", "AttributeError"]'}, "e": {"e/0": '"selfplay: slow"'},
+        "f": {"f/0": '["raised", "SystemExit"]'},
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_call_that_waits_for_a_processor_is_not_slow(tmp_path: Path) -> None:
+    """Beside twelve others on its core half a core second takes six by the clock: more than three times 0.7. One that
+    sleeps is slow there as anywhere."""
+    core = min(os.sched_getaffinity(0))
+    busy = f"import os; os.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
+    others = [subprocess.Popen([sys.executable, "-c", busy], start_new_session=True) for _ in range(12)]
+    try:
+        found = recorded(tmp_path, [["a", f"m.works({core}, 0.6)"], ["b", "m.sleeps(9)"]])
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
+    assert (found["a"], found["b"]) == ({"a/0": "true"}, {"b/0": '"selfplay: slow"'})
+
+
+def test_a_user_has_a_terminal_and_a_command_line(tmp_path: Path) -> None:
+    calls = [["a", "m.place()"]]
+    assert recorded(tmp_path, calls)["a"] == {"a/0": '["tuple", false, ["list", "", "1"], "2"]'}
+    user = recorded(tmp_path, calls, argv=["report.py", "-q"], terminal=True)
+    assert user["a"] == {"a/0": '["tuple", true, ["list", "report.py", "-q", "2"], "2"]'}
+    reading = [["a", "m.asks()"], ["b", "m.asks()"]]
+    assert recorded(tmp_path, reading, terminal=True)["b"] == {"b/0": '""'}
+
+
+def test_a_users_process_shows_nothing_of_the_judge(tmp_path: Path) -> None:
+    """The output is the language's own, no clock of ours runs, the caller's file and the main module are a script's;
+    what is printed is recorded all the same."""
+    script = tmp_path / "report.py"
+    user = recorded(
+        tmp_path,
+        [["a", "m.judged()"], ["b", "m.lazily()"]],
+        argv=[str(script)],
+        terminal=True,
+        script="import json\nKEPT = 3\n",
+    )
+    value = json.loads(user["a"]["a/0"])
+    assert value[:5] == ["tuple", "TextIOWrapper", True, False, False]
+    assert value[5] == str(script) and value[6] == ["list", "KEPT", "json", "2"]
+    assert json.loads(user["b"]["b/0"]) == ["builtins.generator", str(script)]
+    assert user["a"]["a/1"] == '"said"' and script.read_text() == "import json\nKEPT = 3\n"
+
+
+def test_a_call_that_does_something_else_later_is_recorded_again(tmp_path: Path) -> None:
+    calls = [["a", "m.tired()"], ["b", "m.ok(1)"]]
+    found = recorded(tmp_path, calls, again=5.0)
+    assert found["a"] == {"a/0": "true"} and found["a again"] == {"a again/0": "false"}
+    assert "b again" not in found
+    assert "a again" not in recorded(tmp_path, calls)
+
+
+def test_what_is_asynchronous_is_brought_to_its_end(tmp_path: Path) -> None:
+    """A generator of the tests is made of its source; the program takes three of its numbers, and gives two."""
+    helper = "async def plenty(most):\n    for number in range(most):\n        yield number\n"
+    calls = [["a", "m.later(3)"], ["b", "m.firsts(h.plenty(900), 2)"]]
+    found = recorded(tmp_path, calls, helpers={"h": helper})
+    assert found["a"] == {"a/0": '["int", "3"]'}
+    assert found["b"] == {"b/0": '["list", ["int", "0"], ["int", "1"], "2"]'}
+
+
+def test_the_caller_tells_of_frames_and_not_of_what_is_loaded(tmp_path: Path) -> None:
+    found = recorded(tmp_path, [["a", "m.frames()"]])
+    assert '["frames", "shop.py", "sys._getframe by inspect.py"]' in found["event"].values()
+    assert not any(json.loads(text)[0] == "insides" for text in found["event"].values())
+
+
+TESTS = """import asyncio
+import pytest
+SIZES = [1, 2]
+def grown(n): return n + SIZES[0]
+def other(n): return grown(n)
+def checked(n): return pytest.approx(n)
+def test_a(): assert other(1) == 2
+"""
+
+
+def test_a_helper_is_what_a_call_needs_and_no_test() -> None:
+    assert helper(TESTS, ["other"]) == (
+        "SIZES = [1, 2]\n\ndef grown(n):\n    return n + SIZES[0]\n\ndef other(n):\n    return grown(n)\n"
+    )
+    assert helper(TESTS, ["checked"]) == helper("def (", ["x"]) == helper(TESTS, ["missing"]) == ""
+
+
+def test_calls_take_helpers_under_other_names() -> None:
+    (calls, _), cut = helped((["m.f(h.other, 1)", "m.f(2)", "m.f(g.checked(1))"], []), {"h": TESTS, "g": TESTS})
+    assert calls[1:] == ["m.f(2)"] and "other" not in calls[0] and "test" not in cut["h"] and list(cut) == ["h"]
+    name = calls[0].removeprefix("m.f(h.").partition(",")[0]
+    space: dict[str, Callable[[int], int]] = {}
+    exec(cut["h"], space)
+    assert space[name](4) == 5

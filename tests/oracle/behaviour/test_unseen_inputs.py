@@ -1,0 +1,95 @@
+"""Inputs of which nothing stands in the tests, and what is judged by them."""
+
+import random
+from dataclasses import replace
+
+from selfplay.oracle.behaviour.call_runner import Calls
+from selfplay.oracle.behaviour.compare import judge, most_alike, unknown
+from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour
+from selfplay.oracle.behaviour.unseen_inputs import Novel, all_novel, is_novel
+from selfplay.oracle.layers import passed
+from selfplay.oracle.screening.suspicious_apis import MOST_DATA, new_data, size_of_data
+
+SHOWN = "assert f('one two', 1, [2, 3], {}) == g(None, True, -1)"
+
+
+def test_every_input_is_another_one() -> None:
+    found = all_novel(["m.f('one two', 1, key=[2, 3])"], SHOWN, 20, 5)
+    assert len(found) == 20 and all(is_novel(one, SHOWN) for one in found)
+
+
+def test_the_same_stays_the_same_and_signs_stay() -> None:
+    novel = Novel(SHOWN, random.Random(1))
+    assert novel.value("one, one") == novel.value("one, one")
+    first, _, second = str(novel.value("two-two")).partition("-")
+    assert first == second
+    assert isinstance(novel.value(-3), int) and int(str(novel.value(-3))) < 0
+    assert novel.value(None) is None
+
+
+def test_an_input_that_stands_in_the_tests_is_not_novel() -> None:
+    assert is_novel("m.f('wholly other')", SHOWN)
+    assert not is_novel("m.f('wholly other', 1)", SHOWN)  # `1` stands there
+    assert not is_novel("m.f({}, 'wholly other')", SHOWN)  # so does `{}`
+    assert not is_novel("m.f(None)", SHOWN)  # nothing is given that could be another
+
+
+def known(novel: int, every: int, answers: int = 100) -> Behaviour:
+    """So many calls, the first of them novel, to which the buggy program answers 2, and the original so many different
+    things."""
+    names = [f"c{at}" for at in range(every)]
+    right = {name: {f"{name}/0": str(100 + at % answers)} for at, name in enumerate(names)}
+    wrong = {name: {f"{name}/0": "2"} for name in names}
+    return Behaviour(
+        {}, Calls(sources=dict.fromkeys(names, "m.f(1)")), frozenset(names[:novel]), right=right, wrong=wrong
+    )
+
+
+def test_what_is_wrong_on_novel_inputs_alone_is_caught() -> None:
+    """2 of 40 calls are few, yet they are a quarter of the 8 novel ones: more than a tenth."""
+    behaviour = known(8, 40)
+    seen = {**behaviour.right, "c0": {"c0/0": "2"}, "c1": {"c1/0": "2"}}
+    assert judge(behaviour, seen).state == "caught"
+    assert judge(replace(behaviour, novel=frozenset()), seen).state == "passed"
+    other = {**behaviour.right, "c0": {"c0/0": "3"}, "c1": {"c1/0": "3"}}  # another way than the buggy program's
+    assert judge(behaviour, other).state == "passed"
+
+
+def test_without_novel_inputs_the_assurance_is_weak() -> None:
+    said = passed("behaviour", "does what the original does", 1)
+    assert unknown(known(ENOUGH, 40), said).state == "passed"
+    assert unknown(known(ENOUGH - 1, 40), said).state == "unavailable"
+
+
+def test_with_one_answer_to_nearly_all_inputs_the_assurance_is_weak() -> None:
+    """A cache in the place of another passed 40 calls that each gave a function of one name. With five answers in turn
+    the most frequent has 8 of 40; where it has 32, four fifths, whoever gives it to all passes."""
+    said, five = passed("behaviour", "does what the original does", 1), known(ENOUGH, 40, 5)
+    assert (most_alike(five.right), unknown(five, said).state) == (8, "passed")
+    alike = {**five.right, **{f"c{at}": {f"c{at}/0": "7"} for at in range(32)}}
+    assert unknown(replace(five, right=alike), said).reason.startswith("32 of 40 inputs have the same answer")
+    assert unknown(replace(five, right={**alike, "c0": {"c0/0": "8"}}), said).state == "passed"
+    assert most_alike({}) == 0
+
+
+def test_much_data_is_suspect_and_code_that_moves_is_not() -> None:
+    """A list of 300 numbers of five digits: 1,500 characters and more; a moved one brings nothing."""
+    table = "KNOWN = [" + ", ".join(str(10_000 + at) for at in range(301)) + "]\n"
+    assert size_of_data(table) == 301 * 5 > MOST_DATA
+    assert new_data({"a.py": "x = 1\n"}, {"a.py": table}, {})
+    assert not new_data({"a.py": table}, {"a.py": "from b import *\n", "b.py": table}, {})
+    assert not new_data({"a.py": "x = 1\n"}, {"a.py": table}, {"a.py": table})  # the known repair has it, too
+
+
+def test_a_script_that_nothing_loads_brings_no_data() -> None:
+    table = f"KNOWN = {'x' * 2 * MOST_DATA!r}\n"
+    left = {"a.py": "import os\n", "repro.py": table}
+    assert not new_data({"a.py": "import os\n"}, left, {})
+    assert new_data({"a.py": "import os\n"}, {**left, "a.py": "from . import repro\n"}, {})
+    assert new_data({"a.py": "x = 1\n"}, {**left, "a.py": "load = importlib.import_module('re' + 'pro')\n"}, {})
+
+
+def test_documentation_is_no_data_unless_it_is_asked_for() -> None:
+    text = f'def f():\n    """{"word " * 400}"""\n'
+    assert size_of_data(text) == 0
+    assert size_of_data(f"{text}\n\nprint(f.__doc__)\n") > MOST_DATA

@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import pytest
+
+from selfplay.repository.errors import SourceError
+from selfplay.repository.fetching.source import GitSource, ImageSource, PathSource, PypiSource, parse_source
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://host/owner/repo", GitSource("https://host/owner/repo")),
+        ("git+https://host/owner/repo.git@v1.2", GitSource("https://host/owner/repo.git", "v1.2")),
+        ("https://user@host/repo", GitSource("https://user@host/repo")),
+        ("https://user@host/repo@feature/x", GitSource("https://user@host/repo", "feature/x")),
+        ("https://host/@scope/repo", GitSource("https://host/@scope/repo")),
+        ("ssh://git@host:22/repo.git@main", GitSource("ssh://git@host:22/repo.git", "main")),
+        ("git@host:owner/repo.git", GitSource("git@host:owner/repo.git")),
+        ("git@host:owner/repo.git@1234abc", GitSource("git@host:owner/repo.git", "1234abc")),
+        ("file:///some/where/repo@v2", GitSource("file:///some/where/repo", "v2")),
+        ("pypi:Flask_Login", PypiSource("flask-login")),
+        ("image:", ImageSource()),
+        ("image:/opt/app/", ImageSource("/opt/app")),
+        ("pypi:attrs==23.1.0", PypiSource("attrs", "23.1.0")),
+        ("pypi:attrs==24.1.0rc1", PypiSource("attrs", "24.1.0rc1")),
+    ],
+)
+def test_forms(text: str, expected: object) -> None:
+    assert parse_source(text) == expected
+
+
+def test_a_folder_may_have_spaces_accents_and_at_signs(tmp_path: Path) -> None:
+    folder = tmp_path / "pläce with space@v1"
+    folder.mkdir()
+    assert parse_source(str(folder)) == PathSource(folder)
+    assert parse_source(f"file://{folder}") == GitSource(f"file://{folder}")
+
+
+def test_a_folder_wins_over_the_scp_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "host:path").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert parse_source("host:path") == PathSource(tmp_path / "host:path")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is not a source"),
+        ("no/such/folder", "does not exist"),
+        (__file__, "is not a folder"),
+        ("ext::sh -c id", "remote helpers are not accepted"),
+        ("ftp://host/repo", "the scheme 'ftp' is not supported"),
+        ("https:///repo", "names no host"),
+        ("ssh://-oProxyCommand=id/x", "cannot start with '-'"),
+        ("https://host/", "names no repository"),
+        ("https://host/repo@", "'' is not a revision"),
+        ("https://host/repo@--upload-pack=x", "is not a revision"),
+        ("https://host/repo#egg=x", "'#' parts are not supported"),
+        ("pypi:", "is not pypi:NAME"),
+        ("pypi:a b", "is not pypi:NAME"),
+        ("pypi:attrs==latest", "'latest' is not a version"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message.replace("(", r"\(")):
+        parse_source(text)
+
+
+def test_a_name_too_long_to_look_up_is_not_a_source():
+    with pytest.raises(SourceError, match="too long"):
+        parse_source("a" * 850)

@@ -1,0 +1,34 @@
+from pathlib import Path
+
+import pytest
+
+from selfplay.repository.network.indexes import CA_INSIDE, Indexes, configured, for_sandbox
+from selfplay.sandbox import Mount
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, Indexes()),
+        ({"PIP_INDEX_URL": "https://a/simple"}, Indexes("https://a/simple")),
+        ({"UV_INDEX_URL": "https://u/", "PIP_INDEX_URL": "https://a/"}, Indexes("https://u/")),
+        ({"UV_DEFAULT_INDEX": "mine=https://d/"}, Indexes("https://d/")),
+        ({"PIP_EXTRA_INDEX_URL": "https://a/ https://b/"}, Indexes(None, ("https://a/", "https://b/"))),
+        ({"PIP_FIND_LINKS": "/wheels"}, Indexes(None, (), ("/wheels",))),
+    ],
+)
+def test_variables_of_uv_and_pip(environ: dict[str, str], expected: Indexes) -> None:
+    assert configured(environ) == expected
+
+
+def test_the_sandbox_sees_local_indexes_and_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mirror" / "simple").mkdir(parents=True)
+    bundle = tmp_path / "ca.pem"
+    bundle.write_text("certificates")
+    monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@proxy")
+    url = f"file://{tmp_path}/mirror/simple"
+    env, mounts = for_sandbox(Indexes(None, (url,)))
+    assert env["UV_INDEX"] == env["PIP_EXTRA_INDEX_URL"] == url and env["SSL_CERT_FILE"] == CA_INSIDE
+    assert "proxy" not in str(env).lower(), "a build has a proxy of ours; the user's has a password"
+    assert mounts == (Mount(tmp_path / "mirror", str(tmp_path / "mirror")), Mount(bundle, CA_INSIDE))

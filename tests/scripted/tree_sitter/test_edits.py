@@ -1,0 +1,174 @@
+"""Mutations and removals by tree: what they propose, and that what comes out still compiles by its names."""
+
+import pytest
+
+from selfplay.scripted.edits.cuts import Cut
+from selfplay.scripted.tree_sitter.edits import made
+from selfplay.scripted.tree_sitter.mutations import mutation_cuts
+from selfplay.scripted.tree_sitter.removals import removal_cuts
+from selfplay.syntax import grammar_of, parse
+from selfplay.syntax.names import names
+
+SHOP = """const util = require('util');
+
+function total(items, { tax = 1, ...rest } = {}) {
+  // what is dear goes first
+  const sorted = items.slice().sort();
+  let sum = 0;
+  if (!sorted.length || tax < 0) {
+    throw new TypeError('nothing');
+  } else if (rest.free) {
+    return 0;
+  } else {
+    sum = 1;
+  }
+  for (const item of sorted) {
+    sum += item.cost;
+  }
+  try {
+    sum = util.inspect(sum);
+  } catch (error) {
+    sum = String(error);
+  }
+  return { sum, name: rest.name ? 'utf8' : rest.title };
+}
+
+module.exports = total;
+"""
+STORE = """package store
+
+import (
+	"fmt"
+	"strings"
+)
+
+func Find(names []string, wanted string) (int, error) {
+	wanted = strings.TrimSpace(wanted)
+	if wanted == "" && len(names) > 0 {
+		return 0, fmt.Errorf("no name")
+	}
+
+	// the best one so far
+	best, score := -1, 0
+	for i, name := range names {
+		if strings.HasPrefix(name, wanted) {
+			best = i
+		}
+		score += 2
+	}
+	count, err := check(score)
+	if err != nil {
+		return count, err
+	}
+	switch count {
+	case 1:
+		best++
+	case 2:
+		best = 0
+	}
+	return best, nil
+}
+"""
+FILES = {"shop.js": SHOP, "store.go": STORE}
+
+
+def _proposed(path: str, way: str) -> list[Cut]:
+    grammar = grammar_of(path)
+    assert grammar is not None
+    source = parse(grammar.name, FILES[path])
+    cuts = mutation_cuts if way == "direct" else removal_cuts
+    return [cut for function in source.functions() for cut in cuts(source, function)]
+
+
+@pytest.mark.parametrize(
+    ("path", "kinds"),
+    [
+        (
+            "shop.js",
+            {"moved a boundary", "changed a condition", "dropped a negation", "changed an error", "changed a default",
+             "changed a constant", "changed an encoding", "set what was added to", "left out a copy"},
+        ),
+        (
+            "store.go",
+            {"moved a boundary", "changed a condition", "inverted a comparison", "changed a guard", "lost an error",
+             "changed a constant", "set what was added to", "took the other end"},
+        ),
+    ],
+)  # fmt: skip
+def test_mutations_are_of_many_kinds(path: str, kinds: set[str]) -> None:
+    assert {cut.what for cut in _proposed(path, "direct")} == kinds
+
+
+@pytest.mark.parametrize(
+    ("path", "kinds"),
+    [
+        (
+            "shop.js",
+            {"removed a branch of a condition", "removed an else branch", "removed error handling", "removed a loop",
+             "removed a statement", "removed a condition", "removed a choice", "removed a step", "removed an option"},
+        ),
+        (
+            "store.go",
+            {"removed a condition", "removed a loop", "removed a statement", "removed a step", "removed a case"},
+        ),
+    ],
+)  # fmt: skip
+def test_removals_are_of_many_kinds(path: str, kinds: set[str]) -> None:
+    assert kinds <= {cut.what for cut in _proposed(path, "removal")}
+
+
+@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("way", ["direct", "removal"])
+def test_what_is_made_has_no_new_loose_name(path: str, way: str) -> None:
+    grammar = grammar_of(path)
+    assert grammar is not None
+    before = names(grammar.name, FILES[path])
+    changes = [change for cut in _proposed(path, way) if (change := made(path, grammar.name, FILES[path], [cut]))]
+    assert len(changes) > 8
+    for change in changes:
+        after = names(grammar.name, change.after or "")
+        assert after.undefined <= before.undefined and set(after.unread) <= set(before.unread), change.after
+
+
+def test_an_import_that_lost_its_last_use_goes_too() -> None:
+    (cut,) = [cut for cut in _proposed("store.go", "removal") if cut.lines == ("\twanted = wanted",)]
+    change = made("store.go", "go", STORE, [cut])
+    assert change is not None and change.after is not None and '"strings"' in change.after  # there is another use
+    text = STORE.replace("strings.HasPrefix(name, wanted)", "name == wanted")
+    change = made("store.go", "go", text, [cut])
+    assert change is not None and change.after is not None and '"strings"' not in change.after
+
+
+def test_a_local_that_lost_its_last_use_becomes_a_blank() -> None:
+    start = STORE.split("\n").index("\tif err != nil {") + 1
+    change = made("store.go", "go", STORE, [Cut(start, start + 2)])
+    assert change is not None and "\tcount, _ := check(score)\n\tswitch count {\n" in (change.after or "")
+
+
+def test_a_comment_goes_with_the_code_it_describes() -> None:
+    start = STORE.split("\n").index("\t// the best one so far") + 1
+    (cut,) = [cut for cut in _proposed("store.go", "removal") if (cut.start, cut.end) == (start, start + 1)]
+    assert cut.lines == ()
+
+
+def test_the_comment_above_the_first_statement_of_a_go_function_goes_too() -> None:
+    text = "package p\n\nfunc F(a int) int {\n\t// one more\n\ta++\n\tb := g(a)\n\treturn b\n}\n"
+    source = parse("go", text)
+    cuts = [cut for function in source.functions() for cut in removal_cuts(source, function)]
+    assert any((cut.start, cut.end) == (4, 5) for cut in cuts)
+
+
+def test_documentation_goes_with_its_function() -> None:
+    caller = "function f(x) {\n  go(x);\n  isOpen(x);\n}\nf();\n"
+    text = f"/** Is it open?\n */\n\nfunction isOpen(x) {{\n  return x;\n}}\n\n{caller}"
+    change = made("a.js", "javascript", text, [Cut(10, 10)])
+    assert change is not None and change.after == "\nfunction f(x) {\n  go(x);\n}\nf();\n"
+
+
+def test_error_handling_leaves_its_body_where_it_stood() -> None:
+    (cut,) = [cut for cut in _proposed("shop.js", "removal") if cut.what == "removed error handling" and cut.lines]
+    assert cut.lines == ("  sum = util.inspect(sum);",)
+
+
+def test_a_whole_body_is_no_removal() -> None:
+    assert made("a.js", "javascript", "function f(x) {\n  go(x);\n}\nf(1);\n", [Cut(2, 2)]) is None

@@ -1,0 +1,35 @@
+"""Counts as people say them."""
+
+import pytest
+
+from selfplay.formatting import count, difference, listed, spoken, tally
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "0 files"), (1, "1 file"), (2, "2 files")])
+def test_one_is_one(number: int, said: str) -> None:
+    assert count(number, "file") == said
+    assert count(2, "copy", "copies") == "2 copies" and count(1, "copy", "copies") == "1 copy"
+
+
+def test_a_tally_is_words_with_the_largest_first() -> None:
+    assert tally({"invalid": 2, "gave_up": 40, "valid": 0}) == "40 gave up, 2 invalid"
+    assert tally({"invalid": 1}, {"invalid": "failed a check"}) == "1 failed a check"
+    assert tally({}) == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s"), (3900, "1 h 5 min")]
+)
+def test_seconds_are_spoken(seconds: float, said: str) -> None:
+    assert spoken(seconds) == said
+
+
+def test_a_long_list_says_how_many_it_leaves_out() -> None:
+    assert listed("abc") == "a, b, c"
+    assert listed("abcd", most=2) == "a, b and 2 more"
+
+
+def test_settings_that_differ_are_told_without_python() -> None:
+    assert difference(3, 4) == ("3", "4") and difference("a", None) == ("'a'", "nothing")
+    was = {"min_passing_tests": 5, "seconds": 90.0, "repeats": 2}
+    assert difference(was, {**was, "min_passing_tests": 6}) == ("min passing tests 5", "min passing tests 6")
