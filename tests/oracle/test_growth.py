@@ -218,7 +218,7 @@ def test_a_specification_with_many_tests() -> None:
 def test_a_parser_that_prints_a_name_twice() -> None:
     def step(text: str) -> None:
         names = ", ".join(f'"t{number}": "passed"' for number in range(len(text)))
-        with pytest.raises(ParserError, match="is there twice"):
+        with pytest.raises(ParserError, match="occurs twice"):
             read_outcomes(f'{{{names}, "t{len(text) - 1}": "passed"}}'.encode())
 
     assert in_proportion(step, "x")

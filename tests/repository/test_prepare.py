@@ -137,7 +137,7 @@ def test_other_languages_are_prepared_without_an_environment(backend: Backend, c
 
 def test_no_interpreter_fits(backend: Backend, cache: Path, tmp_path: Path) -> None:
     folder = write(tmp_path / "old", {"pyproject.toml": "[project]\nname='x'\nrequires-python='<3.0'\n"})
-    with pytest.raises(NoInterpreter, match=r"needs Python <3\.0, and this machine has .*3\."):
+    with pytest.raises(NoInterpreter, match=r"needs Python <3\.0, but this machine has .*3\."):
         prepare(str(folder), backend=backend, cache=cache)
 
 

@@ -1,8 +1,8 @@
-"""How the tests of each framework are found, run and reported. Every script prints the same records, so that one parser
-reads them all.
+"""Finds, runs and reports the tests of each framework. Every script prints the same records, so that one parser reads
+them all.
 
-A framework is a `Runner`: a value with the lines that call it. `calling` finds which one a repository uses, and with
-which options, in the repository's own settings.
+A framework is a `Runner`: a value with the lines that call it. `calling` reads from the repository's settings which one
+it uses, and with which options.
 """
 
 from selfplay.repository.suites.pytest_suite import PARSER

@@ -1,4 +1,4 @@
-"""Go: `go test -json`. A test's file, which the events do not name, is found by the line that defines it."""
+"""Go: `go test -json`. Its events do not name a test's file, so the file is found by the line that defines the test."""
 
 import json
 import posixpath
@@ -45,7 +45,7 @@ def _command(asked: RunnerRequest) -> str:
 
 
 def _chosen(asked: RunnerRequest) -> str:
-    """The ids, spelled as Go's JSON does but for `<`, `>` and `&`, which the program inside spells plainly."""
+    """The ids as Go's JSON spells them, except `<`, `>` and `&`, which the program inside does not escape."""
     marked = [("-", test) for test in sorted(asked.excluded)] + [("+", test) for test in sorted(asked.only)]
     return "".join(f"{mark} {json.dumps(test, ensure_ascii=False)[1:-1]}\n" for mark, test in marked)
 

@@ -1,5 +1,5 @@
 """JavaScript: mocha, jest, vitest, and node's own test runner. Each is called from the repository's own `node_modules`,
-or from where its environment has them, and reports through a program of ours or in its own JSON."""
+or from where its environment has them, and reports through our reporter or in its own JSON."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ SETTINGS = 'export SELFPLAY_DIR="$work" CI=1 PATH="$PWD/node_modules/.bin:$PATH"
 
 
 def _called(asked: RunnerRequest, command: str) -> list[str]:
-    """The lines that run `command` over the chosen files or places."""
+    """The lines that run `command` on the chosen files or places."""
     lines = [SETTINGS, *([f"export {quoted(asked.assignments)}"] if asked.assignments else [])]
     lines += [f'{one} > "$work/compiled" 2>&1 < /dev/null || cat "$work/compiled"' for one in asked.before]
     if asked.files:
@@ -28,13 +28,13 @@ def _node(asked: RunnerRequest) -> Sequence[str]:
     command = f"node {quoted(asked.words)} --test {reporter}"
     if asked.files:
         return _called(asked, command)
-    places = " ".join(place if _plain(place) else quoted([place]) for place in asked.places)  # the shell's to expand
+    places = " ".join(place if _plain(place) else quoted([place]) for place in asked.places)  # the shell expands them
     first = _called(RunnerRequest(options=asked.options, before=asked.before), "shopt -s globstar nullglob")[:-1]
     return [*first, f"{command} {places}".rstrip()]
 
 
 def _plain(place: str) -> bool:
-    """Whether a shell reads nothing but a pattern in it."""
+    """Whether a shell would interpret nothing but a file pattern in it."""
     return all(character.isalnum() or character in "._-/*?@+,[]{}" for character in place)
 
 
@@ -51,7 +51,7 @@ def _vitest(asked: RunnerRequest) -> Sequence[str]:
 
 
 def _with_report(lines: list[str]) -> list[str]:
-    """Then its own report becomes records; without one nothing was run."""
+    """The lines, then the conversion of the framework's own report to records; without a report nothing ran."""
     return [*lines, "ended=$?", 'node "$work/jest_records.js" || ended=1', '(exit "$ended")']
 
 

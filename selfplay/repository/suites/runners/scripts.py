@@ -10,7 +10,7 @@ from selfplay.repository.suites.runners.runner import RunnerRequest
 from selfplay.repository.suites.script_frame import framed
 
 RUNNERS = {runner.name: runner for runner in (MOCHA, JEST, VITEST, NODE, GO)}
-"""All but pytest, which `pytest_suite` knows."""
+"""All runners but pytest, which `pytest_suite` handles."""
 
 
 def script_for(suite: Suite, files: Collection[str] | None = None, *, only: Collection[str] = ()) -> str:
